@@ -1,20 +1,28 @@
 """`karpdash plan`: prints the path to a release and the work at each hop as a runbook. Changes nothing."""
 
 import argparse
+from pathlib import Path
 
 from migrations_app.cli.sources import add_sources, look
 from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook import Runbook, runbook
+
+OUTPUTS = ("table", "json", "markdown")
 
 
 def run(argv: list[str]) -> int:
     """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = _parser().parse_args(argv)
     report = look(options).report
-    show(_rendered(runbook(report), options.output))
+    plan = runbook(report)
+    if options.output in OUTPUTS:
+        show(_rendered(plan, options.output))
+    else:
+        _write(plan, Path(options.output))
     return _told(report)
 
 
@@ -26,8 +34,33 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_sources(parser)
     parser.add_argument("--print", action="store_true", help="print it and store nothing, which it does anyway")
-    parser.add_argument("-o", "--output", choices=("table", "json", "markdown"), default="table")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="{table,json,markdown}|DIR/",
+        type=_output,
+        default="table",
+        help="a format (table); or a new folder, named with a slash, for plan.md and the long commands as files",
+    )
     return parser
+
+
+def _output(text: str) -> str:
+    if text not in OUTPUTS and "/" not in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(OUTPUTS)}, and no folder such as {text}/")
+    return text
+
+
+def _write(plan: Runbook, folder: Path) -> None:
+    """Raises InvalidInput where the folder is there already or cannot be made: nothing is written over."""
+    files = plan_markdown.render_files(plan)
+    try:
+        folder.mkdir(parents=True)
+        for file in files:
+            (folder / file.name).write_text(file.text if file.text.endswith("\n") else f"{file.text}\n")
+    except OSError as wrong:
+        raise InvalidInput(f"{folder}: cannot be written: {wrong.strerror}") from None
+    print_note(f"wrote {len(files)} files to {folder}; begin with plan.md")
 
 
 def _rendered(plan: Runbook, output: str) -> str:

@@ -41,7 +41,7 @@ from migrations_app.readiness.report import (
     Verdict,
 )
 from migrations_app.readiness.stage import stage_of
-from migrations_app.readiness.verdict import REASONS, hop_line, order
+from migrations_app.readiness.verdict import REASONS, hop_line, hop_lines, order
 
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
@@ -197,7 +197,7 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
     hops = [step.hop for step in steps]
-    ahead = tuple(hop_line(hop, (f for f in findings if f.hop == hop)) for hop in hops)
+    ahead = hop_lines(hops, findings)
     if not steps and findings:
         asked = hop_line(findings[0].hop, findings)
         landed = asked if asked.hop == LEFT_BEHIND else _with_findings(landed, asked)

@@ -109,9 +109,14 @@ class FindingGroup(NamedTuple):
 
 
 def group_findings(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
-    """The groups, each where its most severe finding stands among `findings`."""
+    """The groups, the most severe first."""
+    return in_order(sorted(findings, key=_rank), cluster=cluster)
+
+
+def in_order(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
+    """The groups in the order of their first findings, which is that of the work in a plan."""
     held: dict[object, list[Finding]] = {}
-    for finding in sorted(findings, key=_rank):
+    for finding in findings:
         alike = finding.status in _SHARED
         held.setdefault((finding.status, cause_of(finding)) if alike else finding.id, []).append(finding)
     return tuple(_group(tuple(alike), cluster=cluster) for alike in held.values())

@@ -32,7 +32,8 @@ __all__ = [
     "Verdict",
 ]
 
-Verdict = Literal["ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"]
+Verdict = Literal["ready", "ready_with_warnings", "later", "needs_facts", "blocked", "in_progress", "done"]
+"""`later`: nothing stands in the way of the hop but the hops before it."""
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
 Certainty = Literal["exact", "at_least", "unknown"]
 FORBIDDEN = "forbidden"

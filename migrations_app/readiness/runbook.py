@@ -15,11 +15,13 @@ from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
 from migrations_app.checks.remedies.crd_landing import crds_kept
+from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
 from migrations_app.karpenter import release_facts
 from migrations_app.readiness.helm_upgrade import HelmWalk, HopUpgrades, controller_commands, crd_commands, in_the_plan
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.report import ClusterFacts, HopLine, Installed, PathStep, Report, TablesEnd, Verdict
+from migrations_app.readiness.walk import STORED, WAITS, Settled, settled_earlier
 from migrations_app.readiness.work_order import (
     AFTER,
     HOLDS,
@@ -130,10 +132,12 @@ def stages(
     installed: Installed | None,
     upgrades: HopUpgrades | None = None,
     parts: Mapping[str, Part] | None = None,
+    rewrites: bool = False,
 ) -> tuple[Stage, ...]:
     """The stages that hold anything: open findings, commands, or something that cannot be undone.
 
-    `parts` are those of the findings where these do not carry their changes of Helm values any more.
+    `parts` are those of the findings where these do not carry their changes of Helm values any more. `rewrites`: a
+    later hop needs what this landing does by itself, to rewrite every stored object.
     """
     asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
     part = parts or parts_of(asked, release=step.release)
@@ -143,6 +147,7 @@ def stages(
         *_upgrade_first(taken, start=start),
         *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken),
         *_follow(by_part["after"], step),
+        *(_wait_for_rewriting() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
     )
 
@@ -151,7 +156,7 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
     back = f"{start or 'The running release'} runs on; nothing of the hop has been done"
     apart = (*HOLDS, SUCCESSOR) if converts else HOLDS
     for phase in PHASES:
-        if phase == "rollout" and converts:
+        if phase == "workloads" and converts:
             asking = [one for one in before if one.id == SUCCESSOR]
             made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
             yield structs.replace(made, commands=successors_made())
@@ -227,6 +232,11 @@ def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
             yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)
 
 
+def _wait_for_rewriting() -> Iterator[Stage]:
+    does = "Wait until only v1 is stored, before the next hop"
+    yield Stage(part="after", phase="crds", does=does, commands=(rewriting_watched(),))
+
+
 def _stage(
     part: Part, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
 ) -> Stage:
@@ -266,6 +276,13 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     others: int = 0
 
 
+class DoneEarlier(msgspec.Struct, frozen=True):
+    """A finding of this hop, by the id of its check, and the earlier hop whose work clears it."""
+
+    check: str
+    hop: str
+
+
 class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     """One hop, its verdict now, and the work. `starts` is empty where the running release is not known; `steps` are the
     open findings, and a stage names those that belong to it."""
@@ -278,6 +295,8 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     forecast: tuple[ForecastLine, ...]
     stages: tuple[Stage, ...]
     steps: tuple[Finding, ...]
+    done_earlier: tuple[DoneEarlier, ...] = ()
+    """What fails today and is cleared by an earlier hop of this plan: it is told there, and not a step of this hop."""
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
         """The open findings of that stage, in the order in which it names them."""
@@ -310,6 +329,7 @@ def runbook(report: Report) -> Runbook:
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
     walk = HelmWalk(report.cluster.installed)
+    settled = settled_earlier([step.hop for step in report.target.path], report.checks)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -318,23 +338,23 @@ def runbook(report: Report) -> Runbook:
         notes=(*report.cluster.disagreements, *report.target.notes),
         known_up_to=report.known_up_to,
         hops=tuple(
-            _hop(report, step, start=start, line=lines[step.hop], walk=walk)
+            _hop(report, step, start=start, line=lines[step.hop], walk=walk, settled=settled)
             for start, step in zip(starts, report.target.path, strict=False)
         ),
     )
 
 
-def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk) -> RunbookHop:
+def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk, settled: Settled) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
-    asked = tuple(in_the_plan(finding, upgrades) for finding in judged)
-    told = next_step(line.verdict, asked, release=step.release, cluster=report.cluster.name)
+    mine = tuple(finding for finding in judged if (step.hop, finding.id) not in settled)
+    asked = tuple(in_the_plan(finding, upgrades) for finding in mine)
     return RunbookHop(
         starts=start,
         lands=step,
         verdict=line.verdict,
         done_percent=line.done_percent,
-        next=Next(safe=told.safe, do=told.do, check=told.check, others=told.others),
+        next=_next(line.verdict, asked, step=step, cluster=report.cluster.name, before=settled.get((step.hop, WAITS))),
         forecast=forecast(asked),
         stages=stages(
             asked,
@@ -343,9 +363,25 @@ def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: Hel
             installed=report.cluster.installed,
             upgrades=upgrades,
             parts=parts_of(judged, release=step.release),
+            rewrites=any(way == step.hop and name == STORED for (_, name), way in settled.items()),
         ),
         steps=tuple(sorted((finding for finding in asked if finding.status in OPEN), key=by_work)),
+        done_earlier=tuple(
+            DoneEarlier(one.id, settled[step.hop, one.id])
+            for one in sorted(judged, key=by_work)
+            if (step.hop, one.id) in settled
+        ),
     )
+
+
+def _next(verdict: Verdict, findings: tuple[Finding, ...], *, step: PathStep, cluster: str, before: str | None) -> Next:
+    """`before` is the hop that has to be taken first; None where this one can be taken now."""
+    told = next_step(verdict, findings, release=step.release, cluster=cluster)
+    if before is None:
+        return Next(safe=told.safe, do=told.do, check=told.check, others=told.others)
+    if verdict == "later":
+        return Next(safe="Later: nothing stands in the way but the hops before", do=f"Take hop {before} first")
+    return Next(safe=f"Later, after hop {before}. {told.safe}", do=told.do, check=told.check, others=told.others)
 
 
 def _running(facts: ClusterFacts) -> str:

@@ -6,11 +6,14 @@ From findings to the verdict of a hop. Percent is work done; it never decides.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from migrations_app.checks.base import PHASES, Finding
 from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
+from migrations_app.readiness.walk import WAITS, own, settled_earlier
 
 
 def next_hop(report: Report) -> HopLine | None:
@@ -104,6 +107,22 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
         counts=counts,
         reasons=tuple(dict.fromkeys(f.summary for f in blocking))[:REASONS],
     )
+
+
+def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine, ...]:
+    """A line for each hop of a path, in its order. A later hop is judged by what is its own: by what no earlier one
+    clears. It counts and lists everything, and is never ready before its turn."""
+    every = tuple(findings)
+    settled = settled_earlier(hops, every)
+    lines: list[HopLine] = []
+    for hop in hops:
+        line = hop_line(hop, (one for one in every if one.hop == hop))
+        if (hop, WAITS) in settled:
+            mine = hop_line(hop, own(hop, every, settled=settled))
+            waits = mine.verdict in ("ready", "ready_with_warnings")
+            line = replace(line, verdict="later" if waits else mine.verdict, reasons=mine.reasons or line.reasons[:1])
+        lines.append(line)
+    return tuple(lines)
 
 
 def count(findings: Iterable[Finding]) -> Counts:

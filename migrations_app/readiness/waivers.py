@@ -11,7 +11,7 @@ import msgspec
 
 from migrations_app.checks.base import CONFIRMABLE, Check, Finding, Severity, Status
 from migrations_app.readiness.report import HopLine, Report
-from migrations_app.readiness.verdict import hop_line
+from migrations_app.readiness.verdict import hop_line, hop_lines
 
 
 class Waived(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,8 @@ def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report
     moved = {new.hop for old, new in zip(report.checks, checks, strict=True) if new is not old}
     if not moved:
         return report
-    hops = tuple(_judged(line, checks) if line.hop in moved else line for line in report.hops)
+    ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
+    hops = tuple(ahead.get(line.hop) or _judged(line, checks) if line.hop in moved else line for line in report.hops)
     return msgspec.structs.replace(report, checks=checks, hops=hops)
 
 

@@ -70,6 +70,7 @@ CAUSES: dict[str, str] = {
 VERDICTS: dict[str, Look] = {
     "ready": Look("Ready", "pass", "pass", "Nothing stands in the way of this hop."),
     "ready_with_warnings": Look("Ready, with warnings", "warning", "warning", "No blocker; read the warnings first."),
+    "later": Look("Later", "muted", "na", "Nothing stands in its way but the hops before it."),
     "needs_facts": Look("Needs facts", "unknown", "unknown", "A question that can block is not answered yet."),
     "blocked": Look("Blocked", "blocker", "blocker", "At least one blocker fails."),
     "in_progress": Look("In progress", "accent", "going", "The release has landed, the work of the hop goes on."),

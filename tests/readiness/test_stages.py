@@ -138,9 +138,10 @@ def parse(remedy: Remedy) -> None:
 def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_it_is() -> None:
     away = Installed(namespace="karpenter", release="karpenter")
     assert "--version v0.32.10 " in crd_commands("0.32.10", away)[0].text
-    assert crd_commands("0.37.8", away)[0].text.endswith(" --namespace karpenter")
+    kept = "--version 0.37.8 --namespace karpenter \\\n  -f karpenter-crd.values.yaml"
+    assert kept in crd_commands("0.37.8", away)[0].text
     told = crd_commands("0.37.1", away)[0].text.splitlines()
-    assert told[2:5] == ["  webhook: \\", "  '  enabled: true' \\", "  '  serviceNamespace: karpenter' \\"]
+    assert told[4:7] == ["  webhook: \\", "  '  enabled: true' \\", "  '  serviceNamespace: karpenter' \\"]
     assert "helm upgrade karpenter oci://" in controller_commands("1.0.14", None)[0].text
     assert "--namespace NAMESPACE" in controller_commands("1.0.14", None)[0].text
 

@@ -24,19 +24,19 @@ EXPECTED = {
             "0.32": "blocked",
             "0.33+": "blocked",
             "1.0": "blocked",
-            "1.1+": "blocked",
+            "1.1+": "later",  # 1.0 rewrites what is stored, and nothing else stands in its way
             NEWEST_MINOR: "blocked",
         },
         blockers=(),
     ),
     "beta_037": Expected(
         stage="beta_v1",
-        verdicts={"0.33+": "done", "1.0": "ready", "1.1+": "blocked", NEWEST_MINOR: "blocked"},
+        verdicts={"0.33+": "done", "1.0": "ready", "1.1+": "later", NEWEST_MINOR: "later"},
         blockers=(),
     ),
     "broken_webhook": Expected(
         stage="beta_v1",
-        verdicts={"1.0": "in_progress", "1.1+": "blocked", NEWEST_MINOR: "blocked"},
+        verdicts={"1.0": "in_progress", "1.1+": "blocked", NEWEST_MINOR: "later"},
         blockers=(
             "claims_tagged_with_cluster",
             "conversion_webhook_resolves",
@@ -47,7 +47,7 @@ EXPECTED = {
     ),
     "forbidden": Expected(
         stage="unknown",
-        verdicts={"0.33+": "needs_facts", "1.0": "needs_facts", "1.1+": "blocked", NEWEST_MINOR: "blocked"},
+        verdicts={"0.33+": "needs_facts", "1.0": "needs_facts", "1.1+": "needs_facts", NEWEST_MINOR: "needs_facts"},
         blockers=(
             "admission_webhooks_current",
             "conversion_webhook_resolves",
@@ -66,7 +66,7 @@ EXPECTED = {
             "0.32": "in_progress",
             "0.33+": "blocked",
             "1.0": "blocked",
-            "1.1+": "blocked",
+            "1.1+": "later",
             NEWEST_MINOR: "blocked",
         },
         blockers=(
@@ -83,13 +83,13 @@ EXPECTED = {
     "no_karpenter": Expected(stage="no_karpenter", verdicts={}, blockers=()),
     "old_settings": Expected(
         stage="beta_v1",
-        verdicts={"0.33+": "blocked", "1.0": "blocked", "1.1+": "blocked", NEWEST_MINOR: "blocked"},
+        verdicts={"0.33+": "blocked", "1.0": "blocked", "1.1+": "later", NEWEST_MINOR: "needs_facts"},
         blockers=("admission_webhooks_current",),
     ),
     "v1_13": Expected(stage="v1", verdicts={"1.3": "done", NEWEST_MINOR: "ready_with_warnings"}, blockers=()),
     "v1_beta_stored": Expected(
         stage="beta_v1",
-        verdicts={"1.0": "in_progress", "1.1+": "blocked", NEWEST_MINOR: "blocked"},
+        verdicts={"1.0": "in_progress", "1.1+": "blocked", NEWEST_MINOR: "later"},
         blockers=(
             "claims_tagged_with_cluster",
             "compatibility_annotations_gone",

@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import Collected, Report, Verdict
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.aws import add_aws
@@ -74,7 +75,7 @@ def test_the_fleet_covers_every_stage_and_verdict():
     assert len(expected) >= 8
     assert {one.stage for one in expected} >= {"no_karpenter", "alpha", "mixed", "beta_v1", "v1", "unknown"}
     verdicts = {verdict for one in expected for verdict in one.verdicts.values()}
-    assert verdicts == {"ready", "ready_with_warnings", "needs_facts", "blocked", "in_progress", "done"}
+    assert verdicts == set(get_args(Verdict))
 
 
 def test_names_are_file_names_and_titles_are_unlike():

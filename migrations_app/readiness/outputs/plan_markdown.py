@@ -1,28 +1,49 @@
 """A runbook as Markdown: to be put beside the work and ticked off."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from migrations_app.readiness.next_step import FindingGroup, group_findings
-from migrations_app.readiness.outputs.markdown import EVIDENCE_SHOWN, remedies, table, text
+from migrations_app.readiness.outputs.markdown import fence, text
+from migrations_app.readiness.outputs.plan_view import (
+    CommandView,
+    HopView,
+    ItemView,
+    PlanFile,
+    PrintedPlan,
+    StepView,
+    plan_view,
+)
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
-    evidence_count,
-    forecast_number,
+    done_earlier,
     landing,
-    left_out,
-    object_line,
     path_line,
     settled,
     stage_title,
 )
-from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage
+from migrations_app.readiness.runbook import Runbook
 
 
 def render(plan: Runbook) -> str:
-    """Markdown, ending in a line break."""
-    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop, plan=plan))]
+    """Markdown, ending in a line break; the long commands stand at the end, each under the name of its file."""
+    view = plan_view(plan)
+    return _joined((*_body(plan, view), *_files(view.files)))
+
+
+def render_files(plan: Runbook) -> tuple[PlanFile, ...]:
+    """The Markdown as `plan.md`, and beside it a file for each long command."""
+    view = plan_view(plan)
+    return (PlanFile("plan.md", _joined(_body(plan, view))), *view.files)
+
+
+def _joined(lines: Iterable[str]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _body(plan: Runbook, view: PrintedPlan) -> Iterator[str]:
+    yield from _head(plan)
+    for hop in view.hops:
+        yield from _hop(hop)
 
 
 def _head(plan: Runbook) -> Iterator[str]:
@@ -39,92 +60,78 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield ""
 
 
-def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
-    lands = hop.lands
-    yield f"## {at}. Hop {lands.hop}: land on {text(lands.release)}"
+def _hop(view: HopView) -> Iterator[str]:
+    hop, lands = view.hop, view.hop.lands
+    yield f"## {view.at}. Hop {lands.hop}: land on {text(lands.release)}"
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
     yield f"Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done."
     yield ""
-    yield from (f"- {text(line)}" for line in landing(lands))
+    yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
+    if view.forecast:
+        yield f"- Forecast: {text(view.forecast)}"
+    for asked in view.questions:
+        earlier = f", as at hop {asked.earlier}" if asked.earlier else ""
+        yield f"- Not known{earlier}: {text(asked.summary)} (`{asked.checks}`)"
+        yield from _commands(asked.commands)
     yield ""
-    yield from _untold(hop, cluster=plan.cluster.name)
-    yield from _forecast(hop)
-    for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
-        groups = group_findings(hop.open_in(stage), cluster=plan.cluster.name)
-        yield from _stage(f"{at}.{number}", stage, groups=groups)
-        yield from _way_back(stage, back)
-
-
-def _untold(hop: RunbookHop, *, cluster: str) -> Iterator[str]:
-    groups = hop.untold(cluster)
-    if groups:
-        yield "### Not known"
-        yield ""
-    for group in groups:
-        yield f"- {text(group.summary)}: keeps {_checks(group)} open"
-    yield from remedies(tuple(dict.fromkeys(remedy for group in groups for remedy in group.remedies)))
-    if groups:
+    for step in view.steps:
+        yield from _step(step)
+    if view.settled:
+        yield f"{settled(view.settled)}."
         yield ""
 
 
-def _checks(group: FindingGroup) -> str:
-    named = ", ".join(f"`{finding.id}`" for finding in group.findings)
-    return named if group.alone else f"{len(group.findings)} checks ({named})"
-
-
-def _forecast(hop: RunbookHop) -> Iterator[str]:
-    if hop.forecast:
-        yield "### Forecast"
-        yield ""
-        rows = ((text(line.what), forecast_number(line), f"`{line.check}`") for line in hop.forecast)
-        yield from table(("What a rollout meets", "How many", "Check"), rows)
-        yield ""
-
-
-def _stage(number: str, stage: Stage, *, groups: tuple[FindingGroup, ...]) -> Iterator[str]:
-    yield f"### {number} {text(stage_title(stage))}"
+def _step(step: StepView) -> Iterator[str]:
+    yield f"### {step.number} {text(stage_title(step.stage))}"
     yield ""
-    for group in groups:
-        yield from _item(group)
-        if not stage.commands and group.status != "unknown":
-            yield from remedies(group.remedies)
+    for item in step.items:
+        yield from _item(item)
+    if step.commands or step.stage.part == "verify":
+        yield f"- [ ] {text(step.stage.does)}"
+        yield from _commands(step.commands)
+        yield from _actions(step.actions)
         yield ""
-    if stage.commands:
-        yield f"- [ ] {text(stage.does)}"
-        yield from remedies(stage.commands)
+    if step.back:
+        yield f"Way back from here on: {text(step.back)}."
         yield ""
-    if stage.part == "verify":
-        yield f"- [ ] {text(stage.does)}"
-        yield ""
-    if counted := settled(stage):
-        yield f"{counted}."
-        yield ""
-
-
-def _item(group: FindingGroup) -> Iterator[str]:
-    """One box to tick. What is not known has its remedy above, once."""
-    first = group.first
-    if group.status == "unknown":
-        yield f"- [ ] not known, {group.severity}: {text(group.summary)}: {_checks(group)}"
-        return
-    yield f"- [ ] {first.status}, {first.severity}: **{text(first.title)}**. {text(first.summary)} ({_checks(group)})"
-    if told := evidence_count(first):
-        yield ""
-        yield f"Evidence: {told}."
-        yield ""
-    yield from (f"- {text(object_line(row))}" for row in first.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(first, EVIDENCE_SHOWN):
-        yield f"- {more}"
-
-
-def _way_back(stage: Stage, back: str) -> Iterator[str]:
-    if back:
-        yield f"Way back from here on: {text(back)}."
-        yield ""
-    for lost in stage.no_return:
-        yield "---"
-        yield ""
+    for lost in step.no_return:
         yield f"**Point of no return.** {text(lost.what)}. {text(lost.back)}."
+        yield ""
+
+
+def _item(item: ItemView) -> Iterator[str]:
+    yield f"- [ ] {item.status}, {item.severity}: **{text(item.summary)}** (`{item.checks}`)"
+    yield from (f"  - {text(line)}" for line in item.evidence)
+    yield from _commands(item.commands)
+    yield from _actions(item.actions)
+    yield ""
+
+
+def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
+    for command in commands:
+        yield ""
+        if command.file:
+            yield f"By {command.how}: the file `{command.file}`"
+            continue
+        yield f"By {command.how}:"
+        yield ""
+        yield from fence(command.text)
+
+
+def _actions(actions: Iterable[str]) -> Iterator[str]:
+    if named := ", ".join(f"`{action}`" for action in actions):
+        yield ""
+        yield f"Or by karpdash: {named}"
+
+
+def _files(files: Iterable[PlanFile]) -> Iterator[str]:
+    if files:
+        yield "## Files"
+        yield ""
+    for file in files:
+        yield f"### {file.name}"
+        yield ""
+        yield from fence(file.text)
         yield ""

@@ -1,31 +1,27 @@
 """A runbook for a person at a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from migrations_app.checks.base import Remedy
-from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.outputs.plain import plain, plain_lines
+from migrations_app.readiness.outputs.plan_view import CommandView, HopView, ItemView, PlanFile, StepView, plan_view
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
-    forecast_number,
-    ids,
+    done_earlier,
     landing,
-    left_out,
-    object_line,
     path_line,
     settled,
     stage_title,
 )
-from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage
+from migrations_app.readiness.runbook import Runbook
 
-EVIDENCE_SHOWN = 5
 RULE = "-" * 20
 
 
 def render(plan: Runbook) -> str:
-    """Lines of text, ending in a line break."""
-    lines = [*_head(plan), *(line for at, hop in enumerate(plan.hops, 1) for line in _hop(at, hop, plan=plan))]
+    """Lines of text, ending in a line break; the long commands stand below, each under the name of its file."""
+    view = plan_view(plan)
+    lines = [*_head(plan), *(line for hop in view.hops for line in _hop(hop)), *_files(view.files)]
     return "\n".join(lines) + "\n"
 
 
@@ -41,53 +37,63 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield from (f"Note     {plain(note)}" for note in plan.notes)
 
 
-def _hop(at: int, hop: RunbookHop, *, plan: Runbook) -> Iterator[str]:
+def _hop(view: HopView) -> Iterator[str]:
     yield ""
-    lands = hop.lands
-    yield f"{at}. Hop {lands.hop} -> {plain(lands.release)}  {VERDICTS[hop.verdict].upper()}  {hop.done_percent} % done"
+    hop, lands = view.hop, view.hop.lands
+    verdict = VERDICTS[hop.verdict].upper()
+    yield f"{view.at}. Hop {lands.hop} -> {plain(lands.release)}  {verdict}  {hop.done_percent} % done"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
-    yield from (f"   {plain(line)}" for line in landing(lands))
-    yield from _untold(hop.untold(plan.cluster.name))
-    for line in hop.forecast:
-        yield f"   Forecast: {line.what}: {forecast_number(line)} [{line.check}]"
-    for number, (stage, back) in enumerate(zip(hop.stages, hop.ways_back(), strict=True), 1):
-        groups = group_findings(hop.open_in(stage), cluster=plan.cluster.name)
-        yield from _stage(f"{at}.{number}", stage, groups=groups)
-        if back:
-            yield f"       way back from here on: {plain(back)}"
-        yield from (f"   {RULE} no return: {plain(one.what)}. {plain(one.back)}" for one in stage.no_return)
+    yield from (f"   {plain(line)}" for line in (*landing(lands), *done_earlier(hop)))
+    for asked in view.questions:
+        yield f"   Not known{f', as at hop {asked.earlier}' if asked.earlier else ''}: {plain(asked.summary)}"
+        yield f"     keeps open: {asked.checks}"
+        yield from _commands(asked.commands)
+    if view.forecast:
+        yield f"   Forecast: {plain(view.forecast)}"
+    for step in view.steps:
+        yield from _step(step)
+    if view.settled:
+        yield f"   {settled(view.settled)}"
 
 
-def _untold(groups: tuple[FindingGroup, ...]) -> Iterator[str]:
-    for group in groups:
-        yield f"   Not known: {plain(group.summary)} [{ids(group)}]"
-    for remedy in dict.fromkeys(remedy for group in groups for remedy in group.remedies):
-        yield from _remedy(remedy)
+def _step(step: StepView) -> Iterator[str]:
+    yield f"   {step.number} {plain(stage_title(step.stage))}"
+    for item in step.items:
+        yield from _item(item)
+    yield from _commands(step.commands)
+    yield from _actions(step.actions)
+    if step.back:
+        yield f"       way back from here on: {plain(step.back)}"
+    yield from (f"   {RULE} no return: {plain(one.what)}. {plain(one.back)}" for one in step.no_return)
 
 
-def _stage(number: str, stage: Stage, *, groups: tuple[FindingGroup, ...]) -> Iterator[str]:
-    yield f"   {number} {plain(stage_title(stage))}"
-    for group in groups:
-        yield from _item(group)
-        for remedy in group.remedies if not stage.commands and group.status != "unknown" else ():
-            yield from _remedy(remedy)
-    for command in stage.commands:
-        yield from _remedy(command)
-    if counted := settled(stage):
-        yield f"       {counted}"
+def _item(item: ItemView) -> Iterator[str]:
+    yield f"     - {item.status}, {item.severity}: {plain(item.summary)} [{item.checks}]"
+    yield from (f"       - {line}" for line in item.evidence)
+    yield from _commands(item.commands)
+    yield from _actions(item.actions)
 
 
-def _item(group: FindingGroup) -> Iterator[str]:
-    """What is not known has its remedy above, once."""
-    first = group.first
-    yield f"     - {first.status}, {first.severity}: {plain(group.summary)} [{ids(group)}]"
-    if group.status == "unknown":
-        return
-    yield from (f"       - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(first, EVIDENCE_SHOWN):
-        yield f"       - {more}"
+def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
+    for command in commands:
+        if command.file:
+            yield f"       {command.how}: {command.file}, below"
+            continue
+        lines = plain_lines(command.text).splitlines()
+        if len(lines) == 1:
+            yield f"       {command.how}: {lines[0]}"
+        else:
+            yield f"       {command.how}:"
+            yield from (f"           {line}" for line in lines)
 
 
-def _remedy(remedy: Remedy) -> Iterator[str]:
-    yield f"       by {remedy.how}:"
-    yield from (f"           {line}" for line in plain_lines(remedy.text).splitlines())
+def _actions(actions: Iterable[str]) -> Iterator[str]:
+    if named := ", ".join(actions):
+        yield f"       or by karpdash: {named}"
+
+
+def _files(files: Iterable[PlanFile]) -> Iterator[str]:
+    for file in files:
+        yield ""
+        yield f"File {file.name}"
+        yield from (f"    {line}" for line in plain_lines(file.text).splitlines())

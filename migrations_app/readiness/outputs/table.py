@@ -35,6 +35,7 @@ _COLOURS = {
     "ready": "32",
     "done": "32",
     "in_progress": "36",
+    "later": "2",
     "head": "1",
 }
 Paint = Callable[[str, str], str]

@@ -6,7 +6,8 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.report import Counts, PathStep, Report
-from migrations_app.readiness.runbook import ForecastLine, Stage
+from migrations_app.readiness.runbook import ForecastLine, RunbookHop, Stage
+from migrations_app.readiness.walk import OF_TODAY
 
 PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}
@@ -44,16 +45,26 @@ def ids(group: FindingGroup, shown: int = 8) -> str:
     return f"{named} and {more} more" if more > 0 else named
 
 
-def settled(stage: Stage) -> str:
+def settled(count: int) -> str:
     """`12 checks are settled`; empty where none is."""
-    if not stage.settled:
+    if not count:
         return ""
-    return "1 check is settled" if stage.settled == 1 else f"{stage.settled} checks are settled"
+    return "1 check is settled" if count == 1 else f"{count} checks are settled"
+
+
+def done_earlier(hop: RunbookHop) -> Iterator[str]:
+    """`Done by hop 0.32: legacy_machines_gone`, a line for each earlier hop that clears something of this one."""
+    by_hop: dict[str, list[str]] = {}
+    for one in hop.done_earlier:
+        if one.check not in OF_TODAY:
+            by_hop.setdefault(one.hop, []).append(one.check)
+    yield from (f"Done by hop {earlier}: {', '.join(checks)}" for earlier, checks in by_hop.items())
 
 
 VERDICTS = {
     "ready": "ready",
     "ready_with_warnings": "ready with warnings",
+    "later": "later",
     "needs_facts": "needs facts",
     "blocked": "blocked",
     "in_progress": "in progress",

@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.readiness.look import Look
-from migrations_app.readiness.next_step import FindingGroup, group_findings
+from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage, runbook
 from migrations_app.web.access import require_right
@@ -70,7 +70,7 @@ def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(found.stages, found.ways_back(), strict=True), 1):
         new = not rows or rows[-1].stage.part != stage.part
-        groups = group_findings(found.open_in(stage), cluster=cluster)
+        groups = in_order(found.open_in(stage), cluster=cluster)
         commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
         part = PARTS[stage.part] if new else ""
         rows.append(

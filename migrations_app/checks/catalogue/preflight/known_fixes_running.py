@@ -45,4 +45,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(f"# The hop itself brings the fix: it lands on {case.step.release}, CRDs first, then the controller")
+    lands = case.step.release
+    if any(missing_fixes(lands)):
+        yield kubectl(f"# Not every fix is in {lands}, on which the hop lands: a later hop brings the rest")
+    else:
+        yield kubectl(f"# The hop itself brings the fix: it lands on {lands}, CRDs first, then the controller")
