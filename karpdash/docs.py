@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from karpdash.env import settings_rows
+from karpdash.configuration.env import settings_rows
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.docs import coverage_page
 from migrations_app.checks.docs import page as checks_page

@@ -5,7 +5,7 @@ import threading
 import pytest
 import yaml
 
-from karpdash.env import settings_rows
+from karpdash.configuration.env import settings_rows
 from tests.deploy.helm import CHART, NEEDED, Refused, merged
 from tests.deploy.roles import roles
 

@@ -6,8 +6,8 @@ import compose_spec
 import pytest
 import yaml
 
-from karpdash.env import settings_rows
-from karpdash.lanes import WORKERS
+from karpdash.configuration.env import settings_rows
+from karpdash.processes.lanes import WORKERS
 from tests.deploy import compose
 from tests.deploy.test_chart import pods
 

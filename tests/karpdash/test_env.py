@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from karpdash import docs
-from karpdash.env import Raw, read, settings_rows
+from karpdash.configuration.env import Raw, read, settings_rows
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidSetting

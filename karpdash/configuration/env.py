@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from karpdash.oidc_settings import read_oidc
+from karpdash.configuration.oidc_settings import read_oidc
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.helm.charts import read_registry
