@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from karpdash.env import Env, current
+from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidInput, InvalidSetting, KarpdashError
 
 

@@ -10,8 +10,8 @@ from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
-from karpdash.env import current
-from karpdash.lanes import QUEUES, ROUTES
+from karpdash.configuration.env import current
+from karpdash.processes.lanes import QUEUES, ROUTES
 
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60

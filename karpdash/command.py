@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-WIRED = {"up": "up", "worker": "lanes", "backup": "backup"}
+WIRED = {"up": "processes.up", "worker": "processes.lanes", "backup": "backup"}
 """Commands of the wiring, each with the module that runs it."""
 
 

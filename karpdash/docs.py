@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from karpdash.env import settings_rows
+from karpdash.configuration.env import settings
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.docs import coverage_page
 from migrations_app.checks.docs import page as checks_page
@@ -40,11 +40,22 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Environment variables, read once at start. A wrong value stops the start with its name.",
+        "Environment variables, read once at start. A wrong value stops the start with its name; so does a variable",
+        "that begins with `KARPDASH_` and is not in the table. Where a file is allowed, `NAME_FILE` may give the path",
+        "of a file that holds the value, such as a Docker or Kubernetes secret, instead of `NAME`.",
+        "",
+        "| variable | default | allowed | what it does |",
+        "| --- | --- | --- | --- |",
     ]
-    lines += ["", "| variable | default | what it does |", "| --- | --- | --- |"]
-    lines += [f"| `{name}` | {f'`{default}`' if default else ''} | {doc} |" for name, default, doc in settings_rows()]
+    lines += [
+        f"| `{one.variable}` | {_code(one.default)} | {'text or file' if one.secret else one.allowed} | {one.doc} |"
+        for one in settings()
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
 def stale(folder: Path = DOCS) -> list[str]:

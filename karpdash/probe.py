@@ -7,7 +7,7 @@ import http.client
 import sys
 from collections.abc import Sequence
 
-from karpdash.env import current
+from karpdash.configuration.env import current
 
 SECONDS = 5.0
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from karpdash.cache import caches
 from karpdash.celery import app as celery_app
-from karpdash.env import current
-from karpdash.rest import REST_FRAMEWORK, SPECTACULAR_SETTINGS
+from karpdash.configuration.cache import caches
+from karpdash.configuration.env import current
+from karpdash.configuration.rest import REST_FRAMEWORK, SPECTACULAR_SETTINGS
 
 __all__ = ["REST_FRAMEWORK", "SPECTACULAR_SETTINGS", "celery_app"]
 
@@ -37,11 +37,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "karpdash.request_ids.RequestIds",
-    "karpdash.client_address.ClientAddress",
+    "karpdash.middleware.request_ids.RequestIds",
+    "karpdash.middleware.client_address.ClientAddress",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "karpdash.headers.ContentSecurityPolicy",
+    "karpdash.middleware.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -124,8 +124,8 @@ WHITENOISE_USE_FINDERS = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"quiet_bodies": {"()": "karpdash.logs.NoBodies"}},
-    "formatters": {"json": {"()": "karpdash.logs.json_formatter"}},
+    "filters": {"quiet_bodies": {"()": "karpdash.monitoring.logs.NoBodies"}},
+    "formatters": {"json": {"()": "karpdash.monitoring.logs.json_formatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["quiet_bodies"]}},
     "root": {"handlers": ["stderr"], "level": ENV.log_level},
 }

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from karpdash import health
-from karpdash.metrics import metrics
+from karpdash.monitoring import health
+from karpdash.monitoring.metrics import metrics
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz),

@@ -9,7 +9,7 @@ from migrations_app.errors import InvalidSetting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 try:
-    from karpdash.system_checks import refuse_unsafe
+    from karpdash.configuration.system_checks import refuse_unsafe
 
     refuse_unsafe()
 except InvalidSetting as wrong:

@@ -15,7 +15,7 @@ from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from karpdash.cache import caches
+from karpdash.configuration.cache import caches
 from tests.browser import drip
 from tests.guards import let_tests_sweep
 from tests.servers import browser

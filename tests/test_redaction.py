@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 
-from karpdash import logs
+from karpdash.monitoring import logs
 from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.helm.values import kept_values
 from migrations_app.clients.secret import clean

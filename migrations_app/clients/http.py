@@ -1,49 +1,156 @@
-"""Sends webhook notifications: https only, checked addresses, no redirects, ten-second timeout (T03)."""
+"""The one HTTP client for servers that are no clusters: audit sink, webhooks, chart registry, identity provider (T03).
 
-import hashlib
-import hmac
-from collections.abc import Mapping, Sequence
-from urllib.parse import SplitResult, urlsplit
+A host is resolved once, all its addresses are judged, and the connection goes to one of them (K05). TLS is 1.2 or newer
+with the system's trusted certificates; plain http is spoken to loopback addresses only (K02). No proxy, no redirect,
+no retry (K04). One deadline in wall-clock time covers the call from the resolver to the last byte, a body below the
+minimum rate ends it sooner (K06), and bytes are counted (K09).
+"""
 
-from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
-from migrations_app.clients.audit_sink import exchange
-from migrations_app.clients.secret import Secret
-from migrations_app.errors import InvalidInput
+import ipaddress
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
-SECONDS = 10.0
-LONGEST = 2000
+import urllib3
+from urllib3.connection import HTTPConnection
+
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
+from migrations_app.clients.kubernetes import errors
+from migrations_app.clients.kubernetes.deadline_socket import (
+    DeadlineSocket,
+    ResponseDeadline,
+    current_deadline,
+    with_deadline,
+)
+from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.clients.kubernetes.response import TrafficMeter, read_body
+from migrations_app.errors import AddressRefused, ReadError, ServerFailed
 
 
-def read_address(url: str) -> SplitResult:
-    """The parts of an https URL. Raises InvalidInput; messages never contain the URL, since it may be a secret."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise InvalidInput("is no URL", where="target", code="bad_target") from None
-    plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= LONGEST
-    if not plain or not host or port == 0 or parts.scheme != "https" or "@" in parts.netloc or parts.fragment:
-        raise InvalidInput("must be https://host/path", where="target", code="bad_target")
-    return parts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallBounds:
+    """What a call may reach, and what it may cost. `ends` is a time of `time.monotonic()`; `server` begins messages."""
+
+    server: str
+    reach: OutboundPolicy
+    ends: float
+    most: int = 0
+    limits: ClientLimits = DEFAULT
+    resolver: Resolver = ask_resolver
 
 
-def post(
-    url: str, body: bytes, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
-) -> None:
-    """Sends the body; any 2xx status means received. Nothing else of the response is read.
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """`body` is empty unless the status is 200."""
 
-    Raises InvalidInput, and ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, ServerFailed,
-    InvalidResponse.
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def send(
+    method: str, url: str, *, bounds: CallBounds, headers: Mapping[str, str], body: bytes | None = None
+) -> HttpAnswer:
+    """The answer to one request to a URL that was validated before. Without `most` in the bounds no body is read.
+
+    Raises ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, TooLarge, InvalidResponse.
     """
-    parts = read_address(url)
+    try:
+        return _exchanged(method, url, bounds=bounds, headers=headers, body=body)
+    except ReadError as wrong:
+        raise type(wrong)(f"{bounds.server}: {wrong.message}", code=wrong.code) from None
+
+
+def deliver(url: str, body: bytes, *, bounds: CallBounds, headers: Mapping[str, str]) -> None:
+    """Posts the body; any 2xx status means received, and nothing more of the answer is read.
+
+    Raises the errors of `send`, and ServerFailed with code `sink_<status>` for any other status.
+    """
+    try:
+        status = send("POST", url, bounds=bounds, headers=headers, body=body).status
+    except ReadError as wrong:
+        # Receivers are told apart by the kind of failure; only an unknown name has a code of its own.
+        raise type(wrong)(wrong.message, code=wrong.code if wrong.code == "unknown_host" else None) from None
+    if not 200 <= status < 300:
+        raise ServerFailed(f"{bounds.server}: the server answered {status}", code=f"sink_{status}")
+
+
+def _exchanged(
+    method: str, url: str, *, bounds: CallBounds, headers: Mapping[str, str], body: bytes | None
+) -> HttpAnswer:
+    parts = urlsplit(url)
+    host, safe = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if safe else 80)
+    limits = replace(bounds.limits, page_bytes=bounds.most)
+    deadline = ResponseDeadline(limits, ends=bounds.ends)
+    sent = {"Host": parts.netloc, "Accept-Encoding": "identity", "Connection": "close", **headers}
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    told = {"Host": parts.netloc, "User-Agent": "karpdash", "Content-Length": str(len(body)), "Connection": "close"}
-    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in (told | dict(headers)).items()), "", ""]
-    exchange(url, "\r\n".join(lines).encode("ascii") + body, reach=reach, seconds=SECONDS, resolver=resolver)
+    try:
+        seconds = min(limits.connect_seconds, deadline.patience())
+        addresses = resolve(host, port, reach=bounds.reach, seconds=seconds, resolver=bounds.resolver)
+        if not safe and not all(ipaddress.ip_address(address).is_loopback for address in addresses):
+            raise AddressRefused("plain http is only spoken inside this machine")
+        timeout = min(limits.connect_seconds, deadline.patience())
+        with with_deadline(deadline), _pool(addresses[0], port, host=host if safe else "", timeout=timeout) as pool:
+            answer = pool.urlopen(
+                method, path, body=body, headers=sent, redirect=False, preload_content=False, decode_content=False
+            )
+            with closing(answer):
+                deadline.begin_body()
+                wanted = bounds.most and answer.status == 200
+                text = bytes(read_body(answer, TrafficMeter(limits))) if wanted else b""
+                return HttpAnswer(answer.status, answer.headers, text)
+    except errors.CAUGHT as wrong:
+        raise errors.from_exception(wrong).error from None
 
 
-def signed(body: bytes, *, secrets: Sequence[Secret], at: int) -> dict[str, str]:
-    """HMAC signature headers that let a receiver verify the sender and the time; one signature for each secret."""
-    text = str(at).encode() + b"." + body
-    found = [hmac.new(one.reveal().encode(), text, hashlib.sha256).hexdigest() for one in secrets]
-    return {"Karpdash-Timestamp": str(at), "Karpdash-Signature": ",".join(f"v1={one}" for one in found)}
+def _pool(address: str, port: int, *, host: str, timeout: float) -> urllib3.HTTPConnectionPool:
+    """One connection to the judged address. If a host is given, TLS is used and the certificate must match it."""
+    if not host:
+        return _PlainPool(address, port, maxsize=1, retries=False, timeout=timeout)
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = _TlsSocket
+    return urllib3.HTTPSConnectionPool(
+        address, port, maxsize=1, retries=False, timeout=timeout, ssl_context=context, server_hostname=host
+    )
+
+
+class _TlsSocket(DeadlineSocket):
+    """Its timeout would otherwise restart with the handshake and with each record that is sent."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        self.settimeout(current_deadline().patience())
+        super().do_handshake(block)
+
+    def send(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
+        self.settimeout(current_deadline().patience())
+        return super().send(*args, **named)
+
+
+class _PlainSocket(socket.socket):
+    """The same deadline without TLS."""
+
+    def sendall(self, *args: Any) -> None:  # noqa: ANN401 - the parameters are those of socket
+        self.settimeout(current_deadline().patience())
+        super().sendall(*args)
+
+    def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - as above
+        deadline = current_deadline()
+        self.settimeout(deadline.patience())
+        count = super().recv_into(*args, **named)
+        deadline.took(count)
+        return count
+
+
+class _PlainConnection(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        return _PlainSocket(fileno=super()._new_conn().detach())
+
+
+class _PlainPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _PlainConnection

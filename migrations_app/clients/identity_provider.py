@@ -1,30 +1,18 @@
-"""OpenID Connect client: discovery document, signing keys, and the token endpoint (T03, K05).
-
-Addresses are checked like those of clusters, redirects are not followed, and every response is limited in size and
-time.
-"""
+"""OpenID Connect client: discovery document, signing keys, and the token endpoint, by the guarded client (T03)."""
 
 import ipaddress
-import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
-import urllib3
 
-from migrations_app.clients.addresses import OutboundPolicy, resolve
+from migrations_app.clients.addresses import OutboundPolicy
+from migrations_app.clients.http import CallBounds, send
 from migrations_app.clients.secret import Secret
-from migrations_app.errors import (
-    AddressRefused,
-    InvalidInput,
-    InvalidResponse,
-    ServerFailed,
-    TimedOut,
-    TlsRefused,
-    Unreachable,
-)
+from migrations_app.errors import InvalidInput, InvalidResponse, ServerFailed
 
 SECONDS = 10.0
 MOST_BYTES = 512 * 1024
@@ -120,51 +108,15 @@ def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
 
 
 def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
-    parts = urlsplit(url)
-    host, safe = parts.hostname or "", parts.scheme == "https"
-    port = parts.port or (443 if safe else 80)
-    here = replace(reach, allow_loopback=True) if not safe else reach
-    addresses = resolve(host, port, reach=here)
-    if not safe and not all(ipaddress.ip_address(address).is_loopback for address in addresses):
-        raise AddressRefused("plain http is only spoken inside this machine")
-    headers = {"Host": parts.netloc, "Accept": "application/json", "User-Agent": "karpdash"}
-    body = urlencode(form) if form is not None else None
-    headers |= {"Content-Type": FORM} if form is not None else {}
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    with _pool(addresses[0], port, host=host if safe else "") as pool:
-        return _read(pool, method, path=path, headers=headers, body=body)
-
-
-def _pool(address: str, port: int, *, host: str) -> urllib3.HTTPConnectionPool:
-    """One connection to the checked address. If a host is given, TLS is used and the certificate must match it."""
-    timeout = urllib3.Timeout(total=SECONDS)
-    if not host:
-        return urllib3.HTTPConnectionPool(address, port, maxsize=1, retries=False, timeout=timeout)
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return urllib3.HTTPSConnectionPool(
-        address, port, maxsize=1, retries=False, timeout=timeout, ssl_context=context, server_hostname=host
-    )
-
-
-def _read(
-    pool: urllib3.HTTPConnectionPool, method: str, *, path: str, headers: Mapping[str, str], body: str | None
-) -> dict[str, Any]:
-    try:
-        answer = pool.urlopen(
-            method, path, body=body, headers=headers, redirect=False, preload_content=False, decode_content=False
-        )
-        text = answer.read(MOST_BYTES + 1)
-    except urllib3.exceptions.TimeoutError:
-        raise TimedOut("the identity provider did not answer in time") from None
-    except (urllib3.exceptions.SSLError, ssl.SSLError):
-        raise TlsRefused("the identity provider's certificate is not trusted") from None
-    except (urllib3.exceptions.HTTPError, OSError):
-        raise Unreachable("the identity provider does not answer") from None
+    # The settings take plain http for loopback addresses alone, and the client refuses it for others.
+    here = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
+    bounds = CallBounds(server="identity provider", reach=here, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
+    headers = {"Accept": "application/json", "User-Agent": "karpdash"} | ({"Content-Type": FORM} if form else {})
+    answer = send(method, url, bounds=bounds, headers=headers, body=urlencode(form).encode() if form else None)
     if answer.status != 200:
         raise ServerFailed(f"the identity provider answered {answer.status}")
     try:
-        told = msgspec.json.decode(text) if len(text) <= MOST_BYTES else None
+        told = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         told = None
     if not isinstance(told, dict):

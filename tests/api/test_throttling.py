@@ -8,7 +8,7 @@ import redis
 from django.core.cache.backends.redis import RedisCache
 from pytest_django import Settings
 
-from karpdash.cache import caches
+from karpdash.configuration.cache import caches
 from migrations_app.api.framework.throttling import CallerThrottle
 
 LIMIT = 5

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from tests.bench import bench_checks, bench_convert, bench_fleet, bench_pages, load, seed
 from tests.bench.load import Size
 from tests.bench.measure import FailedError, Figures, fastest, ours, outside

@@ -21,7 +21,7 @@ from typing import Any
 
 import urllib3
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import yaml
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
 from tests.journeys.installation import members
 from tests.journeys.running import bare_environment, kill

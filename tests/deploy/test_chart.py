@@ -5,7 +5,7 @@ import threading
 import pytest
 import yaml
 
-from karpdash.env import settings_rows
+from karpdash.configuration.env import settings
 from tests.deploy.helm import CHART, NEEDED, Refused, merged
 from tests.deploy.roles import roles
 
@@ -110,7 +110,7 @@ def test_every_pod_is_locked_down(helm, values):  # T30
 def test_it_holds_no_secret_and_tells_only_settings_that_exist(helm):  # T22, T30
     objects = helm.objects(EVERYTHING)
     assert of_kind(objects, "Secret", "ConfigMap") == []
-    known = {name for name, _, _ in settings_rows()}
+    known = {one.variable for one in settings()}
     for name, spec in pods(objects).items():
         told = {one["name"]: one for one in spec["containers"][0]["env"]}
         assert set(told) <= known, name

@@ -6,8 +6,8 @@ import compose_spec
 import pytest
 import yaml
 
-from karpdash.env import settings_rows
-from karpdash.lanes import WORKERS
+from karpdash.configuration.env import settings
+from karpdash.processes.lanes import WORKERS
 from tests.deploy import compose
 from tests.deploy.test_chart import pods
 
@@ -78,7 +78,7 @@ def test_what_is_waited_for_tells_its_health(services):
 
 
 def test_it_sets_only_what_exists(services):
-    known = {name for name, _, _ in settings_rows()}
+    known = {one.variable for one in settings()}
     for name in OURS:
         assert set(services[name]["environment"]) <= known, name
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import environment
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from tests.journeys.running import ROOT, bare_environment, kill, session
 from tests.servers.processes import Child
 from tests.servers.waiting import eventually

@@ -7,7 +7,7 @@ import time
 import pytest
 import redis
 
-from karpdash.lanes import QUEUES
+from karpdash.processes.lanes import QUEUES
 from tests.journeys.installation import Installation, kill_all, kill_pool
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child, program

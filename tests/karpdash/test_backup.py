@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from karpdash import backup, command
-from karpdash.env import current
+from karpdash.configuration.env import current
 from migrations_app.errors import InvalidInput, InvalidSetting
 from migrations_app.use_cases.runtime.connections import FIELD
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys

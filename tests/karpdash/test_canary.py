@@ -10,7 +10,7 @@ import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 
-from karpdash import logs
+from karpdash.monitoring import logs
 from migrations_app import tasks
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.accounts import tokens

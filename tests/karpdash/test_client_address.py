@@ -6,7 +6,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from karpdash.client_address import ClientAddress
+from karpdash.middleware.client_address import ClientAddress
 
 
 def seen(settings, *, behind_proxy, forwarded):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from migrations_app.errors import InvalidSetting
 
 

@@ -1,15 +1,18 @@
 """Settings are read once and refused by name (T30)."""
 
 import base64
+import re
 from pathlib import Path
 
 import pytest
 
 from karpdash import docs
-from karpdash.env import Raw, read, settings_rows
+from karpdash.configuration.declaration import ELSEWHERE
+from karpdash.configuration.env import Env, read, settings
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidSetting
+from tests import measures
 
 KEY = base64.b64encode(bytes(32)).decode()
 
@@ -152,10 +155,98 @@ def test_aws_keys_stand_in_no_text():  # T23
     assert [text for text in (repr(env), str(env), repr(env.aws), repr(env.aws.keys)) if "canary" in text] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("KARPDASH_HTTPS", "true", "'true' is none of 0, 1"),
+        ("KARPDASH_FREE_PERCENT", "1e1", "'1e1' is not a whole number from 0 to 90"),
+        ("KARPDASH_FREE_PERCENT", "91", "'91' is not a whole number from 0 to 90"),
+        ("KARPDASH_FREE_PERCENT", "", "'' is not a whole number from 0 to 90"),
+        ("KARPDASH_LOG_LEVEL", "LOUD", "'LOUD' is none of DEBUG, INFO, WARNING, ERROR"),
+        ("KARPDASH_SCAN_INTERVALL", "60", "there is no such setting; did you mean KARPDASH_SCAN_INTERVAL?"),
+        ("KARPDASH_QUITE_ANOTHER", "x", "there is no such setting; the settings are listed in docs/settings.md"),
+        ("KARPDASH_SCAN_INTERVAL_FILE", "x", "there is no such setting; did you mean KARPDASH_SCAN_INTERVAL?"),
+    ],
+)
+def test_what_is_wrong_with_a_value_or_a_name(name, value, message):
+    with pytest.raises(InvalidSetting) as refused:
+        read({name: value})
+    assert (refused.value.where, refused.value.message) == (name, message)
+
+
+def test_what_kubernetes_sets_for_a_service_is_not_refused():
+    links = {
+        "KARPDASH_SERVICE_HOST", "KARPDASH_SERVICE_PORT", "KARPDASH_PORT", "KARPDASH_WEB_SERVICE_PORT_HTTP",
+        "KARPDASH_WEB_PORT", "KARPDASH_WEB_PORT_8000_TCP_ADDR",
+    }  # fmt: skip
+    assert read(dict.fromkeys(links, "x")) == read({})
+
+
+def test_every_name_in_the_repository_is_a_setting_or_a_known_name_of_something_else():
+    given = set(re.findall(r"\bKARPDASH_[A-Z_]*[A-Z]\b", "\n".join(map(measures.text, places()))))
+    known = {one.variable for one in settings()} | {f"{one.variable}_FILE" for one in settings() if one.secret}
+    assert given - known - ELSEWHERE == {"KARPDASH_NAME"}
+    assert given >= ELSEWHERE
+
+
+def places():
+    wanted = (".py", ".sh", ".yml", ".yaml", ".md", ".tpl", ".service", "Makefile", "Dockerfile")
+    return [path for path in measures.files() if path.endswith(wanted) and path != "tests/karpdash/test_env.py"]
+
+
+SECRETS = {
+    "SECRET_KEY": "s" * 40, "ENCRYPTION_KEYS": f"k1:{KEY}", "AUDIT_SIGNING_KEY": KEY, "AUDIT_TOKEN": "token",
+    "DATABASE_URL": "postgres://u:p@db.example/name", "BROKER_URL": "rediss://:p@broker.example/0",
+    "EMAIL_URL": "smtps://u:p@mail.example?from=karpdash@example.com", "AWS_ACCESS_KEY_ID": "AKIA",
+    "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "session", "OIDC_CLIENT_SECRET": "oidc",
+}  # fmt: skip
+OIDC = {"KARPDASH_OIDC_ISSUER": "https://id.example", "KARPDASH_OIDC_CLIENT_ID": "karpdash"}
+
+
+def test_every_secret_may_come_from_a_file(tmp_path):
+    for name, text in SECRETS.items():
+        (tmp_path / name).write_text(f"{text}\n")
+    files = {f"KARPDASH_{name}_FILE": str(tmp_path / name) for name in SECRETS}
+    assert read(OIDC | files) == read(OIDC | {f"KARPDASH_{name}": text for name, text in SECRETS.items()})
+    assert {one.variable for one in settings() if one.secret} == {f"KARPDASH_{name}" for name in SECRETS}
+
+
+def test_no_secret_is_in_the_repr():  # T23
+    shown = repr(read(OIDC | {f"KARPDASH_{name}": text for name, text in SECRETS.items()}))
+    assert [name for name, text in SECRETS.items() if f"'{text}'" in shown or f":{text}@" in shown] == []
+    assert ("p@db" in shown, "p@mail" in shown, "p@broker" in shown) == (False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot read the file: No such file or directory"),
+        (b"", "the file is empty or longer than 65,536 bytes"),
+        (b" \n", "the file is empty or longer than 65,536 bytes"),
+        (b"x" * 65_537, "the file is empty or longer than 65,536 bytes"),
+        (b"\xff\xfe", "the file is no UTF-8 text"),
+    ],
+)
+def test_a_secret_that_cannot_be_read_ends_the_start(tmp_path, content, reason):
+    if content is not None:
+        (tmp_path / "key").write_bytes(content)
+    with pytest.raises(InvalidSetting) as refused:
+        read({"KARPDASH_SECRET_KEY_FILE": str(tmp_path / "key")})
+    assert (refused.value.where, refused.value.message) == ("KARPDASH_SECRET_KEY_FILE", reason)
+
+
+def test_a_secret_is_not_given_twice(tmp_path):
+    (tmp_path / "key").write_text("s" * 40)
+    file = {"KARPDASH_SECRET_KEY_FILE": str(tmp_path / "key")}
+    with pytest.raises(InvalidSetting, match="is set beside KARPDASH_SECRET_KEY: give one of them"):
+        read(file | {"KARPDASH_SECRET_KEY": "other"})
+    assert read(file | {"KARPDASH_SECRET_KEY": ""}).secret_key == "s" * 40
+    assert read({"KARPDASH_SECRET_KEY_FILE": ""}).secret_key == ""
+
+
 def test_every_setting_is_described():
-    rows = settings_rows()
-    assert len(rows) == len(Raw.__dataclass_fields__)
-    assert all(doc.endswith(".") for _, _, doc in rows)
+    assert {one.name for one in settings()} == set(Env.__dataclass_fields__) - {"aws", "audit_sinks", "oidc"}
+    assert [one.variable for one in settings() if not one.doc.endswith(".")] == []
 
 
 def test_generated_pages_are_up_to_date():

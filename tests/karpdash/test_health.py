@@ -2,7 +2,7 @@
 
 from redis.exceptions import ConnectionError as RedisDown
 
-from karpdash import health
+from karpdash.monitoring import health
 
 
 def test_alive_needs_nothing(client):

@@ -9,8 +9,8 @@ import sys
 import pytest
 from structlog.contextvars import bound_contextvars
 
-from karpdash import logs
-from karpdash.env import current
+from karpdash.configuration.env import current
+from karpdash.monitoring import logs
 from migrations_app.errors import InvalidInput
 from migrations_app.tasks import scan_cluster
 

@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from karpdash import metrics
+from karpdash.monitoring import metrics
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.rollout import Rollout

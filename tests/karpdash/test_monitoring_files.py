@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from karpdash.metrics import VERDICTS, families
+from karpdash.monitoring.metrics import VERDICTS, families
 from migrations_app.actions.states import STATES
 from migrations_app.queries.fleet.metrics import FleetNumbers
 

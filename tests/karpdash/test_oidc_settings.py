@@ -2,7 +2,7 @@
 
 import pytest
 
-from karpdash.env import read
+from karpdash.configuration.env import read
 from migrations_app.errors import InvalidSetting
 
 WHOLE = {

@@ -7,7 +7,7 @@ from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from karpdash import health, schema
+from karpdash.monitoring import health, schema
 from migrations_app.models.monitoring import Pulse
 from migrations_app.queries.worker_health import LANES
 from migrations_app.use_cases.runtime import heartbeat

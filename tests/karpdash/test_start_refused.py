@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from karpdash import system_checks
+from karpdash.configuration import system_checks
 from migrations_app.clients.audit_sink import Sinks
 from tests.servers.processes import environment
 

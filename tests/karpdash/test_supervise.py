@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from karpdash.supervise import Child, Supervisor
+from karpdash.processes.supervise import Child, Supervisor
 
 SLEEP = "import time; time.sleep(60)"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from karpdash import system_checks
+from karpdash.configuration import system_checks
 from migrations_app.cli import main
 from migrations_app.errors import InvalidSetting
 from migrations_app.iam.requirements.features import Span

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karpdash.celery import app
-from karpdash.lanes import QUEUES, WORKERS, worker_command
+from karpdash.processes.lanes import QUEUES, WORKERS, worker_command
 from migrations_app import tasks
 from migrations_app.errors import Conflict
 from migrations_app.models.cluster import Cluster, ClusterGroup

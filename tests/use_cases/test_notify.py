@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from migrations_app import tasks
-from migrations_app.clients import http
+from migrations_app.clients import webhooks
 from migrations_app.errors import AddressRefused, InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.notification import Channel, Delivery
@@ -112,7 +112,7 @@ def test_a_refusal_is_tried_again_with_the_same_id_and_no_redirect_is_followed(r
 def test_a_receiver_that_behaves_badly_costs_its_seconds_and_nothing_it_said_is_kept(
     receiver, monkeypatch, behave, code
 ):
-    monkeypatch.setattr(http, "SECONDS", 1.0)
+    monkeypatch.setattr(webhooks, "SECONDS", 1.0)
     add(receiver.url)
     receiver.answer = behave
     publish_event("scan.failed", "shop")
@@ -184,7 +184,7 @@ def test_a_second_worker_leaves_a_busy_channel_alone(receiver):
 )  # fmt: skip
 def test_no_address_inside_is_reached(receiver, settings, host):  # T03, K05
     settings.ENV = dataclasses.replace(settings.ENV, allow_loopback=False)
-    port = http.read_address(receiver.url).port
+    port = webhooks.read_address(receiver.url).port
     add(f"https://{host}:{port}/")
     publish_event("scan.failed", "shop")
     assert (send(), receiver.got) == (0, [])
@@ -194,9 +194,9 @@ def test_no_address_inside_is_reached(receiver, settings, host):  # T03, K05
 @pytest.mark.parametrize("spelling", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "localtest.me"])
 def test_other_spellings_are_judged_by_what_they_resolve_to(receiver, settings, spelling):  # T03
     settings.ENV = dataclasses.replace(settings.ENV, allow_loopback=False)
-    url = f"https://{spelling}:{http.read_address(receiver.url).port}/"
+    url = f"https://{spelling}:{webhooks.read_address(receiver.url).port}/"
     with pytest.raises(AddressRefused):
-        http.post(url, b"[]", headers={}, reach=network_policy(), resolver=lambda _host, _port: ["127.0.0.1"])
+        webhooks.post(url, b"[]", headers={}, reach=network_policy(), resolver=lambda _host, _port: ["127.0.0.1"])
     assert receiver.got == []
 
 
@@ -208,10 +208,10 @@ def test_a_name_is_resolved_once_and_the_judged_address_is_the_one_connected_to(
         asked.append(host)
         return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
 
-    parts = http.read_address(receiver.url)
+    parts = webhooks.read_address(receiver.url)
     url = f"https://localhost:{parts.port}/hook"
     within = dataclasses.replace(network_policy(), own=())
-    http.post(url, b"[]", headers={}, reach=within, resolver=rebinding)
+    webhooks.post(url, b"[]", headers={}, reach=within, resolver=rebinding)
     assert (asked, len(receiver.got), receiver.got[0][0]["Host"]) == (["localhost"], 1, f"localhost:{parts.port}")
 
 

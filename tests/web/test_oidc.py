@@ -72,6 +72,7 @@ def is_in_after(provider) -> bool:
         pytest.param({"header": {"alg": None}}, id="no-alg"),
         pytest.param({"header": {"alg": "ES256"}}, id="alg-of-another-kind-of-key"),
         pytest.param({"claims": {"aud": "somebody-else"}}, id="wrong-aud"),
+        pytest.param({"claims": {"aud": "somebody-else", "azp": CLIENT}}, id="wrong-aud-with-our-azp"),
         pytest.param({"claims": {"aud": [CLIENT, "other"]}}, id="shared-without-azp"),
         pytest.param({"claims": {"iss": "https://evil.example"}}, id="wrong-iss"),
         pytest.param({"claims": {"nonce": "another"}}, id="wrong-nonce"),

@@ -5,43 +5,36 @@ Helm applies those unchanged. The chart karpenter-crd ships the same CRDs as tem
 that names the chart to use.
 Pulling is anonymous and read-only. Requests: `GET /v2/<name>/manifests/<tag>`, the token endpoint that the registry
 names (`GET <realm>?service=...&scope=...`), and `GET /v2/<name>/blobs/<digest>` for the chart's layer.
-Rules: https only, with the system's trusted certificates (SSL_CERT_FILE overrides them). Each host, including those
-of the token endpoint and of redirects, is resolved once, all its addresses are checked (K05), and the connection
-uses a checked address. Redirects are followed only for the blob, at most three, only to https, and the token is
-sent only to the registry's own host. Size and time are limited (K06); a layer that does not match its digest is
-refused.
+Rules: https only, each request by the guarded client (`clients/http.py`), also those to the token endpoint and to the
+target of a redirect. Redirects are followed only for the blob, at most three, only to https, and the token is sent only
+to the registry's own host. A layer that does not match its digest is refused.
 """
 
 import hashlib
 import io
 import os
 import re
-import ssl
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import msgspec
-import urllib3
 
-from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
 from migrations_app.clients.archive import ArchiveLimits, members, wanted_name
-from migrations_app.clients.kubernetes import errors
+from migrations_app.clients.http import CallBounds, HttpAnswer, send
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
-from migrations_app.clients.kubernetes.deadline_socket import DeadlineSocket, ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
-from migrations_app.clients.kubernetes.response import TrafficMeter, read_beginning, read_body
 from migrations_app.clients.kubernetes.transport import agent
 from migrations_app.errors import (
     InvalidInput,
     InvalidKubeconfig,
     InvalidResponse,
     NotServed,
-    ReadError,
     ServerFailed,
     Unauthorized,
 )
@@ -210,13 +203,6 @@ class _Token(msgspec.Struct, frozen=True):
     access_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Got:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 @dataclass(slots=True)
 class _Pull:
     registry: Server
@@ -271,7 +257,7 @@ class _Pull:
             raise InvalidResponse("the registry's token cannot be used")
         return token
 
-    def _good(self, found: _Got, what: str) -> bytes:
+    def _good(self, found: HttpAnswer, what: str) -> bytes:
         if found.status == 200:
             return found.body
         if found.status in (401, 403):
@@ -282,50 +268,19 @@ class _Pull:
             raise InvalidResponse("the registry redirects where that is not followed", code="redirected")
         raise ServerFailed(f"the registry answers HTTP {found.status} for {what}")
 
-    def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> _Got:
+    def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> HttpAnswer:
         server, path = _taken_apart(url)
-        headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": f"{agent()} chart"}
-        headers |= {"Host": server.authority} | ({"Authorization": f"Bearer {token}"} if token else {})
-        try:
-            return self._asked(server, path, headers=headers, most=most)
-        except ReadError as wrong:
-            raise type(wrong)(f"chart registry {server.host}: {wrong.message}", code=wrong.code) from None
-
-    def _asked(self, server: Server, path: str, *, headers: dict[str, str], most: int) -> _Got:
-        addresses = resolve(
-            server.host, server.port, reach=self.reach, seconds=self.limits.connect_seconds, resolver=self.resolver
+        headers = {"Accept": accept, "User-Agent": f"{agent()} chart"}
+        bounds = CallBounds(
+            server=f"chart registry {server.host}",
+            reach=self.reach,
+            ends=min(self.ends, time.monotonic() + self.limits.read_seconds),
+            most=most,
+            limits=self.limits,
+            resolver=self.resolver,
         )
-        limits = replace(self.limits, page_bytes=most)
-        with with_deadline(
-            ResponseDeadline(limits, ends=min(self.ends, time.monotonic() + limits.read_seconds))
-        ) as pace:
-            try:
-                with _pool(addresses[0], server, timeout=min(limits.connect_seconds, pace.patience())) as pool:
-                    answer = pool.urlopen(
-                        "GET", path, headers=headers, redirect=False, preload_content=False, decode_content=False
-                    )
-                    pace.begin_body()
-                    good = answer.status == 200
-                    body = bytes(read_body(answer, TrafficMeter(limits))) if good else read_beginning(answer, 2 * KIB)
-                    return _Got(answer.status, answer.headers, body)
-            except errors.CAUGHT as wrong:
-                raise errors.from_exception(wrong).error from None
-
-
-def _pool(address: str, server: Server, *, timeout: float) -> urllib3.HTTPSConnectionPool:
-    """One connection to the checked address; the certificate must match the host name."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.sslsocket_class = DeadlineSocket
-    return urllib3.HTTPSConnectionPool(
-        address,
-        server.port,
-        maxsize=1,
-        retries=False,
-        timeout=timeout,
-        ssl_context=context,
-        server_hostname=server.host,
-    )
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        return send("GET", f"https://{server.authority}{path}", bounds=bounds, headers=headers)
 
 
 def _taken_apart(url: str) -> tuple[Server, str]:

@@ -69,6 +69,14 @@ def with_deadline(pace: ResponseDeadline) -> Iterator[ResponseDeadline]:
         _pace.reset(token)
 
 
+def current_deadline() -> ResponseDeadline:
+    """The deadline of this thread. Raises LookupError outside of `with_deadline`."""
+    pace = _pace.get()
+    if pace is None:
+        raise LookupError("no deadline is set")
+    return pace
+
+
 class DeadlineSocket(ssl.SSLSocket):
     """A TLS socket whose reads respect the deadline set for their thread."""
 

@@ -14,7 +14,6 @@ import jwt
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
-from mozilla_django_oidc.auth import OIDCAuthenticationBackend  # type: ignore[import-untyped]  # the package has no types
 
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
@@ -40,54 +39,6 @@ class OidcState:
     back: str
 
 
-class OidcBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the package has no types
-    """Not in AUTHENTICATION_BACKENDS; used only by the OIDC callback view."""
-
-    def __init__(self) -> None:
-        self.provider = provider()
-        self.UserModel = User
-
-    def get_token(self, payload: Mapping[str, str]) -> dict[str, Any]:
-        return tokens_for(self.provider, payload, reach=network_policy())
-
-    def retrieve_matching_jwk(self, token: str) -> jwt.PyJWK:
-        """The one key that the token's header names. Raises PermissionDenied."""
-        header = jwt.get_unverified_header(token)
-        kid, algorithm = header.get("kid"), header.get("alg")
-        if algorithm not in ALGORITHMS:
-            raise _refused("the token is not signed in a way that is taken")
-        if not isinstance(kid, str) or not kid:
-            raise _refused("the token does not say which key signed it")
-        fitting = [
-            key for key in keys_of(self.provider, reach=network_policy()) if key.get("kid") == kid and _signs(key)
-        ]
-        if len(fitting) != 1:
-            raise _refused("no key of the provider is the one that the token names")
-        return jwt.PyJWK(fitting[0], algorithm=algorithm)
-
-    def verify_token(self, token: str, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the package's signature
-        """The verified claims of the ID token. Raises PermissionDenied."""
-        try:
-            key = self.retrieve_matching_jwk(token)
-            claims: dict[str, Any] = jwt.decode(
-                token,
-                key,
-                algorithms=[key.algorithm_name],
-                audience=client().client_id,
-                issuer=self.provider.issuer,
-                leeway=LEEWAY,
-                options={"require": list(CLAIMS)},
-            )
-        except (jwt.PyJWTError, KeyError, TypeError, ValueError) as wrong:
-            raise _refused(f"the token does not hold ({type(wrong).__name__})") from None
-        nonce, parties = str(claims["nonce"]), claims["aud"]
-        if not secrets.compare_digest(nonce.encode(), str(kwargs["nonce"]).encode()):
-            raise _refused("the token answers another question")
-        if isinstance(parties, list) and len(parties) > 1 and claims.get("azp") != client().client_id:
-            raise _refused("the token was given to somebody else")
-        return claims
-
-
 def client() -> OidcClient:
     """The OIDC settings. Raises PermissionDenied when there are none."""
     found: OidcClient | None = settings.ENV.oidc
@@ -103,7 +54,7 @@ def provider() -> Provider:
 
 def claims_for(ticket: OidcState) -> dict[str, Any]:
     """Exchanges the code for an ID token and returns its verified claims. Raises PermissionDenied, ReadError."""
-    backend = OidcBackend()
+    found = provider()
     asked = {
         "grant_type": "authorization_code",
         "client_id": client().client_id,
@@ -113,12 +64,49 @@ def claims_for(ticket: OidcState) -> dict[str, Any]:
         "code_verifier": ticket.verifier,
     }
     try:
-        token = backend.get_token(asked).get("id_token")
+        token = tokens_for(found, asked, reach=network_policy()).get("id_token")
     except ReadError as wrong:
         raise _refused(wrong.message) from None
     if not isinstance(token, str):
         raise _refused("the provider gave no token")
-    return backend.verify_token(token, nonce=ticket.nonce)
+    return _verified(token, found, nonce=ticket.nonce)
+
+
+def _verified(token: str, found: Provider, *, nonce: str) -> dict[str, Any]:
+    """The claims of the ID token, if it is signed by the provider, for this client, in time, and for this nonce."""
+    try:
+        key = _key_of(token, found)
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=[key.algorithm_name],
+            audience=client().client_id,
+            issuer=found.issuer,
+            leeway=LEEWAY,
+            options={"require": list(CLAIMS)},
+        )
+    except (jwt.PyJWTError, KeyError, TypeError, ValueError) as wrong:
+        raise _refused(f"the token does not hold ({type(wrong).__name__})") from None
+    if not secrets.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
+        raise _refused("the token answers another question")
+    parties = claims["aud"]
+    if isinstance(parties, list) and len(parties) > 1 and claims.get("azp") != client().client_id:
+        raise _refused("the token was given to somebody else")
+    return claims
+
+
+def _key_of(token: str, found: Provider) -> jwt.PyJWK:
+    """The one key that the token's header names."""
+    header = jwt.get_unverified_header(token)
+    kid, algorithm = header.get("kid"), header.get("alg")
+    if algorithm not in ALGORITHMS:
+        raise _refused("the token is not signed in a way that is taken")
+    if not isinstance(kid, str) or not kid:
+        raise _refused("the token does not say which key signed it")
+    fitting = [key for key in keys_of(found, reach=network_policy()) if key.get("kid") == kid and _signs(key)]
+    if len(fitting) != 1:
+        raise _refused("no key of the provider is the one that the token names")
+    return jwt.PyJWK(fitting[0], algorithm=algorithm)
 
 
 def account_of(claims: Mapping[str, Any]) -> User:

@@ -13,8 +13,8 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from migrations_app.clients.http import read_address
 from migrations_app.clients.secret import Secret
+from migrations_app.clients.webhooks import read_address
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from migrations_app.clients import http, mail
+from migrations_app.clients import mail, webhooks
 from migrations_app.clients.mail import Mail
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
@@ -108,8 +108,8 @@ def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
-            headers |= http.signed(body, secrets=[Secret(one) for one in kept.secrets], at=at)
-        http.post(kept.target, body, headers=headers, reach=network_policy())
+            headers |= webhooks.signed(body, secrets=[Secret(one) for one in kept.secrets], at=at)
+        webhooks.post(kept.target, body, headers=headers, reach=network_policy())
     except (ReadError, InvalidInput, InvalidSetting) as reason:
         return reason.code
     return ""

@@ -1,5 +1,7 @@
 """OpenID Connect sign-in: redirect to the provider, and callback."""
 
+import base64
+import hashlib
 import logging
 import secrets
 import time
@@ -15,7 +17,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
-from mozilla_django_oidc.utils import generate_code_challenge  # type: ignore[import-untyped]  # the package has no types
 
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.use_cases.accounts import oidc, sign_in
@@ -65,7 +66,7 @@ def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -
         "scope": client.scopes,
         "state": state,
         "nonce": nonce,
-        "code_challenge": generate_code_challenge(verifier, "S256"),
+        "code_challenge": base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("="),
         "code_challenge_method": "S256",
         **asking,
     }

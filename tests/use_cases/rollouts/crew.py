@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import psycopg
 
-from karpdash import datadir
+from karpdash.processes import datadir
 from migrations_app.actions.plan import Step
 from tests.journeys.running import ROOT, bare_environment
 from tests.servers.apiserver import ApiServer

@@ -30,7 +30,7 @@ def caches(broker_url: str) -> dict[str, Any]:
     if broker_url.startswith("memory:"):
         return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     options = {
-        "serializer": "karpdash.cache.JsonSerializer",
+        "serializer": "karpdash.configuration.cache.JsonSerializer",
         "socket_timeout": SECONDS,
         "socket_connect_timeout": SECONDS,
         "retry": Retry(NoBackoff(), 0),

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from karpdash import datadir
-from karpdash.broker import broker_command, broker_program
-from karpdash.lanes import WORKERS, beat_command, worker_command
-from karpdash.supervise import Child, Supervisor
+from karpdash.processes import datadir
+from karpdash.processes.broker import broker_command, broker_program
+from karpdash.processes.lanes import WORKERS, beat_command, worker_command
+from karpdash.processes.supervise import Child, Supervisor
 from migrations_app.errors import InvalidSetting
 
 PYTHON = sys.executable
@@ -50,7 +50,7 @@ def _prepare(options: argparse.Namespace) -> TextIO:
 
 
 def _children(options: argparse.Namespace) -> list[Child]:
-    from karpdash.env import current
+    from karpdash.configuration.env import current
 
     env = current()
     workers = {f"worker-{lane}": worker_command(lane, env, name=f"{lane}-{os.getpid()}") for lane in WORKERS}
@@ -118,7 +118,7 @@ def _first_steps(*, demo: bool) -> None:
 
 def _refuse_unsafe() -> None:
     """Raises InvalidSetting for errors that would stop the web server at every start."""
-    from karpdash.system_checks import configuration
+    from karpdash.configuration.system_checks import configuration
 
     for wrong in configuration():
         raise InvalidSetting(str(wrong.msg))
@@ -129,7 +129,7 @@ def _bring_schema_up() -> None:
     from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    from karpdash.schema import schema_fit
+    from karpdash.monitoring.schema import schema_fit
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from karpdash.env import Env, current
+from karpdash.configuration.env import Env, current
 from migrations_app.errors import KarpdashError
 from migrations_app.redaction import replace
 

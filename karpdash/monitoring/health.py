@@ -5,9 +5,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
 from redis.exceptions import RedisError
 
-from karpdash.cache import redis_url
-from karpdash.env import current
-from karpdash.schema import schema_fit
+from karpdash.configuration.cache import redis_url
+from karpdash.configuration.env import current
+from karpdash.monitoring.schema import schema_fit
 from migrations_app.queries.worker_health import silent_lanes
 from migrations_app.use_cases.runtime.disk_space import why_full
 

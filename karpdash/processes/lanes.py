@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from karpdash.env import Env, current
+from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
@@ -70,6 +70,6 @@ def _refuse_unsafe() -> None:
     clusters as the web process.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
-    from karpdash.system_checks import refuse_unsafe
+    from karpdash.configuration.system_checks import refuse_unsafe
 
     refuse_unsafe()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import Error, register
 
-from karpdash.env import Env
+from karpdash.configuration.env import Env
 from migrations_app.errors import InvalidSetting
 from migrations_app.readiness.missing_rows import missing_rows
 
