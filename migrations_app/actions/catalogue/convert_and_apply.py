@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
+
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, all_hold
@@ -19,6 +21,8 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
+SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
+"""What is converted and not written: read again before each request."""
 WARNINGS_SAID = 3
 
 action = Action(
@@ -28,10 +32,13 @@ action = Action(
     why="What the next release reads has to be there before nodes can move to it.",
     risk="medium",
     parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),
-    may=tuple(
-        RbacNeed(verb=verb, group=row.group, plural=row.plural)
-        for row in ROWS
-        for verb in ("create", "delete", "patch")
+    may=(
+        *(
+            RbacNeed(verb=verb, group=row.group, plural=row.plural)
+            for row in ROWS
+            for verb in ("create", "delete", "patch")
+        ),
+        *(RbacNeed(verb="get", group=row.group, plural=row.plural) for row in SOURCES),
     ),
     parameters=(
         Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
@@ -59,13 +66,23 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    written: set[tuple[str, str]] = set()
     for one in successors(scene.inventory, parameters):
-        _refuse_unserved(scene.inventory, one.target)
-        read = scene.objects.get(one.target)
-        if read is None:
-            yield _create(scene.inventory, one)
-        else:
-            yield from _over(scene.inventory, one, read=read)
+        sources = pools.sources_of(scene.inventory, one)
+        for step in _steps(scene, one):
+            # What an earlier step writes is not what it was when the plan was made; that step compared it.
+            left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
+            yield msgspec.structs.replace(step, computed_from=left)
+            written.add((one.target.kind, one.target.name))
+
+
+def _steps(scene: PlanningContext, one: Successor) -> Iterator[Step]:
+    _refuse_unserved(scene.inventory, one.target)
+    read = scene.objects.get(one.target)
+    if read is None:
+        yield _create(scene.inventory, one)
+    else:
+        yield from _over(scene.inventory, one, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:

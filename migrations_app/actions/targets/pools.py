@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, checked_name
-from migrations_app.actions.conditions import Tree
+from migrations_app.actions.conditions import Tree, content_digest
 from migrations_app.actions.patches import patch_step
-from migrations_app.actions.plan import Step
+from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.nodes import said
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.findings import ConversionFinding
@@ -234,6 +234,29 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
     part = next((part for part, of_kind in CONVERTIBLE_PARTS.items() if of_kind == kind), None)
     found = inventory.part(part).items if part else ()
     return next((one for one in found if isinstance(one, WholeObject) and one.name == name), None)
+
+
+def sources_of(inventory: Inventory, one: Successor) -> tuple[SourceObject, ...]:
+    """What the object was computed from: its pool or class, and the class or pools whose settings go into it."""
+    own = dict(one.item.source)
+    wanted = _class_named(own)
+    of_kinds = next(pair for pair in zip(POOLS, CLASSES, strict=True) if own["kind"] in pair)
+    others = [tree for tree in convertible(inventory) if tree["kind"] in of_kinds and tree != own]
+    return tuple(_source(inventory, tree) for tree in (own, *(each for each in others if _class_named(each) == wanted)))
+
+
+def _class_named(tree: Tree) -> str:
+    """The class that it is or uses; for a pool without one a text that no other object has."""
+    return _name(tree) if tree["kind"] in CLASSES else _class_of(tree) or f"none, {tree['kind']} {_name(tree)}"
+
+
+def _source(inventory: Inventory, tree: Tree) -> SourceObject:
+    row = kinds.find(tree["kind"], group=str(tree["apiVersion"]).partition("/")[0])
+    read = object_of(inventory, tree["kind"], name=_name(tree))
+    if row is None or read is None:
+        raise Unavailable(f"{tree['kind']} {_name(tree)} could not be read again", code="not_seen")
+    version = str(tree["apiVersion"]).rpartition("/")[2]
+    return SourceObject(target=target_of(row, read, version=version), digest=content_digest(tree))
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:

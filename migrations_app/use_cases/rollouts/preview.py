@@ -112,6 +112,7 @@ def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
     """The rights that the plan's requests and undo requests need, and the reads before them."""
     changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
+    yield from to_read({source.target: None for step in plan.steps for source in step.computed_from})
     yield from ((change.need, change.target.name) for change in changes)
 
 
@@ -127,6 +128,7 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
     read: dict[ObjectTarget, Tree] = {}
     tied, doubts, diffs = [], {}, {}
     touched: set[str] = set()
+    refuse_changed_sources(writer, steps)
     for step in steps:
         change = step.change
         if change is None:
@@ -143,6 +145,13 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
             diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
         touched.add(change.target.path)
     return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
+
+
+def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
+    """Raises InvalidInput `changed` if an object that a request is computed from is not as it was read before."""
+    for source in dict.fromkeys(source for step in steps for source in step.computed_from):
+        if why := source.difference(writer.read(source.target)):
+            raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
 def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
