@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions import registry, states
@@ -37,6 +38,7 @@ from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, network_policy
+from migrations_app.use_cases.scans.identity import AnsweringCluster, keep, refuse_other
 
 OCI = "oci"
 FOLDER = "charts"
@@ -247,6 +249,7 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     policy = policy_of(row.cluster_id)
     limits = RolloutLimits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
     with connect_writer(row.cluster, user=row.author_name) as writer:
+        _keep_identity(row, writer)
         scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
         steps = numbered(action.steps(scene, row.parameters))
         draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
@@ -254,6 +257,15 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
         refuse_missing_rights(writer, to_carry_out(planned))
         proven = prove_steps(writer, steps)
     return msgspec.structs.replace(planned, steps=proven.steps), proven
+
+
+def _keep_identity(row: Rollout, writer: Writer) -> None:
+    """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
+    told = writer.identity()
+    found = AnsweringCluster(told.kube_system_uid, told.ca)
+    refuse_other(row.cluster, found)
+    with transaction.atomic():
+        keep(row.cluster_id, found)
 
 
 def _look(row: Rollout) -> Inventory:

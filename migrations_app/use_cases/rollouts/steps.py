@@ -18,13 +18,14 @@ from migrations_app.actions.states import SKIP, Position, begins_batch
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.models.rollout import Attempt
+from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.attempts import RolloutHalted
 from migrations_app.use_cases.rollouts.gates import note_baseline
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, Intent, Outcome, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseLost
-from migrations_app.use_cases.rollouts.start_checks import closed, policy_of
+from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
 
 HOUR = timedelta(hours=1)
 COUNTED = "delete"
@@ -42,7 +43,7 @@ def reason_to_wait(work: ExecutionContext, writer: Writer, *, step: Step) -> str
     if begins_batch(work.plan, step):
         refuse_other_cluster(work, writer)
         _refuse_without_right(work)
-        if why := closed(policy_of(work.row.cluster_id), work.row.action, now=timezone.now()):
+        if why := closed_anywhere(work.row):
             raise RolloutHalted("closed", why)
     return _over_the_hour(work, step)
 
@@ -77,7 +78,7 @@ def _over_the_hour(work: ExecutionContext, step: Step) -> str:
         return ""
     most = work.plan.limits.per_hour
     lately = Attempt.objects.filter(
-        rollout__cluster_id=work.row.cluster_id,
+        rollout__cluster_id__in=registrations_of(work.row.cluster_id),
         verb=COUNTED,
         outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
         intent_at__gt=Now() - HOUR,

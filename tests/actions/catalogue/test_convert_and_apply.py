@@ -178,6 +178,13 @@ def test_the_forecast():
     assert (told.nodes, told.pods) == (1, None)
 
 
+def test_the_forecast_counts_no_pool_that_stays_as_it_is():
+    done = a_pool()
+    left = a_pool({"metadata.annotations": KUBELET}, name="api")
+    cluster = current(done, left, a_class(), *a_claim(), *a_claim(pool="api", number=2))
+    assert forecast_of(ACTION, a_scene(cluster, done, left, a_class())).nodes == 1
+
+
 def test_it_asks_for_no_more_than_it_says():
     there = a_pool({"metadata.annotations": KUBELET})
     steps = [*steps_of(ACTION, a_scene(alpha()), **ROLE)]
