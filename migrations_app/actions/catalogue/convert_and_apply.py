@@ -141,9 +141,7 @@ def _warnings(one: Successor) -> tuple[str, ...]:
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     """Nodes of the pools that are written; a pool that is so already is left alone, and so are its nodes."""
-    written = [
-        step.change.target for step in prepare(scene, parameters) if step.change and step.change.verb != "create"
-    ]
-    pooled = {target.name for target in written if target.kind == kinds.NODE_POOL.kind}
+    changes = [step.change for step in prepare(scene, parameters) if step.change and step.change.verb != "create"]
+    pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}
     sizes = nodes_by_pool(scene.inventory)
     return Forecast(nodes=sum(sizes[name] for name in pooled), pods=None if pooled else 0)

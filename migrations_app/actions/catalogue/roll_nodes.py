@@ -39,12 +39,7 @@ action = Action(
     ),
     parameters=(
         Parameter("nodes", "Which nodes? Those of Provisioners, if none is chosen", False, of="nodes", many=True),
-        Parameter(
-            "pools",
-            "All nodes of which Provisioners or NodePools? As Provisioner/name or NodePool/name",
-            False,
-            many=True,
-        ),
+        Parameter("pools", "All nodes of which pools, as Provisioner/name or NodePool/name?", False, many=True),
         Parameter("without", "Which nodes are left alone?", False, of="nodes", many=True),
         Parameter("batch", "How many at once?", False),
         Parameter("with_protected", "Which of them although protected pods run there?", False, of="nodes", many=True),

@@ -7,6 +7,7 @@ from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import FieldEquals, Terminating
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.aws import InstanceProfile
+from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders import a_cluster
@@ -181,7 +182,8 @@ def test_the_forecast():
 def test_the_forecast_counts_no_pool_that_stays_as_it_is():
     done = a_pool()
     left = a_pool({"metadata.annotations": KUBELET}, name="api")
-    cluster = current(done, left, a_class(), *a_claim(), *a_claim(pool="api", number=2))
+    more = claim(Launched(pool="api", number=2, cluster="test", kubelet="v1.30.4"), node_class="default", version="v1")
+    cluster = current(done, left, a_class(), *a_claim(), *more)
     assert forecast_of(ACTION, a_scene(cluster, done, left, a_class())).nodes == 1
 
 

@@ -132,7 +132,7 @@ def test_each_of_them_has_its_own_share_of_the_limit():  # A33
     ("given", "code"),
     [
         ("web", "ambiguous_name"),
-        ("Machine/web", "unknown_name"),
+        ("Machine/web", "bad_name"),
         ("NodePool/x", "unknown_name"),
         ("a/../b", "bad_name"),
     ],
