@@ -9,7 +9,7 @@ KarpdashError
 ├── ReadError           a cluster, AWS or another server did not give what was read (exit code 3, a part is Unseen)
 │   ├── Forbidden  Unauthorized  NotServed  NotCollected  TimedOut  Unreachable  TooLarge  Expired
 │   ├── InvalidResponse  ServerFailed
-│   └── AddressRefused  TlsRefused
+│   └── AddressRefused  TlsRefused  OtherCluster
 ├── NotFound            no such row, or not visible to the caller (HTTP 404)
 ├── Conflict            a concurrent change came first, or the state does not allow it (HTTP 409)
 ├── PermissionDenied    the caller may not do that; the code says why (HTTP 403)
@@ -115,6 +115,12 @@ class AddressRefused(ReadError):
 
 class TlsRefused(ReadError):
     code = "tls_refused"
+
+
+class OtherCluster(ReadError):
+    """Another cluster than the registered one answers at its address."""
+
+    code = "other_cluster"
 
 
 class NotFound(KarpdashError):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.changes import ActionValue
+from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 
 Tree = dict[str, Any]
 Field = tuple[str, ...]
@@ -89,6 +90,21 @@ def projected(read: Tree | None, fields: Iterable[Field]) -> str:
     told = [[list(field), value_at(read, field)] for field in fields]
     body = msgspec.json.encode([read is not None, told], order="deterministic")
     return hashlib.sha256(body).hexdigest()
+
+
+def content_digest(read: Tree | None) -> str:
+    """A digest of what people write into an object: its labels, annotations and spec.
+
+    Annotations that only controllers write are left out, and so is the status. The same for None and for an object
+    without content.
+    """
+    annotations = value_at(read, ("metadata", "annotations")) or {}
+    told = [
+        value_at(read, ("metadata", "labels")) or {},
+        {key: text for key, text in annotations.items() if key not in CONTROLLER_ANNOTATIONS},
+        value_at(read, ("spec",)) or {},
+    ]
+    return hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
 
 
 def _within(found: Any, element: Any) -> bool:  # noqa: ANN401 - as above

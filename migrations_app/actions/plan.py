@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.changes import RISKS, ActionValue, Change, ObjectTarget, RbacNeed, Risk
-from migrations_app.actions.conditions import Condition, Field
+from migrations_app.actions.conditions import Condition, Field, Tree, content_digest, value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import InvalidInput
 
@@ -36,6 +36,20 @@ class RolloutLimits(ActionValue, frozen=True):
     pool_percent: int = 10
 
 
+class SourceObject(ActionValue, frozen=True):
+    """An object that a request was computed from, other than the one it changes. `digest`: see `content_digest`."""
+
+    target: ObjectTarget
+    digest: str
+
+    def difference(self, read: Tree | None) -> str:
+        """How the object differs from the one that was read for the plan, in words; empty if it does not."""
+        uid = str(value_at(read, ("metadata", "uid")) or "")
+        if uid != self.target.uid:
+            return f"{self.target.said} {'is gone' if read is None else 'was made anew under its name'}"
+        return "" if content_digest(read) == self.digest else f"{self.target.said} was changed"
+
+
 class Step(ActionValue, frozen=True):
     """One request, or with `change` None a watch over the effect of earlier ones.
 
@@ -59,6 +73,8 @@ class Step(ActionValue, frozen=True):
     """A note for the approver: what cannot be undone, which pods restart."""
     manager: str = ""
     """The tool that manages the object and would revert a direct write: the approver accepts that explicitly."""
+    computed_from: tuple[SourceObject, ...] = ()
+    """The request is sent only while these objects are as they were when it was computed."""
 
 
 class Forecast(ActionValue, frozen=True):

@@ -50,6 +50,8 @@ def _said(step: Step) -> Iterator[str]:
         yield f"  risk {step.risk}; {f'taken back by: {_way(step.undo)}' if step.undo else 'nothing takes it back'}"
     if step.manager:
         yield f"  kept by {step.manager}, who would revert it"
+    if step.computed_from:
+        yield f"  computed from {', '.join(source.target.said for source in step.computed_from)}"
     if step.note:
         yield f"  {step.note}"
     if step.after is not None:

@@ -23,6 +23,7 @@ from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters.credentials import replace_kubeconfig
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, draft_access
+from migrations_app.use_cases.clusters.identity import accept
 
 
 class NewKubeconfigSerializer(StrictSerializer):
@@ -65,6 +66,35 @@ def _pointed(wrong: InvalidInput) -> InvalidInput:
     if wrong.where in ("kubeconfig", "context", "typed_name"):
         return wrong
     return type(wrong)(str(wrong), code=wrong.code, where="kubeconfig")
+
+
+class NewIdentitySerializer(StrictSerializer):
+    """The cluster to accept, by `identity.other_uid`, and the name of the registered one."""
+
+    kube_system_uid = Text(max_length=64)
+    typed_name = Text(max_length=200, trim_whitespace=False)
+
+
+class ClusterIdentityView(Endpoint):
+    """Which cluster a registration leads to."""
+
+    needs = {"PUT": EndpointPermission("admin", "change_cluster")}
+
+    @described(
+        "PUT",
+        id="cluster_identity_accept",
+        tag="clusters",
+        named=True,
+        body=NewIdentitySerializer,
+        answers={200: ClusterDetailSerializer},
+    )
+    def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Takes the cluster that answers for the registered one: its plans are over, its history is a new one."""
+        head = cluster_head(id, now=timezone.now())
+        etags.require_match(request, etags.of_version(head.version))
+        said = body_params(request, NewIdentitySerializer)
+        accept(id, uid=said["kube_system_uid"], typed_name=said["typed_name"], version=head.version)
+        return detail(cluster_head(id, now=timezone.now()))
 
 
 class NewDraftSerializer(StrictSerializer):

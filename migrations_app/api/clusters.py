@@ -94,6 +94,34 @@ class SnapshotSummarySerializer(serializers.Serializer[Any]):
     nodes_total = serializers.IntegerField()
 
 
+class RegistrationSerializer(serializers.Serializer[Any]):
+    """Another registration of the same cluster; rollouts of both share one lock."""
+
+    id = serializers.UUIDField()
+    name = OutputText()
+    same_ca = serializers.BooleanField(help_text="False: it is reached through another CA.")
+
+
+class IdentitySerializer(serializers.Serializer[Any]):
+    """Which cluster it is, by the uid of its namespace kube-system and its CA.
+
+    `state`: `none` (no server is behind it), `unknown` (never read), `known`, `unproven` (known, and the newest scan
+    could not read it; `error` says why), `other` (another cluster answers: nothing of it is stored).
+    """
+
+    state = OutputText()
+    kube_system_uid = OutputText()
+    ca_digest = OutputText(help_text="SHA-256 of the CA.")
+    error = OutputText()
+    other_uid = OutputText(help_text="The uid of another cluster that answered in its place.")
+    other_ca_digest = OutputText()
+    since = serializers.DateTimeField(
+        allow_null=True, help_text="When another cluster was accepted as this one; older snapshots show the one before."
+    )
+    registrations = RegistrationSerializer(many=True)
+    hidden = serializers.IntegerField(help_text="Registrations of the same cluster that you may not see.")
+
+
 class ClusterDetailSerializer(serializers.Serializer[Any]):
     """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
 
@@ -121,6 +149,7 @@ class ClusterDetailSerializer(serializers.Serializer[Any]):
     snapshots = serializers.IntegerField()
     stale = serializers.BooleanField()
     unreachable = serializers.BooleanField()
+    identity = IdentitySerializer()
     snapshot = SnapshotSummarySerializer(allow_null=True)
     scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
 

@@ -5,7 +5,13 @@ from django.urls import URLPattern, path, re_path
 from migrations_app.api.accounts import GrantsView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
 from migrations_app.api.checks import ChecksView, CheckView
-from migrations_app.api.cluster_access import ClusterAwsView, ClusterDraftsView, ClusterKubeconfigView, EksDraftsView
+from migrations_app.api.cluster_access import (
+    ClusterAwsView,
+    ClusterDraftsView,
+    ClusterIdentityView,
+    ClusterKubeconfigView,
+    EksDraftsView,
+)
 from migrations_app.api.clusters import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
 from migrations_app.api.fleet import (
@@ -72,6 +78,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/scans", ClusterScansView, name="api-cluster-scans"),
     *_both("clusters/<uuid:id>/plan", ClusterPlanView, name="api-cluster-plan"),
     *_both("clusters/<uuid:id>/kubeconfig", ClusterKubeconfigView, name="api-cluster-kubeconfig"),
+    *_both("clusters/<uuid:id>/identity", ClusterIdentityView, name="api-cluster-identity"),
     *_both("clusters/<uuid:id>/actions", ClusterActionsView, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIamView, name="api-cluster-iam"),
     *_both("clusters/<uuid:id>/labels", ClusterLabelsView, name="api-cluster-labels"),

@@ -93,7 +93,7 @@ def _answers(text: bytes, context: str) -> bool:
         return False
     print_note(f"{tried.server} answers, Kubernetes {tried.kubernetes}")
     if tried.missing:
-        print_note(f"may not list: {', '.join(kind.plural for kind in tried.missing)}. This role would allow it:")
+        print_note(f"may not {', '.join(right.words for right in tried.missing)}. This role would allow it:")
         print_note(tried.rule)
     return True
 

@@ -46,6 +46,18 @@ class Cluster(models.Model):
     failing_since = models.DateTimeField(null=True)
     last_error_code = models.CharField(max_length=60, blank=True, default="")
     last_error_detail = models.CharField(max_length=2000, blank=True, default="")
+    # The defaults stand in the database as well, because workers of the previous release write rows without them (R27).
+    kube_system_uid = models.CharField(max_length=64, blank=True, default="", db_default="", db_index=True)
+    """The uid of its namespace kube-system, which tells it from every other cluster; empty while it is not known."""
+    ca_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """SHA-256 of its CA, kept together with the uid."""
+    identity_error = models.CharField(max_length=60, blank=True, default="", db_default="")
+    """The code why the newest scan could not read the uid; empty if it could."""
+    other_uid = models.CharField(max_length=64, blank=True, default="", db_default="")
+    other_ca_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """What another cluster showed that answered a scan in the place of this one; empty if none does."""
+    identity_since = models.DateTimeField(null=True)
+    """When a person accepted another cluster as this one. Older snapshots show the cluster before; null for none."""
 
     class Meta:
         verbose_name = "cluster"

@@ -148,6 +148,8 @@ class Snapshot(models.Model):
     nodes_total = models.PositiveIntegerField(default=0)
     waived = models.JSONField(null=True)
     """The waivers that the counts were made with; null or empty for none."""
+    replaced = models.BooleanField(default=False, db_default=False)
+    """Whether it shows the cluster that was registered before a person accepted another one in its place."""
 
     class Meta:
         ordering = ["-scanned_at"]

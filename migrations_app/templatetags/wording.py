@@ -152,6 +152,7 @@ SOURCES: dict[str, str] = {
 PARTS: dict[str, str] = {
     "documents": "Documents of the bundle",
     "version": "API server version",
+    "identity": "Identity of the cluster",
     "discovery": "Served API groups",
     "crds": "Karpenter CRDs",
     "provisioners": "Provisioners",
@@ -209,6 +210,7 @@ REASONS: dict[str, str] = {
     "cluster_not_ready": "The cluster is not ready",
     "no_identity": "karpdash has no AWS identity of its own",
     "no_aws_access": "There is no way into the AWS account",
+    "other_cluster": "Another cluster answers at this address",
     "scan_crashed": "The scan ended with a fault of karpdash",
     "worker_lost": "The worker ended in the middle of the scan",
 }

@@ -100,6 +100,23 @@ class KubeconfigForm(forms.Form):
         super().__init__(*given, **{"auto_id": "file_%s"} | named)
 
 
+class IdentityForm(forms.Form):
+    """Accepts the cluster that answers in the place of the registered one."""
+
+    typed_name = forms.CharField(
+        max_length=200,
+        strip=False,
+        label="Type the cluster's name",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    uid = forms.CharField(max_length=64, widget=forms.HiddenInput)
+    version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+        # The page has other forms with fields of the same names.
+        super().__init__(*given, **{"auto_id": "identity_%s"} | named)
+
+
 class RegisterForm(DetailsForm):
     """Registration with one of four sources; the fields of the others are ignored."""
 

@@ -160,7 +160,7 @@ def test_the_connection_test_prints_the_missing_rule(ada, looked):
     )
     words = text(ada.post("/clusters/new", form(do="test")))
     assert "Connected, with 2 rights missing." in words
-    assert "It may not list secrets poddisruptionbudgets .policy" in words
+    assert "It may not list secrets list poddisruptionbudgets .policy" in words
     assert "resources: [poddisruptionbudgets] verbs: [" in words
 
 

@@ -1,24 +1,27 @@
 """Writes the converted NodePools and EC2NodeClasses of the cluster's own objects: classes first, without force."""
 
-from collections import Counter
 from collections.abc import Iterator
+
+import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, all_hold
-from migrations_app.actions.patches import apply_step, between, create_step, patch_step
+from migrations_app.actions.patches import apply_step, create_step, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
-from migrations_app.actions.targets.nodes import counted
+from migrations_app.actions.targets.nodes import counted, nodes_by_pool
 from migrations_app.actions.targets.pools import Successor, keeper_of, object_of, successors
+from migrations_app.actions.targets.successors import fields_gone, sources_of
 from migrations_app.actions.targets.workloads import with_uid
 from migrations_app.inventory.facts.managers import managed
-from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
+SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
+"""What is converted and not written: read again before each request."""
 WARNINGS_SAID = 3
 
 action = Action(
@@ -28,10 +31,13 @@ action = Action(
     why="What the next release reads has to be there before nodes can move to it.",
     risk="medium",
     parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),
-    may=tuple(
-        RbacNeed(verb=verb, group=row.group, plural=row.plural)
-        for row in ROWS
-        for verb in ("create", "delete", "patch")
+    may=(
+        *(
+            RbacNeed(verb=verb, group=row.group, plural=row.plural)
+            for row in ROWS
+            for verb in ("create", "delete", "patch")
+        ),
+        *(RbacNeed(verb="get", group=row.group, plural=row.plural) for row in SOURCES),
     ),
     parameters=(
         Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
@@ -59,13 +65,23 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    written: set[tuple[str, str]] = set()
     for one in successors(scene.inventory, parameters):
-        _refuse_unserved(scene.inventory, one.target)
-        read = scene.objects.get(one.target)
-        if read is None:
-            yield _create(scene.inventory, one)
-        else:
-            yield from _over(scene.inventory, one, read=read)
+        sources = sources_of(scene.inventory, one)
+        for step in _steps(scene, one):
+            # What an earlier step writes is not what it was when the plan was made; that step compared it.
+            left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
+            yield msgspec.structs.replace(step, computed_from=left)
+            written.add((one.target.kind, one.target.name))
+
+
+def _steps(scene: PlanningContext, one: Successor) -> Iterator[Step]:
+    _refuse_unserved(scene.inventory, one.target)
+    read = scene.objects.get(one.target)
+    if read is None:
+        yield _create(scene.inventory, one)
+    else:
+        yield from _over(scene.inventory, one, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
@@ -106,33 +122,15 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     )  # fmt: skip
     if not all_hold(step.brings, read):
         yield step
-    gone = _going(one)
+    gone = fields_gone(one)
     if gone:
         title = f"Take out of {target.said} what its new form does not have"
         yield patch_step(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
 
 
-def _going(one: Successor) -> Tree:
-    """For an object that is only cleaned: the fields that it no longer has."""
-    if not one.own or one.item.generation != "v1":
-        return {}
-    before = {"metadata": one.item.source["metadata"], "spec": one.item.source["spec"]}
-    after = {"metadata": one.body["metadata"], "spec": one.body["spec"]}
-    return _only_removed(between(before, after))
-
-
-def _only_removed(patch: Tree) -> Tree:
-    inner = {key: _only_removed(value) if isinstance(value, dict) else value for key, value in patch.items()}
-    return {key: value for key, value in inner.items() if value is None or (isinstance(value, dict) and value)}
-
-
 def _nodes(inventory: Inventory, one: Successor) -> str:
-    many = _pool_sizes(inventory)[one.target.name] if one.target.kind == kinds.NODE_POOL.kind else 0
+    many = nodes_by_pool(inventory)[one.target.name] if one.target.kind == kinds.NODE_POOL.kind else 0
     return f"{counted(many, 'node')} may drift by it" if many else ""
-
-
-def _pool_sizes(inventory: Inventory) -> Counter[str]:
-    return Counter(node.pool for node in ownership(inventory).nodes if node.owner in ("karpenter_beta", "karpenter_v1"))
 
 
 def _warnings(one: Successor) -> tuple[str, ...]:
@@ -142,7 +140,8 @@ def _warnings(one: Successor) -> tuple[str, ...]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    there = [one for one in successors(scene.inventory, parameters) if one.target in scene.objects]
-    sizes = _pool_sizes(scene.inventory)
-    pooled = {one.target.name for one in there if one.target.kind == kinds.NODE_POOL.kind}
+    """Nodes of the pools that are written; a pool that is so already is left alone, and so are its nodes."""
+    changes = [step.change for step in prepare(scene, parameters) if step.change and step.change.verb != "create"]
+    pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}
+    sizes = nodes_by_pool(scene.inventory)
     return Forecast(nodes=sum(sizes[name] for name in pooled), pods=None if pooled else 0)

@@ -1,6 +1,5 @@
 """Replaces nodes in batches: each node is deleted, its finalizer drains it, and the next batch waits for the gate."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -40,7 +39,7 @@ action = Action(
     ),
     parameters=(
         Parameter("nodes", "Which nodes? Those of Provisioners, if none is chosen", False, of="nodes", many=True),
-        Parameter("pools", "All nodes of which Provisioners or NodePools?", False, many=True),
+        Parameter("pools", "All nodes of which pools, as Provisioner/name or NodePool/name?", False, many=True),
         Parameter("without", "Which nodes are left alone?", False, of="nodes", many=True),
         Parameter("batch", "How many at once?", False),
         Parameter("with_protected", "Which of them although protected pods run there?", False, of="nodes", many=True),
@@ -62,9 +61,8 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
     yield from _fences(scene, going)
-    sizes = Counter(one.owned.pool for one in nodes.karpenters(inventory))
     ordered = nodes.emptiest_first(inventory, going)
-    for batch in nodes.batches(ordered, _limits(scene, parameters), sizes=sizes):
+    for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
         for one in batch:
             yield _roll(one, batch=batch)
 
@@ -72,11 +70,11 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; without a choice those behind Machines."""
     every = nodes.karpenters(inventory)
-    by_name, by_pool = (set(pools.names_given(parameters, name)) for name in ("nodes", "pools"))
+    by_name = set(pools.names_given(parameters, "nodes"))
     _refuse_unknown(by_name, {one.name for one in every}, where="nodes")
-    _refuse_unknown(by_pool, {one.owned.pool for one in every}, where="pools")
+    by_pool = pools.owners_given(parameters, there={one.pool for one in every})
     if by_name or by_pool:
-        found = [one for one in every if one.name in by_name or one.owned.pool in by_pool]
+        found = [one for one in every if one.name in by_name or one.pool in by_pool]
     else:
         found = [one for one in every if one.owned.owner == nodes.ALPHA]
     left = set(pools.names_given(parameters, "without"))

@@ -1,5 +1,6 @@
 """Nodes to remove: which, in which order and how many at once, the pods on them, and what prevents the removal."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +27,10 @@ LOCAL = ("emptyDir", "hostPath")
 NAMES_SAID = 10
 
 
+PoolName = tuple[str, str]
+"""Kind and name: a Provisioner and the NodePool that it became have the same name."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeRemoval:
     """One node to remove, and its owner."""
@@ -36,6 +41,10 @@ class NodeRemoval:
     @property
     def name(self) -> str:
         return self.node.name
+
+    @property
+    def pool(self) -> PoolName:
+        return ("Provisioner" if self.owned.owner == ALPHA else "NodePool", self.owned.pool)
 
     @property
     def target(self) -> ObjectTarget:
@@ -59,6 +68,11 @@ def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemova
     """The nodes behind Machines; with `pools` only those of these Provisioners."""
     found = (one for one in karpenters(inventory) if one.owned.owner == ALPHA)
     return tuple(one for one in found if not pools or one.owned.pool in pools)
+
+
+def nodes_by_pool(inventory: Inventory) -> Counter[str]:
+    """The number of nodes of each NodePool. A Provisioner of the same name has nodes of its own."""
+    return Counter(one.pool for one in ownership(inventory).nodes if one.owner in OWNERS and one.owner != ALPHA)
 
 
 def said(names: Iterable[str]) -> str:
@@ -94,11 +108,12 @@ def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[
 
 
 def batches(
-    going: Sequence[NodeRemoval], limits: RolloutLimits, *, sizes: dict[str, int]
+    going: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
 ) -> Iterator[tuple[NodeRemoval, ...]]:
-    """The nodes pool by pool, as many at once as the limits allow (A33). `sizes`: number of nodes by pool."""
-    for pool in dict.fromkeys(one.owned.pool for one in going):
-        mine = [one for one in going if one.owned.pool == pool]
+    """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
+    sizes = Counter(one.pool for one in every)
+    for pool in dict.fromkeys(one.pool for one in going):
+        mine = [one for one in going if one.pool == pool]
         share = sizes.get(pool, len(mine)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
         for start in range(0, len(mine), many):

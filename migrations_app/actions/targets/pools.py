@@ -12,7 +12,7 @@ from migrations_app.actions.changes import Body, ObjectTarget, checked_name
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
-from migrations_app.actions.targets.nodes import said
+from migrations_app.actions.targets.nodes import PoolName, said
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.node_template import placeholder_paths
@@ -85,6 +85,29 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput("a list of names is wanted", where=name, code="bad_parameter")
     return tuple(dict.fromkeys(checked_name(one if isinstance(one, str) else "") for one in given))
+
+
+def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[PoolName]:
+    """The chosen pools: each text is a name, or `Provisioner/name` and `NodePool/name` where both have it.
+
+    Raises InvalidInput for one that has no node, and for a name that stands for two of them.
+    """
+    given = parameters.get("pools") or ()
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise InvalidInput("a list of names is wanted", where="pools", code="bad_parameter")
+    return {_owner(one if isinstance(one, str) else "", there) for one in given}
+
+
+def _owner(text: str, there: Collection[PoolName]) -> PoolName:
+    kind, _, name = text.rpartition("/") if text.startswith(("Provisioner/", "NodePool/")) else ("", "", text)
+    checked_name(name)
+    found = sorted(pool for pool in there if pool[1] == name and kind in ("", pool[0]))
+    if not found:
+        raise InvalidInput(f"not among Karpenter's nodes: {text}", where="pools", code="unknown_name")
+    if len(found) > 1:
+        both = " or ".join("/".join(pool) for pool in found)
+        raise InvalidInput(f"{name} stands for two: say {both}", where="pools", code="ambiguous_name")
+    return found[0]
 
 
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
@@ -247,29 +270,30 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], G
     named = of_alpha or of_current
     own = {pool.name for pool in own_pools(inventory)}
     trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_here]
-    trees = [tree for tree in trees if tree["kind"] != "NodePool" or _name(tree) in own]
+    trees = [tree for tree in trees if tree["kind"] != "NodePool" or name_of(tree) in own]
     _refuse_unknown(named, trees, where="provisioners" if alpha else "nodepools")
-    picked = [tree for tree in trees if not named or _name(tree) in named or tree["kind"] in CLASSES]
+    picked = [tree for tree in trees if not named or name_of(tree) in named or tree["kind"] in CLASSES]
     return _with_used_classes(picked, every=not named), "v1beta1" if alpha else "v1"
 
 
 def _with_used_classes(trees: list[Tree], *, every: bool) -> list[Tree]:
-    used = {_class_of(tree) for tree in trees if tree["kind"] in POOLS}
-    return [tree for tree in trees if every or tree["kind"] in POOLS or _name(tree) in used]
+    used = {class_of(tree) for tree in trees if tree["kind"] in POOLS}
+    return [tree for tree in trees if every or tree["kind"] in POOLS or name_of(tree) in used]
 
 
 def _refuse_unknown(named: Collection[str], trees: list[Tree], *, where: str) -> None:
-    here = {_name(tree) for tree in trees if tree["kind"] in POOLS}
+    here = {name_of(tree) for tree in trees if tree["kind"] in POOLS}
     missing = [name for name in named if name not in here]
     if missing:
         raise InvalidInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
 
 
-def _name(tree: Tree) -> str:
+def name_of(tree: Tree) -> str:
     return str(tree["metadata"]["name"])
 
 
-def _class_of(tree: Tree) -> str:
+def class_of(tree: Tree) -> str:
+    """The name of the class or template that a pool uses; empty if it names none."""
     spec = tree["spec"]
     path = ("providerRef",) if tree["kind"] == "Provisioner" else ("template", "spec", "nodeClassRef")
     here: Any = spec

@@ -2,6 +2,7 @@
 URL (K02, T03).
 """
 
+import hashlib
 import ipaddress
 import re
 from dataclasses import dataclass
@@ -58,6 +59,11 @@ class Connection:
     def tls_name(self) -> str:
         """The name that the server's certificate must match."""
         return self.tls_server_name or self.server.host
+
+
+def digest_of_ca(connection: Connection) -> str:
+    """SHA-256 of the CA as it was given."""
+    return hashlib.sha256(connection.ca_pem.encode()).hexdigest()
 
 
 LONGEST_URL = 2048

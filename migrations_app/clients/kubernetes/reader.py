@@ -97,6 +97,11 @@ class LiveApi:
         self._transport = transport
         self._limits = limits
 
+    @property
+    def ca_digest(self) -> str:
+        """SHA-256 of the CA that has to have signed the server's certificate."""
+        return self._transport.ca_digest
+
     def get(self, path: str) -> bytes:
         return bytes(self._transport.get(path).body)
 

@@ -25,7 +25,7 @@ from kubernetes.client.rest import RESTClientObject
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.api import ApiRequest, Verb, api_request
-from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.connection import Connection, digest_of_ca
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, context_for, with_deadline
 from migrations_app.clients.kubernetes.errors import HttpFailure
 from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
@@ -97,6 +97,7 @@ class Transport:
         )
         self._current = 0
         self._server = server
+        self.ca_digest = digest_of_ca(connection)
         self._token = token or _fixed(connection.token)
         self._limits = limits
         self._agent = f"{agent()} {purpose}"

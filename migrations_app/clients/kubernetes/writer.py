@@ -2,7 +2,6 @@
 patterns.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -58,8 +57,7 @@ class LiveWriter:
         uid = value_at(found, ("metadata", "uid"))
         if not isinstance(uid, str) or not uid:
             raise InvalidResponse("the cluster has no namespace kube-system")
-        fingerprint = hashlib.sha256(self._connection.ca_pem.encode()).hexdigest()
-        return ClusterIdentity(kube_system_uid=uid, ca=fingerprint, endpoint=self._connection.server.url)
+        return ClusterIdentity(kube_system_uid=uid, ca=self._transport.ca_digest, endpoint=self._connection.server.url)
 
     def read(self, target: ObjectTarget) -> Tree | None:
         try:

@@ -12,6 +12,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries import pagination
+from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.waivers import held_at
@@ -26,7 +27,7 @@ SPARK = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRow:
-    """The counts of one snapshot; evidence and nodes are read separately."""
+    """The counts of one snapshot; evidence and nodes are read separately. `replaced`: of the cluster before."""
 
     id: uuid.UUID
     scanned_at: datetime
@@ -42,6 +43,7 @@ class SnapshotRow:
     legacy_left: int | None
     nodes_total: int
     digest: str
+    replaced: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,7 @@ class ClusterHead:
     is_latest: bool
     active: ScanRow | None
     stale: bool
+    identity: IdentityDetail
 
     @property
     def unreachable(self) -> bool:
@@ -140,6 +143,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),
         stale=bool(chosen and limit and now - chosen.scanned_at > limit),
+        identity=identity_detail(row),
     )
 
 
@@ -177,11 +181,12 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
 
 
 def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
-    """Legacy objects in the newest snapshots, oldest first; None where they could not be counted."""
-    rows = (
-        Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at").values_list("scanned_at", "legacy_left")
-    )
-    return tuple(reversed(rows[:limit]))
+    """Legacy objects in the newest snapshots, oldest first; None where they could not be counted.
+
+    Snapshots of the cluster that was registered before this one are left out.
+    """
+    rows = Snapshot.objects.filter(cluster_id=cluster_id, replaced=False).order_by("-scanned_at")
+    return tuple(reversed(rows.values_list("scanned_at", "legacy_left")[:limit]))
 
 
 def _cursor_after(last: Snapshot) -> str:
@@ -229,6 +234,7 @@ def _snapshot_row(row: Snapshot) -> SnapshotRow:
         legacy_left=row.legacy_left,
         nodes_total=row.nodes_total,
         digest=row.content_id,
+        replaced=row.replaced,
     )
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.visibility import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
@@ -86,8 +87,9 @@ def approvals_asked(policy: Policy, risk: Risk) -> int:
 
 
 def needed(row: Rollout) -> int:
-    """How many approvals the rollout's risk needs now."""
-    return approvals_asked(policy_of(row.cluster_id), risk_of(row.risk))
+    """How many approvals the rollout's risk needs now, by the strictest policy of the cluster's registrations."""
+    risk = risk_of(row.risk)
+    return max(approvals_asked(policy_of(one), risk) for one in registrations_of(row.cluster_id))
 
 
 def risk_of(word: str) -> Risk:

@@ -4,12 +4,15 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.states import FINAL, HOLDING, PLANNED
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries import pagination
+from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.visibility import visible, visible_clusters
 
@@ -111,9 +114,32 @@ def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
-    """The rollout that holds the cluster; None if another one may start."""
-    row = _rows().filter(cluster_id=cluster_id, state__in=sorted(HOLDING)).first()
+    """The rollout that holds the cluster, by any of its registrations; None if the caller sees none."""
+    row = _rows().filter(cluster_id__in=registrations_of(cluster_id), state__in=sorted(HOLDING)).first()
     return row_of(row) if row else None
+
+
+class _PlannedCluster(msgspec.Struct, frozen=True):
+    identity: ClusterIdentity
+
+
+def holder_elsewhere(row: Rollout) -> Rollout | None:
+    """A rollout that holds the same cluster by another registration; None if there is none.
+
+    The identity in the plans decides, which is known for every rollout that was started.
+    """
+    if not row.plan:
+        return None
+    uid = _planned_uid(row)
+    others = Rollout.objects.filter(state__in=sorted(HOLDING)).exclude(cluster_id=row.cluster_id)
+    return next((one for one in others.only("pk", "cluster_id", "title", "plan") if _planned_uid(one) == uid), None)
+
+
+def _planned_uid(row: Rollout) -> str:
+    try:
+        return msgspec.json.decode(bytes(row.plan), type=_PlannedCluster).identity.kube_system_uid
+    except msgspec.DecodeError:
+        return ""
 
 
 def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:

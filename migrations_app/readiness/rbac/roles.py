@@ -81,10 +81,18 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A kind that may not be listed."""
+    """A kind that may not be listed, or with another `verb` an object that may not be read."""
 
     group: str
     plural: str
+    verb: str = "list"
+    name: str = ""
+
+    @property
+    def words(self) -> str:
+        """Such as `list pods` or `get namespaces kube-system`."""
+        full = f"{self.plural}.{self.group}" if self.group else self.plural
+        return f"{self.verb} {full} {self.name}".rstrip()
 
 
 def kinds_of(parts: Iterable[str]) -> tuple[Missing, ...]:

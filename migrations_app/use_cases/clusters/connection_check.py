@@ -8,6 +8,7 @@ import msgspec
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.clients.kubernetes.transport import TokenSource
+from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM
 from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
@@ -41,10 +42,14 @@ def try_server(connection: Connection, *, token: TokenSource | None = None) -> C
 
 
 def look(api: LiveApi, url: str) -> ConnectionTest:
-    """Tests an open client: version, and missing list rights. Raises ReadError."""
+    """Tests an open client: version, and the rights that are missing to read it and to tell which cluster it is.
+
+    Raises ReadError.
+    """
     found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
-    denied = [kind for kind in READ if not _may_list(api, kind)]
-    missing = tuple(Missing(kind.group, kind.plural) for kind in denied)
+    missing = tuple(Missing(kind.group, kind.plural) for kind in READ if not _may_list(api, kind))
+    if not api.access_review("get", group="", plural=KUBE_SYSTEM.plural, name=KUBE_SYSTEM.name):
+        missing = (*missing, Missing("", KUBE_SYSTEM.plural, verb="get", name=KUBE_SYSTEM.name))
     return ConnectionTest(
         reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=scan_roles(missing)
     )

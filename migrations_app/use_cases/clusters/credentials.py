@@ -9,7 +9,7 @@ import msgspec
 from django.db import transaction
 
 from migrations_app.actions.plan import Plan
-from migrations_app.clients.kubernetes.connection import Connection
+from migrations_app.clients.kubernetes.connection import Connection, digest_of_ca
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.writer import open_writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
@@ -98,8 +98,10 @@ def _uid_behind(connection: Connection) -> str:
 
 
 def _known_uids(cluster: Cluster) -> set[str]:
-    """The uids of kube-system in the newest plan and behind the stored kubeconfig, as far as they can be read."""
-    found = set()
+    """The uids of kube-system: that of the scans; without it those of the newest plan and the stored kubeconfig."""
+    found = {cluster.kube_system_uid} - {""}
+    if found:
+        return found
     row = Rollout.objects.filter(cluster_id=cluster.pk).exclude(plan=b"").order_by("-made_at").first()
     if row is not None:
         found.add(msgspec.json.decode(bytes(row.plan), type=Plan).identity.kube_system_uid)
@@ -119,6 +121,8 @@ def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCl
             sealed=sealed,
             server=server,
             context=context,
+            # A known cluster is the same behind another CA: scans compare with this one from now on.
+            ca_digest=digest_of_ca(connection) if cluster.kube_system_uid else "",
             version=cluster.version + 1,
             credential_version=cluster.credential_version + 1,
         )

@@ -15,7 +15,12 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
-from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_start
+from migrations_app.use_cases.rollouts.start_checks import (
+    refuse_held_elsewhere,
+    refuse_late,
+    refuse_moved,
+    refuse_start,
+)
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
 ManualOutcome = Literal["paused", "failed", "aborted"]
@@ -140,6 +145,8 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
     try:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
+            # Its audit event holds the head of the log: of two starts at once the second one looks after the first.
+            refuse_held_elsewhere(row)
     except IntegrityError:
         other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING))
         holder = other.exclude(pk=row.pk).first()

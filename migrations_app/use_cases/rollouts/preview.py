@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions import registry, states
@@ -37,6 +38,7 @@ from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, network_policy
+from migrations_app.use_cases.scans.identity import AnsweringCluster, keep, refuse_other
 
 OCI = "oci"
 FOLDER = "charts"
@@ -112,6 +114,7 @@ def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
     """The rights that the plan's requests and undo requests need, and the reads before them."""
     changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
+    yield from to_read({source.target: None for step in plan.steps for source in step.computed_from})
     yield from ((change.need, change.target.name) for change in changes)
 
 
@@ -127,6 +130,7 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
     read: dict[ObjectTarget, Tree] = {}
     tied, doubts, diffs = [], {}, {}
     touched: set[str] = set()
+    refuse_changed_sources(writer, steps)
     for step in steps:
         change = step.change
         if change is None:
@@ -143,6 +147,13 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
             diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
         touched.add(change.target.path)
     return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
+
+
+def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
+    """Raises InvalidInput `changed` if an object that a request is computed from is not as it was read before."""
+    for source in dict.fromkeys(source for step in steps for source in step.computed_from):
+        if why := source.difference(writer.read(source.target)):
+            raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
 def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
@@ -238,6 +249,7 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     policy = policy_of(row.cluster_id)
     limits = RolloutLimits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
     with connect_writer(row.cluster, user=row.author_name) as writer:
+        _keep_identity(row, writer)
         scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
         steps = numbered(action.steps(scene, row.parameters))
         draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
@@ -245,6 +257,15 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
         refuse_missing_rights(writer, to_carry_out(planned))
         proven = prove_steps(writer, steps)
     return msgspec.structs.replace(planned, steps=proven.steps), proven
+
+
+def _keep_identity(row: Rollout, writer: Writer) -> None:
+    """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
+    told = writer.identity()
+    found = AnsweringCluster(told.kube_system_uid, told.ca)
+    refuse_other(row.cluster, found)
+    with transaction.atomic():
+        keep(row.cluster_id, found)
 
 
 def _look(row: Rollout) -> Inventory:

@@ -10,8 +10,10 @@ from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_asked, everything_stopped, needed, policy_of
-from migrations_app.queries.visibility import rights_over
+from migrations_app.queries.rollouts.rollouts import holder_elsewhere
+from migrations_app.queries.visibility import rights_over, visible
 from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
@@ -68,9 +70,36 @@ def refuse_start(row: Rollout, person: Person) -> None:
     policy = policy_of(row.cluster_id)
     if policy.version != row.policy_version:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
-    if why := closed(policy, row.action, now=timezone.now()):
+    if why := closed_anywhere(row):
         raise Conflict(why, code="closed")
     _refuse_unapproved(row, starter=person)
+
+
+def closed_anywhere(row: Rollout) -> str:
+    """Why a policy does not allow the rollout now, in words; empty if all do.
+
+    A cluster that is registered twice is under the policies of both registrations.
+    """
+    now = timezone.now()
+    for cluster_id in registrations_of(row.cluster_id):
+        if why := closed(policy_of(cluster_id), row.action, now=now):
+            return why if cluster_id == row.cluster_id else f"{why} (by another registration of this cluster)"
+    return ""
+
+
+def refuse_held_elsewhere(row: Rollout) -> None:
+    """Raises Conflict `busy` if a rollout holds the same cluster by another registration (A13)."""
+    if words := _held_elsewhere(row):
+        raise Conflict(words, code="busy")
+
+
+def _held_elsewhere(row: Rollout) -> str:
+    other = holder_elsewhere(row)
+    if other is None:
+        return ""
+    named = Rollout.objects.filter(visible(), pk=other.pk).exists()
+    which = f"rollout {other.pk}" if named else "a rollout"
+    return f"{which} holds this cluster, which is registered a second time"
 
 
 def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
@@ -105,4 +134,4 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
         return wrong.message
     aside = [pk for pk in (row.pk, row.rolls_back_id) if pk]
     other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING)).exclude(pk__in=aside).first()
-    return f"another rollout holds this cluster: {other.title}" if other else ""
+    return f"another rollout holds this cluster: {other.title}" if other else _held_elsewhere(row)

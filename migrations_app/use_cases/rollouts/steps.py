@@ -18,13 +18,14 @@ from migrations_app.actions.states import SKIP, Position, begins_batch
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.models.rollout import Attempt
+from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.attempts import RolloutHalted
 from migrations_app.use_cases.rollouts.gates import note_baseline
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, Intent, Outcome, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseLost
-from migrations_app.use_cases.rollouts.start_checks import closed, policy_of
+from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
 
 HOUR = timedelta(hours=1)
 COUNTED = "delete"
@@ -42,7 +43,7 @@ def reason_to_wait(work: ExecutionContext, writer: Writer, *, step: Step) -> str
     if begins_batch(work.plan, step):
         refuse_other_cluster(work, writer)
         _refuse_without_right(work)
-        if why := closed(policy_of(work.row.cluster_id), work.row.action, now=timezone.now()):
+        if why := closed_anywhere(work.row):
             raise RolloutHalted("closed", why)
     return _over_the_hour(work, step)
 
@@ -77,7 +78,7 @@ def _over_the_hour(work: ExecutionContext, step: Step) -> str:
         return ""
     most = work.plan.limits.per_hour
     lately = Attempt.objects.filter(
-        rollout__cluster_id=work.row.cluster_id,
+        rollout__cluster_id__in=registrations_of(work.row.cluster_id),
         verb=COUNTED,
         outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
         intent_at__gt=Now() - HOUR,
@@ -98,7 +99,7 @@ def make_request(work: ExecutionContext, writer: Writer, *, here: Position) -> b
     1. Wait, or halt, if the clock, the policy or the limits do not allow it.
     2. Store the baseline of the batch, and read the object.
     3. If it already has the step's result, record that without a request.
-    4. If it changed since the preview, skip the step or halt.
+    4. If it or an object that the request was computed from changed since the preview, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
     6. Commit the outcome (A21).
 
@@ -114,7 +115,7 @@ def make_request(work: ExecutionContext, writer: Writer, *, here: Position) -> b
     if all_hold(step.brings, read, uid=change.target.uid):
         _pass_over(work, here=here, read=read)
         return True
-    if why := _changed(step, read):
+    if why := _changed(step, read) or _moved_source(step, writer):
         return _left_out(work, step, why=why)
     _refuse_endless(work, here)
     return _requested(work, writer, here=here, tie=ObjectVersion.to(read))
@@ -185,6 +186,13 @@ def _changed(step: Step, read: Tree | None) -> str:
         what = "is gone" if read is None else "was made anew under its name"
         return f"{target.said} {what} since the preview"
     return "" if projected(read, step.rests_on) == step.digest else f"{target.said} was changed since the preview"
+
+
+def _moved_source(step: Step, writer: Writer) -> str:
+    """Which object that the request was computed from is not as it was at the preview, in words; empty if none."""
+    told = (source.difference(writer.read(source.target)) for source in step.computed_from)
+    why = next((words for words in told if words), "")
+    return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
 
 
 def _refuse_endless(work: ExecutionContext, here: Position) -> None:

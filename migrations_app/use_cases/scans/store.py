@@ -40,6 +40,8 @@ from migrations_app.use_cases.notifications.publish import (
 )
 from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
+from migrations_app.use_cases.scans.identity import AnsweringCluster
+from migrations_app.use_cases.scans.identity import keep as keep_identity
 
 KINDS: Mapping[str, str] = {
     "provisioners": "Provisioner",
@@ -141,17 +143,23 @@ class _Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanExtras:
-    """What is known of a scan besides its report: requests by verb and status, objects by kind and version."""
+    """What is known of a scan besides its report: requests by verb and status, objects by kind and version, and which
+    cluster answered.
+    """
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    behind: AnsweringCluster | None = None
 
 
 NOTHING = ScanExtras()
 
 
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExtras = NOTHING) -> Snapshot:
-    """Stores the snapshot and ends the scan. Raises Conflict if another worker has taken the scan over."""
+    """Stores the snapshot and ends the scan.
+
+    Raises Conflict if another worker has taken the scan over, OtherCluster if it read another cluster by now.
+    """
     packed = _packed(scanned)
     now = timezone.now()
     with transaction.atomic():
@@ -162,6 +170,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
         _keep_content(packed, scanned.report.checks)
         # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
+        keep_identity(scan.cluster_id, beside.behind)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
         publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)

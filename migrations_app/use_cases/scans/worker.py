@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 import msgspec
 from django.conf import settings
@@ -12,16 +13,17 @@ from django.utils import timezone
 
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
-from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.report import Collected, PartLine, Scanned
 from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime.connections import connect, connect_aws
 from migrations_app.use_cases.scans import queue, store
+from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
@@ -52,28 +54,50 @@ def scan_claimed(claim: ScanClaim) -> None:
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
-            collected = _collected(cluster, heart)
+            collected, behind = _collected(cluster, heart)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
-        beside = ScanExtras(heart.calls, objects_of(collected.inventory))
+        beside = ScanExtras(heart.calls, objects_of(collected.inventory), behind)
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
+    except OtherCluster as other:
+        store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heart.calls)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
-def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> Collected:
+def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> tuple[Collected, AnsweringCluster | None]:
+    """What was read, and from which cluster. Raises OtherCluster if another one than the registered one answers."""
     with connect(cluster) as api:
         try:
             api.get("/version")
+            behind = answering(api)
+            refuse_other(cluster, behind)
             deadline = float(settings.ENV.scan_deadline)
             collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+            # Again, because the cluster may have been replaced while it was read.
+            refuse_other(_as_answered(cluster, behind), answering(api))
             heart.note("aws", len(PART_NAMES))
-            return look_into_aws(cluster, api, collected=collected)
+            return _with_identity(look_into_aws(cluster, api, collected=collected), behind), behind
         finally:
             heart.calls = api.clock().calls
+
+
+def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
+    """The row, with the uid that was read first if none was known."""
+    if behind is not None and not cluster.kube_system_uid:
+        cluster.kube_system_uid, cluster.ca_digest = behind.uid, behind.ca_digest
+    return cluster
+
+
+def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Collected:
+    """A scan that could not tell which cluster it read is partial, and says so."""
+    if behind is None or not behind.error:
+        return collected
+    line = PartLine(name=PART, seen=False, why=behind.error, detail=behind.detail[:500])
+    return replace(collected, parts=(*collected.parts, line))
 
 
 def _judged(collected: Collected, target: str) -> Scanned:

@@ -19,9 +19,10 @@ from migrations_app.use_cases.clusters import credentials, eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest, draft_access, read_draft
+from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
-from migrations_app.web.forms import AccessForm, EksForm, KubeconfigForm
+from migrations_app.web.forms import AccessForm, EksForm, IdentityForm, KubeconfigForm
 
 REFUSALS = (InvalidInput, Conflict, ReadError)
 _FIELDS = {"region": "eks_region"}
@@ -94,6 +95,7 @@ def _page(
     start: EksForm | None = None,
     form: AccessForm | None = None,
     file: KubeconfigForm | None = None,
+    identity: IdentityForm | None = None,
     test: AccessAttempt | None = None,
 ) -> HttpResponse:
     head: ClusterHead = context["head"]
@@ -104,10 +106,11 @@ def _page(
         "start": start or EksForm(initial={"eks_cluster": begun}),
         "form": form or AccessForm(initial={"version": head.version, "draft": draft.text if draft else ""}),
         "file": file or KubeconfigForm(initial={"version": head.version, "context": head.context}),
+        "identity_form": identity or IdentityForm(initial={"version": head.version, "uid": head.identity.other_uid}),
         "test": test,
         "may_have_aws": head.source in eks_registration.WITH_ACCESS,
     }
-    bad = any(one is not None and one.errors for one in (start, form, file))
+    bad = any(one is not None and one.errors for one in (start, form, file, identity))
     return render(request, "cluster/connection.html", context | shown, status=422 if bad else 200)
 
 
@@ -198,6 +201,20 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return redirect("cluster-connection", context["head"].id)
 
 
+def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form = IdentityForm(request.POST)
+    if not form.is_valid():
+        return _page(request, context, identity=form)
+    said = form.cleaned_data
+    try:
+        accept(context["head"].id, uid=said["uid"], typed_name=said["typed_name"], version=said["version"])
+    except (InvalidInput, Conflict) as refused:
+        form.add_error(refused.where if refused.where in form.fields else None, refused.message)
+        return _page(request, context, identity=form)
+    messages.success(request, "It is this cluster from now on; plans made before are over, and a scan begins.")
+    return redirect("cluster-connection", context["head"].id)
+
+
 SAME = {
     "same": "",
     "other": "It leads to another cluster than the one that is registered here: it would not be kept.",
@@ -210,4 +227,5 @@ STEPS = {
     "remove": _removed,
     "kubeconfig-try": _tried_kubeconfig,
     "kubeconfig-save": _replaced,
+    "identity-accept": _accepted,
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,7 +21,7 @@ WIDE, HIGH = 600, 60
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A snapshot and the previous one; `same` if their contents are equal."""
+    """A snapshot and the previous one of the same cluster; `same` if their contents are equal."""
 
     row: SnapshotRow
     before: uuid.UUID | None
@@ -68,13 +69,22 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     seen = [cluster_head(cluster_id, now=now, at=each).snapshot for each in chosen]
     before, after = sorted((row for row in seen if row), key=lambda row: row.scanned_at)
     context = about(request, cluster_id, tab="cluster-history")
+    if before.replaced != after.replaced:
+        messages.error(request, "These two show different clusters: another one was accepted between them.")
+        return redirect("cluster-history", cluster_id)
     change = difference(report_of(before.id), report_of(after.id))
     return render(request, "cluster/changes.html", context | {"before": before, "after": after, "change": change})
 
 
 def _lines(rows: Sequence[SnapshotRow]) -> tuple[HistoryLine, ...]:
-    pairs = tuple(HistoryLine(new, old.id, new.digest == old.digest) for new, old in pairwise(rows))
+    pairs = tuple(_line(new, old) for new, old in pairwise(rows))
     return (*pairs, HistoryLine(rows[-1], None, False)) if rows else ()
+
+
+def _line(new: SnapshotRow, old: SnapshotRow) -> HistoryLine:
+    if new.replaced != old.replaced:
+        return HistoryLine(new, None, False)
+    return HistoryLine(new, old.id, new.digest == old.digest)
 
 
 def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:

@@ -1,6 +1,7 @@
 """The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot."""
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.registry import find
+from migrations_app.actions.targets.nodes import ALPHA
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
 from migrations_app.queries.rollouts.policies import policy_row
@@ -70,8 +72,8 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
         return {}
     nodes = nodes_of(snapshot_id)
     held = kept_objects(cluster_id) or ()
-    pools = [node.pool for node in nodes]
-    found = {part: _named(held, PART_KINDS[part][0].kind, pools=pools) for part in PARTS}
+    sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
+    found = {part: _named(held, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
     karpenters = sorted((node for node in nodes if node.owner.startswith("karpenter")), key=lambda node: node.name)
     found["nodes"] = tuple(Option(name=node.name, note=node.pool) for node in karpenters[:MOST_OPTIONS])
     return found
@@ -129,10 +131,15 @@ def _kind(one: Parameter, has_options: bool) -> Kind:
     return "number" if isinstance(one.default, int) else "text"
 
 
-def _named(objects: Iterable[dict[str, Any]], kind: str, *, pools: Sequence[str | None]) -> tuple[Option, ...]:
+def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
+    """Nodes by the name of their pool; a Provisioner and a NodePool of one name have nodes of their own."""
+    return {name: count for (owner, name), count in sizes.items() if owner == part}
+
+
+def _named(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[str, int]) -> tuple[Option, ...]:
     names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
     return tuple(
-        Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := pools.count(name)) else "")
+        Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := sizes.get(name, 0)) else "")
         for name in names[:MOST_OPTIONS]
     )
 

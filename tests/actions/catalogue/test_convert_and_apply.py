@@ -7,6 +7,7 @@ from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import FieldEquals, Terminating
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.aws import InstanceProfile
+from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders import a_cluster
@@ -178,6 +179,14 @@ def test_the_forecast():
     assert (told.nodes, told.pods) == (1, None)
 
 
+def test_the_forecast_counts_no_pool_that_stays_as_it_is():
+    done = a_pool()
+    left = a_pool({"metadata.annotations": KUBELET}, name="api")
+    more = claim(Launched(pool="api", number=2, cluster="test", kubelet="v1.30.4"), node_class="default", version="v1")
+    cluster = current(done, left, a_class(), *a_claim(), *more)
+    assert forecast_of(ACTION, a_scene(cluster, done, left, a_class())).nodes == 1
+
+
 def test_it_asks_for_no_more_than_it_says():
     there = a_pool({"metadata.annotations": KUBELET})
     steps = [*steps_of(ACTION, a_scene(alpha()), **ROLE)]
@@ -203,6 +212,77 @@ def test_from_alpha_on_the_real_server(server):  # A23, A27, A34, A35
     assert taken_back(done) == ["s002", "s001"]
     assert server.admin.get(pool)["spec"] == {"weight": 5}
     assert server.admin.items("/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses") == []
+
+
+def sources(step):
+    return [one.target.said for one in step.computed_from]
+
+
+def test_each_object_names_what_it_was_computed_from():  # A02
+    more = (a_provisioner({"spec.providerRef.name": "other"}, name="api"), a_template(name="other"))
+    steps = steps_of(ACTION, a_scene(alpha(a_provisioner(), a_template(), *more)), **ROLE)
+    assert {step.change.target.said: sources(step) for step in steps} == {
+        "EC2NodeClass default": ["AWSNodeTemplate default", "Provisioner web"],
+        "EC2NodeClass other": ["AWSNodeTemplate other", "Provisioner api"],
+        "NodePool web": ["Provisioner web", "AWSNodeTemplate default"],
+        "NodePool api": ["Provisioner api", "AWSNodeTemplate other"],
+    }
+
+
+def test_what_an_earlier_step_writes_is_no_source_any_more():
+    pool, node_class = a_pool({"metadata.annotations": KUBELET}), a_class()
+    steps = steps_of(ACTION, a_scene(current(pool, node_class), pool, node_class))
+    assert [sources(step) for step in steps] == [["EC2NodeClass default", "NodePool web"], ["NodePool web"]]
+
+
+CHANGES = {
+    "spec": {"spec": {"limits": {"resources": {"cpu": "7"}}}},
+    "label": {"metadata": {"labels": {"team": "b"}}},
+    "annotation": {"metadata": {"annotations": {"mine": "now"}}},
+}
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["Provisioner", "AWSNodeTemplate", "made anew", "label", "annotation"])
+def test_a_source_that_changed_after_the_preview_stops_it_on_the_real_server(server, what):  # A02, R21
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), a_template())
+    row = previewed(registered(server), ACTION, **ROLE)
+    assert (row.state, row.cause) == ("previewed", "")
+    said = meddled(server, what)
+    done = carried_out(row)
+    words = f"{said} since the preview, and the request was computed from it: make a new preview"
+    assert (done.state, done.cause_code, done.cause, applied(done)) == ("paused", "changed", words, [])
+    assert server.admin.items("/apis/karpenter.sh/v1beta1/nodepools") == []
+
+
+def meddled(server, what):
+    """Changes a source as a person would; what the rollout is to say of it."""
+    provisioner = "/apis/karpenter.sh/v1alpha5/provisioners/web"
+    if what == "AWSNodeTemplate":
+        server.admin.patch("/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates/default", {"spec": {"tags": {"a": "b"}}})
+        return "AWSNodeTemplate default was changed"
+    if what == "made anew":
+        server.admin.patch(provisioner, {"metadata": {"finalizers": None}})
+        server.admin.delete(provisioner)
+        put(server, a_provisioner())
+        return "Provisioner web was made anew under its name"
+    server.admin.patch(provisioner, CHANGES.get(what, CHANGES["spec"]))
+    return "Provisioner web was changed"
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_what_controllers_write_into_a_source_does_not_stop_it_on_the_real_server(server):  # T16
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), a_template())
+    row = previewed(registered(server), ACTION, **ROLE)
+    beat = {"metadata": {"annotations": {"karpenter.sh/provisioner-hash": "1"}}}
+    server.admin.patch("/apis/karpenter.sh/v1alpha5/provisioners/web", beat)
+    assert applied(carried_out(row)) == ["s001", "s002"]
 
 
 @pytest.mark.apiserver

@@ -108,6 +108,41 @@ def test_a_batch_beyond_the_limit(batch):
     assert (told.value.code, told.value.message) == ("bad_parameter", "a whole number from 1 to 1 is wanted")
 
 
+MINE = Launched(pool="web", number=77, cluster="test", kubelet="v1.30.4")
+
+
+def both_named_web():
+    """A Provisioner and the NodePool that it became, with nodes of their own."""
+    return alpha(*claim(MINE, node_class="default", version="v1beta1"))
+
+
+def test_a_provisioner_and_a_nodepool_of_one_name_are_told_apart():
+    for text, names in (("Provisioner/web", {OLD.node, OTHER.node}), ("NodePool/web", {MINE.node})):
+        steps = steps_of(ACTION, a_scene(both_named_web(), limits=RolloutLimits(pool_percent=100)), pools=[text])
+        assert {step.change.target.name for step in steps if step.change.verb == "delete"} == names
+
+
+def test_each_of_them_has_its_own_share_of_the_limit():  # A33
+    scene = a_scene(both_named_web(), limits=RolloutLimits(batch=2, pool_percent=50))
+    steps = steps_of(ACTION, scene, nodes=[OLD.node, OTHER.node])
+    assert [len(step.after.gone) for step in steps if step.after] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("web", "ambiguous_name"),
+        ("Machine/web", "bad_name"),
+        ("NodePool/x", "unknown_name"),
+        ("a/../b", "bad_name"),
+    ],
+)
+def test_a_name_that_stands_for_two_or_none_is_refused(given, code):
+    with pytest.raises(InvalidInput) as told:
+        steps_of(ACTION, a_scene(both_named_web()), pools=[given])
+    assert told.value.code == code
+
+
 def test_chosen_nodes_and_nodes_left_alone():
     names = [NEW[3].node, NEW[5].node]
     steps = steps_of(ACTION, a_scene(current()), nodes=names, without=[NEW[5].node])

@@ -97,7 +97,7 @@ def test_another_cluster_behind_the_same_address_is_never_written_to(  # A05, T1
 
     def rebuilt():
         fault.reached.wait(20)
-        _rebuild(server)
+        rebuild(server)
         fault.let_go.set()
 
     with beside(rebuilt):
@@ -106,7 +106,7 @@ def test_another_cluster_behind_the_same_address_is_never_written_to(  # A05, T1
     assert (is_ours(server.admin.get("/api/v1/nodes/node-2")), complaints(row)) == (False, [])
 
 
-def _rebuild(server):
+def rebuild(server):
     """Another identity of the cluster, where it keeps it: in etcd, under kube-system."""
     key = "/registry/namespaces/kube-system"
     uid = server.admin.get("/api/v1/namespaces/kube-system")["metadata"]["uid"]

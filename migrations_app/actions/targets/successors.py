@@ -1,0 +1,47 @@
+"""Converted objects in detail: what each was computed from, and which fields of the object it replaces are removed."""
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.conditions import Tree, content_digest
+from migrations_app.actions.patches import between
+from migrations_app.actions.plan import SourceObject
+from migrations_app.actions.targets.pools import CLASSES, POOLS, Successor, class_of, name_of, object_of, target_of
+from migrations_app.inventory.facts.node_classes import convertible
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter import kinds
+
+
+def sources_of(inventory: Inventory, one: Successor) -> tuple[SourceObject, ...]:
+    """What the object was computed from: its pool or class, and the class or pools whose settings go into it."""
+    own = dict(one.item.source)
+    wanted = _class_named(own)
+    of_kinds = next(pair for pair in zip(POOLS, CLASSES, strict=True) if own["kind"] in pair)
+    others = [tree for tree in convertible(inventory) if tree["kind"] in of_kinds and tree != own]
+    return tuple(_source(inventory, tree) for tree in (own, *(each for each in others if _class_named(each) == wanted)))
+
+
+def _class_named(tree: Tree) -> str:
+    """The class that it is or uses; for a pool without one a text that no other object has."""
+    return name_of(tree) if tree["kind"] in CLASSES else class_of(tree) or f"none, {tree['kind']} {name_of(tree)}"
+
+
+def _source(inventory: Inventory, tree: Tree) -> SourceObject:
+    row = kinds.find(tree["kind"], group=str(tree["apiVersion"]).partition("/")[0])
+    read = object_of(inventory, tree["kind"], name=name_of(tree))
+    if row is None or read is None:
+        raise Unavailable(f"{tree['kind']} {name_of(tree)} could not be read again", code="not_seen")
+    version = str(tree["apiVersion"]).rpartition("/")[2]
+    return SourceObject(target=target_of(row, read, version=version), digest=content_digest(tree))
+
+
+def fields_gone(one: Successor) -> Tree:
+    """For an object that is only cleaned: the fields that it no longer has."""
+    if not one.own or one.item.generation != "v1":
+        return {}
+    before = {"metadata": one.item.source["metadata"], "spec": one.item.source["spec"]}
+    after = {"metadata": one.body["metadata"], "spec": one.body["spec"]}
+    return _only_removed(between(before, after))
+
+
+def _only_removed(patch: Tree) -> Tree:
+    inner = {key: _only_removed(value) if isinstance(value, dict) else value for key, value in patch.items()}
+    return {key: value for key, value in inner.items() if value is None or (isinstance(value, dict) and value)}

@@ -1,0 +1,101 @@
+"""Which cluster answers: the uid of its namespace kube-system and its CA, compared in scans and rollouts (A05).
+
+The first scan or preview stores both. Later ones are refused where another cluster answers, until a person accepts it.
+"""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM
+from migrations_app.errors import InvalidResponse, OtherCluster, ReadError
+from migrations_app.models.cluster import Cluster
+
+PART = "identity"
+"""Name of the line of a report about the uid, where it could not be read; it is not a part of the inventory."""
+COLUMNS = ("kube_system_uid", "ca_digest", "identity_error", "other_uid", "other_ca_digest")
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringCluster:
+    """Who answers. `uid` is empty if it could not be read; `error` is the code why, `detail` its text."""
+
+    uid: str
+    ca_digest: str
+    error: str = ""
+    detail: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    uid: str = ""
+
+
+class _Namespace(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+def answering(api: ClusterApi) -> AnsweringCluster | None:
+    """The cluster behind the client; None for a bundle or a sample, behind which no server is."""
+    if not isinstance(api, LiveApi):
+        return None
+    try:
+        return AnsweringCluster(_uid(api.get(KUBE_SYSTEM.path)), api.ca_digest)
+    except ReadError as reason:
+        return AnsweringCluster("", api.ca_digest, reason.code, reason.message)
+
+
+def _uid(body: bytes) -> str:
+    try:
+        found = msgspec.json.decode(body, type=_Namespace).metadata.uid
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        found = ""
+    if not 0 < len(found) <= LONGEST_UID or not found.isprintable():
+        raise InvalidResponse("the namespace kube-system has no uid that can be used")
+    return found
+
+
+LONGEST_UID = 64
+
+
+def difference(cluster: Cluster, found: AnsweringCluster | None) -> str:
+    """How the answering cluster differs from the registered one, in words; empty if it does not or is not known."""
+    if found is None or not found.uid or not cluster.kube_system_uid:
+        return ""
+    if found.uid != cluster.kube_system_uid:
+        return (
+            f"the uid of its namespace kube-system is {found.uid}, and this cluster's is {cluster.kube_system_uid}: "
+            "nothing of it was stored"
+        )
+    if cluster.ca_digest and found.ca_digest != cluster.ca_digest:
+        return "its uid is this cluster's and its CA is another one: nothing of it was stored"
+    return ""
+
+
+def refuse_other(cluster: Cluster, found: AnsweringCluster | None) -> None:
+    """Raises OtherCluster if another cluster than the registered one answers, and notes which one."""
+    why = difference(cluster, found)
+    if why and found is not None:
+        told = {"other_uid": found.uid, "other_ca_digest": found.ca_digest, "identity_error": ""}
+        Cluster.objects.filter(pk=cluster.pk).update(**told)
+        raise OtherCluster(why)
+
+
+def keep(cluster_id: uuid.UUID, found: AnsweringCluster | None) -> None:
+    """Stores who answered, in the transaction that stores what it answered. Raises OtherCluster as `refuse_other`.
+
+    The first uid that is read becomes the cluster's own. A uid that could not be read changes nothing that is known.
+    """
+    if found is None:
+        return
+    row = Cluster.objects.select_for_update().only("pk", *COLUMNS).get(pk=cluster_id)
+    if why := difference(row, found):
+        raise OtherCluster(why)
+    fresh: dict[str, Any] = {"identity_error": found.error[:60]}
+    if found.uid:
+        fresh |= {"kube_system_uid": found.uid, "ca_digest": found.ca_digest, "other_uid": "", "other_ca_digest": ""}
+    if any(getattr(row, name) != value for name, value in fresh.items()):
+        Cluster.objects.filter(pk=cluster_id).update(**fresh)
