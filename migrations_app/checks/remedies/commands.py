@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
 from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
-from migrations_app.checks.changes import HelmChange, HelmValue, When
-from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
-from migrations_app.checks.remedies.helm import Upgrade, change_note, crd_upgrade, upgrade_lines
-from migrations_app.checks.shell import json_word, note, one_line, word, words
+from migrations_app.checks.changes import Change, HelmChange, HelmValue, KarpdashAction, When
+from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, helm, terraform
+from migrations_app.checks.render import kubectl as kubectl_lines
+from migrations_app.checks.render.charts import chart_as_code
+from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.sources import source_note
+from migrations_app.checks.shell import json_word, one_line, word, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.managers import Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
@@ -40,6 +41,42 @@ _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
     """The same remedies, that of the tool which keeps the object first."""
     return tuple(sorted(found, key=lambda remedy: remedy.how != FIRST[by.by]))
+
+
+def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
+    """The change for every tool that can make it, each remedy with the change itself, that of the tool which keeps the
+    object first. Empty where no one tool can. `landing` is the release that the hop lands on, for values of a chart."""
+    texts: tuple[tuple[How, str], ...] = (
+        ("kubectl", kubectl_lines.text(change)),
+        ("helm", helm.text(change, kept_by, landing=landing)),
+        ("iam", aws_cli.text(change)),
+        ("terraform", terraform.text(change, kept_by)),
+        ("flux", flux.text(change, kept_by)),
+        ("argocd", argocd.text(change, kept_by)),
+        ("iam", cloudformation.text(change)),
+    )
+    found = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
+    if isinstance(change, KarpdashAction):
+        text = f"Action {one_line(change.action)} of karpdash"
+        found.append(Remedy(how="action", text=text, action=change.action, change=change))
+    return ordered(kept_by, found)
+
+
+def in_cluster(change: Change) -> Remedy:
+    """The change as commands for the cluster, whoever keeps the object. Raises ValueError where kubectl cannot make
+    it."""
+    text = kubectl_lines.text(change)
+    if not text:
+        raise ValueError("kubectl cannot make this change")
+    return Remedy(how="kubectl", text=text, change=change)
+
+
+def in_aws(change: Change) -> Remedy:
+    """The change as commands of the aws program. Raises ValueError where that cannot make it."""
+    text = aws_cli.text(change)
+    if not text:
+        raise ValueError("the aws program cannot make this change")
+    return Remedy(how="iam", text=text, change=change)
 
 
 def names(evidence: Iterable[Evidence]) -> str:
@@ -109,11 +146,7 @@ def helm_remedies(
     )  # fmt: skip
     # The delivery that was found is that of the chart karpenter.
     own = by if chart == CHART else Managed(by.by)
-    reasons = "".join(f"{note(one)}\n" for one in dict.fromkeys((about, *(value.why for value in values))) if one)
-    tag = as_tag(version) if version else ""
-    code = as_code(own, release=release, tree=yaml_of(change.given), version=tag, about=reasons)
-    helm = Remedy(how="helm", text=change_note(change, landing=str(case.step.release)), change=change)
-    return ordered(by, (helm, *(msgspec.structs.replace(one, change=change) for one in code)))
+    return remedies_of(change, own, landing=str(case.step.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
@@ -164,15 +197,8 @@ def removal(resource: str, found: Sequence[NamedObject], *, first: str = "") -> 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
     """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
-    how = FIRST[by.by]
-    owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
-    where = {
-        "flux": f"In the repository that Flux applies{owner}",
-        "argocd": f"In the source of the Argo CD Application{owner}",
-        "terraform": "In the Terraform code that holds it",
-        "helm": f"In the chart of the Helm release{owner}",
-    }
-    return (Remedy(how=how, text=note(f"{where[how]}: {what}")),) if how in where else ()
+    text = source_note(by, what)
+    return (Remedy(how=FIRST[by.by], text=text),) if text else ()
 
 
 def spelled(running: Release | None) -> str:

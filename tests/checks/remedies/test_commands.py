@@ -13,7 +13,7 @@ from migrations_app.checks.remedies.commands import (
     removal,
     spelled,
 )
-from migrations_app.checks.remedies.helm import Upgrade, upgrade_lines
+from migrations_app.checks.render.helm import Upgrade, upgrade_lines
 from migrations_app.inventory.facts.managers import MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release

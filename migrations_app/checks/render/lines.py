@@ -1,0 +1,31 @@
+"""Lines of shell that belong to no tool: comments, commands that only read, files, tasks for a person."""
+
+from collections.abc import Iterable
+
+from migrations_app.checks.changes import Observation, PersonTask
+from migrations_app.checks.shell import note, quoted
+
+
+def comments(notes: Iterable[str]) -> list[str]:
+    """Each as a comment on one line."""
+    return [note(one) for one in notes]
+
+
+def observed(change: Observation) -> str:
+    """The programs piped into each other, every word quoted."""
+    stages = " | ".join(" ".join(map(quoted, words)) for words in change.pipe)
+    return f"{stages} > {quoted(change.into)}" if change.into else stages
+
+
+def task_lines(change: PersonTask) -> list[str]:
+    """The task as comments."""
+    told = (f"For a person: {change.what}", change.why, change.where and f"Look at: {change.where}")
+    return comments(filter(None, told))
+
+
+def printed(text: str) -> list[str]:
+    """Lines that print the text, line by line; what stands behind them takes it.
+
+    No here-document: its end would not be found where the lines are printed indented.
+    """
+    return ["printf '%s\\n' \\", *(f"  {quoted(line)} \\" for line in text.splitlines())]
