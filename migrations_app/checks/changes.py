@@ -103,11 +103,15 @@ class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
 
 
 class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
-    """The end of one object. `finalizers` says what holds it until which work is done; empty where nothing does."""
+    """The end of one object. `finalizers` says what holds it until which work is done; empty where nothing does.
+
+    `alone`: it is gone before the next one is deleted.
+    """
 
     target: ChangeTarget
     propagation: Propagation = "background"
     finalizers: str = ""
+    alone: bool = False
 
 
 class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
@@ -190,11 +194,13 @@ class KarpdashAction(ChangeBase, frozen=True, kw_only=True, tag="action"):
 
 class PersonTask(ChangeBase, frozen=True, kw_only=True, tag="person"):
     """What only a person can do. `why` says why no command can, `where` where to look; with a target of Kubernetes the
-    object is opened in an editor."""
+    object is opened in an editor, or `pipe` prints what is needed for it."""
 
     target: ChangeTarget | None = None
     why: str = ""
     where: str = ""
+    pipe: tuple[tuple[str, ...], ...] = ()
+    """Programs that only read, piped into each other."""
     aws: bool = False
     """Whether it is done in AWS, not in the cluster or a repository."""
 
@@ -261,3 +267,13 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
     when = max((one.when for one in steps), key=order.index)
     needs = tuple(dict.fromkeys(name for one in steps for name in one.needs))
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
+
+
+def merge_undone(body: Body, before: Body) -> Body:
+    """The merge patch that brings an object back which looked like `before` and was changed by the merge patch `body`;
+    both are parts of objects of the API, which hold no null."""
+    found: Body = {}
+    for key, value in body.items():
+        old = before.get(key)
+        found[key] = merge_undone(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
+    return found

@@ -18,6 +18,7 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     group,
     leaves,
+    merge_undone,
 )
 
 POOL = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")
@@ -72,3 +73,29 @@ def test_one_step_is_no_group_unless_something_is_said():
 def test_times_that_do_not_exist_are_refused():
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(b'{"type":"pause","target":{"kind":"a","name":"b"},"when":"later"}', type=Change)
+
+
+TREES = st.recursive(
+    st.integers() | st.text(max_size=2) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+)
+TREE = st.dictionaries(st.sampled_from("abc"), TREES, max_size=3)
+PATCHES = st.dictionaries(st.sampled_from("abc"), st.none() | TREES, max_size=3)
+
+
+def merged(tree, patch):
+    """RFC 7386."""
+    found = dict(tree)
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(value, dict):
+            found[key] = merged(found[key] if isinstance(found.get(key), dict) else {}, value)
+        else:
+            found[key] = value
+    return found
+
+
+@given(TREE, PATCHES)
+def test_a_merge_patch_is_taken_back(tree, patch):
+    assert merged(merged(tree, patch), merge_undone(patch, tree)) == tree

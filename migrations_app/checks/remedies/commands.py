@@ -7,16 +7,29 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
-from migrations_app.checks.changes import Change, HelmChange, HelmValue, KarpdashAction, When
+from migrations_app.checks.changes import (
+    Body,
+    Change,
+    ChangeTarget,
+    HelmChange,
+    HelmValue,
+    KarpdashAction,
+    ObjectApply,
+    ObjectDelete,
+    When,
+    group,
+)
 from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, helm, terraform
 from migrations_app.checks.render import kubectl as kubectl_lines
 from migrations_app.checks.render.charts import chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.sources import source_note
-from migrations_app.checks.shell import json_word, one_line, word, words
+from migrations_app.checks.shell import json_word, one_line, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
-from migrations_app.inventory.facts.managers import Managed, Manager, managed
+from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
@@ -34,6 +47,7 @@ FIRST: dict[Manager, How] = {
     "hand": "kubectl",
 }
 NAMES_SHOWN = 20
+Needs = tuple[str, ...]
 _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 """Text that Helm's --set takes for a truth value or a number."""
 
@@ -186,13 +200,22 @@ def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
     return ordered(by, (helm, *chart_as_code(CRD_CHART, version=upgrade.version)))
 
 
-def removal(resource: str, found: Sequence[NamedObject], *, first: str = "") -> tuple[Remedy, ...]:
-    """How to delete objects so that they stay away: from their source first where a tool would bring them back."""
-    every = [managed(one.metadata) for one in found]
-    by = next((one for one in every if one.by != "hand"), Managed("hand"))
+def removal(
+    target: ChangeTarget, found: Sequence[NamedObject], *, first: str = "", when: When = "after", needs: Needs = ()
+) -> tuple[Remedy, ...]:
+    """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
+    back. `target` has any name; `first` is read before."""
+    by = next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
     listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
-    delete = kubectl(*((first,) if first else ()), f"kubectl delete {resource} {listed}")
-    return ordered(by, (*from_source(by, f"take {resource} {listed} out"), delete))
+    steps = (
+        ObjectDelete(
+            target=replace(target, name=one.name), when=when, needs=needs, done=f"{target.kind} {one.name} is gone",
+            final="the object is gone; its source or a backup makes it anew",
+        )
+        for one in found
+    )  # fmt: skip
+    what = f"take {target.resource or target.kind.lower()} {listed} out"
+    return remedies_of(group(*steps, what=what, notes=(first,) if first else ()), by)
 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
@@ -206,22 +229,41 @@ def spelled(running: Release | None) -> str:
     return as_tag(running) if running else "VERSION"
 
 
+LACKING = "karpenter-lacking"
+"""The ClusterRole and its binding for rights that the controller's own roles lack."""
+
+
 def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """Commands that give the controller these rights in ClusterRoles of their own, beside those that it has."""
+    """How to give the controller these rights in a ClusterRole of its own, beside those that it has."""
     found = installation(case.inventory)
     account = (found and found.workload.template.spec.service_account_name) or "default"
     home = found.namespace if found else "kube-system"
-    subject = word(f"{home}:{account}")
-    lines = ["# Gives the controller the rights it lacks; the roles that it has stay as they are"]
-    for number, (verbs, targets) in enumerate(_by_verbs(rights).items(), start=1):
-        name = f"karpenter-lacking-{number}"
-        lines.append(f"kubectl create clusterrole {name} --verb={word(verbs)} --resource={word(','.join(targets))}")
-        lines.append(f"kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={subject}")
-    return kubectl(*lines)
+    role = {**_rbac("ClusterRole"), "rules": _rules(rights)}
+    binding = {
+        **_rbac("ClusterRoleBinding"),
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": LACKING},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
+    }
+    note = "Gives the controller the rights it lacks; the roles that it has stay as they are"
+    return in_cluster(group(*map(_made, (role, binding)), notes=(note,)))
 
 
-def _by_verbs(rights: Iterable[RbacRight]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for target, some in per_target(rights).items():
-        found.setdefault(",".join(dict.fromkeys(right.verb for right in some)), []).append(target)
-    return found
+RBAC = "rbac.authorization.k8s.io"
+
+
+def _rbac(kind: str) -> Body:
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": LACKING}}
+
+
+def _made(manifest: Body) -> ObjectApply:
+    made = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
+    return replace(made, undo=ObjectDelete(target=made.target))
+
+
+def _rules(rights: Iterable[RbacRight]) -> list[Body]:
+    """A rule for each group and set of verbs, in the order of the rights."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for some in per_target(rights).values():
+        verbs = tuple(dict.fromkeys(right.verb for right in some))
+        found.setdefault((some[0].group, verbs), []).append(some[0].resource)
+    return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in found.items()]

@@ -20,7 +20,7 @@ from migrations_app.checks.changes import (
     PersonTask,
     leaves,
 )
-from migrations_app.checks.render.lines import comments, observed, printed, task_lines
+from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
 from migrations_app.checks.render.sources import OF_OBJECTS
 from migrations_app.checks.shell import json_word, note, word, words
 from migrations_app.manifests.writer import text_of
@@ -67,7 +67,8 @@ def _together(steps: Sequence[Change]) -> Iterator[str]:
     """Alike changes of several objects: their comments once, one command where kubectl takes several names."""
     yield from comments(steps[0].notes)
     shown = list(dict.fromkeys(steps))
-    if isinstance(steps[0], ObjectDelete | ObjectLabels | ObjectAnnotations):
+    alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
+    if isinstance(steps[0], ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone:
         yield from _command(shown[:SHOWN])
     else:
         yield from dict.fromkeys(line for one in shown[:SHOWN] for line in _command([one]))
@@ -79,7 +80,7 @@ def _alike(step: Change) -> Hashable | None:
     """What changes share that are told together; None for those that stand for themselves."""
     match step:
         case ObjectDelete():
-            return "delete", _where(step.target), step.propagation, step.notes
+            return "delete", _where(step.target), step.propagation, step.alone, step.notes
         case ObjectLabels() | ObjectAnnotations():
             return type(step), _where(step.target), tuple(sorted(step.given.items())), step.removed, step.notes
         case ObjectPatch():
@@ -117,6 +118,8 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
         case Observation():
             yield observed(first)
+        case PersonTask() if first.pipe:
+            yield piped(first.pipe)
         case PersonTask() if first.target is not None and first.target.resource:
             yield f"{_on('edit', first.target)}  {note(' '.join(first.what.split()))}"
         case PersonTask():

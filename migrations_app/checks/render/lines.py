@@ -12,9 +12,13 @@ def comments(notes: Iterable[str]) -> list[str]:
 
 
 def observed(change: Observation) -> str:
+    """The command that reads, and the file that takes what it prints."""
+    return f"{piped(change.pipe)} > {quoted(change.into)}" if change.into else piped(change.pipe)
+
+
+def piped(pipe: Iterable[tuple[str, ...]]) -> str:
     """The programs piped into each other, every word quoted."""
-    stages = " | ".join(" ".join(map(quoted, words)) for words in change.pipe)
-    return f"{stages} > {quoted(change.into)}" if change.into else stages
+    return " | ".join(" ".join(map(quoted, words)) for words in pipe)
 
 
 def task_lines(change: PersonTask) -> list[str]:
