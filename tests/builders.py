@@ -4,7 +4,7 @@ Objects are given as the API words them; `samples.kube` and its neighbours make 
 and empty, so that a test says by `unseen` what could not be read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import msgspec
@@ -249,6 +249,11 @@ def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[s
 def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
     """Those that the check itself words; the actions that it names come behind them (test_runner)."""
     return tuple(one for one in ask(check, hop, cluster, start=start).remedies if one.how != "action")
+
+
+def as_published(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """The remedies without their changes."""
+    return tuple(msgspec.structs.replace(one, change=msgspec.UNSET) for one in found)
 
 
 def changed(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:

@@ -101,9 +101,11 @@ def a_queue(*statements: dict[str, Any], **more: Any) -> Queue:
 
 
 def parse_all(remedies: tuple[Remedy, ...]) -> None:
-    """Every command is one for bash; Terraform is read where the program is at hand."""
+    """Every command is one for bash, every document JSON; Terraform is read where the program is at hand."""
     for remedy in remedies:
-        if remedy.how in ("iam", "kubectl", "helm"):
+        if remedy.text.startswith("{"):
+            json.loads(remedy.text)
+        elif remedy.how in ("iam", "kubectl", "helm"):
             done = subprocess.run(["bash", "-n"], input=remedy.text, text=True, capture_output=True, check=False)
             assert done.returncode == 0, done.stderr
         elif remedy.how == "terraform" and remedy.text.startswith("resource"):

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.changes import Change
 from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES, Inventory
 from migrations_app.karpenter.detection import DetectedRelease
@@ -103,8 +103,9 @@ class Remedy(CheckValue, frozen=True, kw_only=True):
     how: How
     text: str
     action: str = ""
-    change: HelmChange | UnsetType = UNSET
-    """What it does to the values of a Helm release. Stored, and never published: `readiness/published.py`."""
+    change: Change | UnsetType = UNSET
+    """What it does, as a value; the remedies of all tools for one fix carry the same. Stored, and never published:
+    `readiness/published.py`."""
 
 
 class ManualCheck(CheckValue, frozen=True):

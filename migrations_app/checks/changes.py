@@ -1,14 +1,50 @@
-"""Changes of Helm values as values: what is set and taken out in which release, why, and when it may happen."""
+"""What a fix does, as values: one type for each kind of change, with its target, its time and its way back.
 
-from collections.abc import Mapping
-from typing import Literal
+Nothing here is text for a tool; `checks/render` has one module for each tool, which writes its lines.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from migrations_app.karpenter.versions import parse
 
-When = Literal["before", "landing", "person"]
-"""`before` the landing of the hop, with the `landing` itself, or by a `person` who has to fill something in first."""
+When = Literal["before", "landing", "after", "person"]
+"""`before` the landing of the hop, with the `landing` itself, `after` it, or by a `person` who has to fill something
+in first."""
+Propagation = Literal["background", "foreground", "orphan"]
+Body: TypeAlias = dict[str, Any]
+"""Plain JSON."""
+
+
+class ChangeTarget(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is changed. `resource` is what kubectl calls the kind, for objects of Kubernetes; `name` is as it is."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    resource: str = ""
+
+
+class ChangeBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """What every change says. Its values are compared by content, and it may be a key although it holds JSON."""
+
+    when: When = "before"
+    what: str = ""
+    """What it does, in a few words that begin with a verb; where a tool keeps the object, what to do at its source."""
+    notes: tuple[str, ...] = ()
+    """What has to be read before it is made: comments before its command."""
+    needs: tuple[str, ...] = ()
+    """Ids of checks that have to pass first."""
+    undo: "Change | None" = None
+    final: str = ""
+    """Where `undo` is None: why nothing takes it back. Both are empty where the change does not know its way back."""
+    done: str = ""
+    """What is seen in the cluster, or in AWS, when it has been made."""
+
+    def __hash__(self) -> int:
+        return hash(msgspec.json.encode(self, order="deterministic"))
 
 
 class HelmValue(msgspec.Struct, frozen=True):
@@ -19,17 +55,22 @@ class HelmValue(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class HelmChange(msgspec.Struct, frozen=True, kw_only=True):
+class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
     """What is changed in one Helm release. `version` is the Karpenter release that the chart has to be brought to;
-    empty where it stays at what runs then, and where the landing brings it."""
+    empty where it stays at what runs then, and where the landing brings it. With the chart of the CRDs and a version it
+    is the upgrade of the CRDs."""
 
     chart: str
     release: str
     namespace: str
-    when: When
     why: str = ""
     version: str = ""
     values: tuple[HelmValue, ...] = ()
+
+    @property
+    def target(self) -> ChangeTarget:
+        """The Helm release; its kind is none of Kubernetes."""
+        return ChangeTarget("Release", self.release, self.namespace)
 
     @property
     def given(self) -> Mapping[str, str]:
@@ -40,3 +81,199 @@ class HelmChange(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it needs the release that a hop lands on, or a later one: the landing itself brings that."""
         asked, landing = parse(self.version), parse(lands)
         return asked is not None and landing is not None and asked >= landing
+
+
+class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
+    """A patch of one object: a map is a merge patch (null takes a field out), a list a JSON patch (RFC 6902)."""
+
+    target: ChangeTarget
+    body: Body | tuple[Body, ...]
+    subresource: str = ""
+
+
+class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
+    """A whole object made, or brought to what `manifest` says."""
+
+    manifest: Body
+
+    @property
+    def target(self) -> ChangeTarget:
+        metadata = self.manifest.get("metadata", {})
+        return ChangeTarget(self.manifest.get("kind", ""), metadata.get("name", ""), metadata.get("namespace", ""))
+
+
+class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
+    """The end of one object. `finalizers` says what holds it until which work is done; empty where nothing does.
+
+    `alone`: it is gone before the next one is deleted.
+    """
+
+    target: ChangeTarget
+    propagation: Propagation = "background"
+    finalizers: str = ""
+    alone: bool = False
+
+
+class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
+    """Labels of one object: those that are set, and the keys that are taken off."""
+
+    target: ChangeTarget
+    given: dict[str, str] = {}
+    removed: tuple[str, ...] = ()
+
+
+class ObjectAnnotations(ChangeBase, frozen=True, kw_only=True, tag="annotations"):
+    """Annotations of one object: those that are set, and the keys that are taken off."""
+
+    target: ChangeTarget
+    given: dict[str, str] = {}
+    removed: tuple[str, ...] = ()
+
+
+class NodeTaint(ChangeBase, frozen=True, kw_only=True, tag="taint"):
+    """A taint put on a node, or taken off where `removed`; without an effect every taint of that key is taken off."""
+
+    target: ChangeTarget
+    key: str
+    value: str = ""
+    effect: str = ""
+    removed: bool = False
+
+
+class DeliveryPause(ChangeBase, frozen=True, kw_only=True, tag="pause"):
+    """A Kustomization or HelmRelease of Flux, or an Argo CD Application, that stops to reconcile by itself."""
+
+    target: ChangeTarget
+
+
+class DeliveryResume(ChangeBase, frozen=True, kw_only=True, tag="resume"):
+    """The same switched on again; an Application with what its syncPolicy.automated said."""
+
+    target: ChangeTarget
+    prune: bool = False
+    self_heal: bool = False
+
+
+class IamStatements(ChangeBase, frozen=True, kw_only=True, tag="iam"):
+    """Statements that a role gets in a managed policy of its own, beside those it has, or loses where `removed`."""
+
+    role: str
+    """The ARN of the role."""
+    policy: str
+    """The name of the policy."""
+    statements: tuple[Body, ...]
+    removed: bool = False
+
+    @property
+    def target(self) -> ChangeTarget:
+        return ChangeTarget("Role", self.role)
+
+
+class AwsCall(ChangeBase, frozen=True, kw_only=True, tag="aws"):
+    """One call of AWS that changes something: service and operation as the aws program spells them, and its words."""
+
+    service: str
+    operation: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> ChangeTarget:
+        return ChangeTarget(self.service, self.operation)
+
+
+class KarpdashAction(ChangeBase, frozen=True, kw_only=True, tag="action"):
+    """An action of karpdash with what is chosen for it."""
+
+    action: str
+    choices: dict[str, str] = {}
+
+    @property
+    def target(self) -> ChangeTarget:
+        return ChangeTarget("Action", self.action)
+
+
+class PersonTask(ChangeBase, frozen=True, kw_only=True, tag="person"):
+    """What only a person can do. `why` says why no command can, `where` where to look; with a target of Kubernetes the
+    object is opened in an editor, or `pipe` prints what is needed for it."""
+
+    target: ChangeTarget | None = None
+    why: str = ""
+    where: str = ""
+    pipe: tuple[tuple[str, ...], ...] = ()
+    """Programs that only read, piped into each other."""
+    aws: bool = False
+    """Whether it is done in AWS, not in the cluster or a repository."""
+
+
+class Observation(ChangeBase, frozen=True, kw_only=True, tag="observe"):
+    """A command that only reads: it changes nothing and proves nothing. Several programs are piped into each other;
+    `into` is the file that takes what the last one prints."""
+
+    pipe: tuple[tuple[str, ...], ...]
+    into: str = ""
+
+    @property
+    def target(self) -> None:
+        return None
+
+
+class ChangeGroup(ChangeBase, frozen=True, kw_only=True, tag="group"):
+    """Changes that make one fix together, in this order."""
+
+    steps: tuple["Change", ...]
+
+    @property
+    def target(self) -> ChangeTarget | None:
+        """That of the first step that has one."""
+        return next((one.target for one in self.steps if one.target is not None), None)
+
+
+Change: TypeAlias = (
+    HelmChange
+    | ObjectPatch
+    | ObjectApply
+    | ObjectDelete
+    | ObjectLabels
+    | ObjectAnnotations
+    | NodeTaint
+    | DeliveryPause
+    | DeliveryResume
+    | IamStatements
+    | AwsCall
+    | KarpdashAction
+    | PersonTask
+    | Observation
+    | ChangeGroup
+)
+
+
+def leaves(change: Change) -> Iterator[Change]:
+    """The change itself, or the changes inside a group, groups within it opened as well."""
+    if isinstance(change, ChangeGroup):
+        for step in change.steps:
+            yield from leaves(step)
+    else:
+        yield change
+
+
+def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change:
+    """The steps as one change: the only one as it is where nothing is said about them together. Their time is the
+    latest of theirs; what they need is needed first. Raises ValueError where there is none."""
+    if not steps:
+        raise ValueError("a change changes something")
+    if len(steps) == 1 and not what and not notes:
+        return steps[0]
+    order: tuple[When, ...] = ("person", "before", "landing", "after")
+    when = max((one.when for one in steps), key=order.index)
+    needs = tuple(dict.fromkeys(name for one in steps for name in one.needs))
+    return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
+
+
+def merge_undone(body: Body, before: Body) -> Body:
+    """The merge patch that brings an object back which looked like `before` and was changed by the merge patch `body`;
+    both are parts of objects of the API, which hold no null."""
+    found: Body = {}
+    for key, value in body.items():
+        old = before.get(key)
+        found[key] = merge_undone(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
+    return found

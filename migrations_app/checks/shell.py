@@ -15,7 +15,12 @@ def word(text: str) -> str:
 
     A text that the program would take for an option is marked: no object can have that name.
     """
-    return quoted(f"NOT-A-NAME:{text}" if text.startswith("-") else text)
+    return quoted(no_option(text))
+
+
+def no_option(text: str) -> str:
+    """The text, marked where a program would take it for an option."""
+    return f"NOT-A-NAME:{text}" if text.startswith("-") else text
 
 
 def quoted(text: str) -> str:

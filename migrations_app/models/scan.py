@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from migrations_app.readiness.report import IamSheet, OwnedNode, Report
+from migrations_app.readiness.stored_report import read_report
 
 
 class FleetScan(models.Model):
@@ -157,7 +158,7 @@ class Snapshot(models.Model):
 
     def report(self) -> Report:
         """The report with this snapshot's own times."""
-        stored = msgspec.json.decode(zlib.decompress(self.content.report), type=Report)
+        stored = read_report(zlib.decompress(self.content.report))
         seconds = msgspec.json.decode(self.parts or b"{}", type=dict[str, float])
         parts = tuple(msgspec.structs.replace(line, seconds=seconds.get(line.name, 0.0)) for line in stored.parts)
         moment = self.scanned_at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.checks.remedies.commands import as_json, crd_chart_by, ordered
-from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
-from migrations_app.checks.remedies.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.charts import as_code, chart_as_code
+from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed

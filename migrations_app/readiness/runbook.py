@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
-from migrations_app.checks.remedies.crd_landing import crds_kept
+from migrations_app.checks.remedies.crd_landing import every_crd_kept
 from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
 from migrations_app.karpenter import release_facts
@@ -196,7 +196,7 @@ def _land(
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
     still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
     if installed and "argocd" in (installed.kept_by, installed.crds_kept_by):
-        yield Stage(part="land", phase="crds", does=_GUARD, commands=(crds_kept(),), back=still)
+        yield Stage(part="land", phase="crds", does=_GUARD, commands=(every_crd_kept(),), back=still)
     yield Stage(
         part="land",
         phase="crds",

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import admission_webhook
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "admission_webhooks_current"
 GOOD = ("pass", "No stale admission webhook is left", ())
@@ -113,7 +113,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedies_delete_by_kind():
     cluster = hooked("1.0.14").with_docs(admission_webhook(DEFAULTING, namespace="kube-system", mutating=True))
-    assert remedies(CHECK, "1.1+", cluster) == (
+    assert as_published(remedies(CHECK, "1.1+", cluster)) == (
         Remedy(how="kubectl", text=f"kubectl delete validatingwebhookconfigurations {NAMES[0]}"),
         Remedy(how="kubectl", text=f"kubectl delete mutatingwebhookconfigurations {DEFAULTING}"),
     )

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
-from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "alpha_crds_gone"
 GOOD = ("pass", "No alpha CRD is left behind", ())
@@ -48,7 +48,7 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_deletes_them_while_they_are_empty():
     first = "# Only while no object of these kinds is left; none was seen"
     text = f"{first}\nkubectl delete crd {' '.join(NAMES)}"
-    assert remedies(CHECK, "1.0", with_alpha_crds()) == (Remedy(how="kubectl", text=text),)
+    assert as_published(remedies(CHECK, "1.0", with_alpha_crds())) == (Remedy(how="kubectl", text=text),)
 
 
 def test_while_an_object_is_left_nothing_is_offered():

@@ -1,8 +1,11 @@
 import copy
+import shlex
 
 import pytest
+import yaml
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.rbac import cluster_roles
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
@@ -132,43 +135,31 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_grants_beside_what_is_there():
     first = remedies(CHECK, "1.0", by_hand())[0]
-    assert first.text.splitlines() == [
-        "# Gives the controller the rights it lacks; the roles that it has stay as they are",
-        "kubectl create clusterrole karpenter-lacking-1 --verb=update --resource=nodes",
-        (
-            "kubectl create clusterrolebinding karpenter-lacking-1 --clusterrole=karpenter-lacking-1 "
-            "--serviceaccount=kube-system:karpenter"
-        ),
-        "kubectl create clusterrole karpenter-lacking-2 --verb=delete --resource=pods",
-        (
-            "kubectl create clusterrolebinding karpenter-lacking-2 --clusterrole=karpenter-lacking-2 "
-            "--serviceaccount=kube-system:karpenter"
-        ),
-        (
-            "kubectl create clusterrole karpenter-lacking-3 --verb=get,list,watch "
-            "--resource=volumeattachments.storage.k8s.io"
-        ),
-        (
-            "kubectl create clusterrolebinding karpenter-lacking-3 --clusterrole=karpenter-lacking-3 "
-            "--serviceaccount=kube-system:karpenter"
-        ),
-        (
-            "kubectl create clusterrole karpenter-lacking-4 --verb=get "
-            "--resource=customresourcedefinitions.apiextensions.k8s.io"
-        ),
-        (
-            "kubectl create clusterrolebinding karpenter-lacking-4 --clusterrole=karpenter-lacking-4 "
-            "--serviceaccount=kube-system:karpenter"
-        ),
-        (
-            "kubectl create clusterrole karpenter-lacking-5 --verb=patch "
-            "--resource=customresourcedefinitions.apiextensions.k8s.io/status"
-        ),
-        (
-            "kubectl create clusterrolebinding karpenter-lacking-5 --clusterrole=karpenter-lacking-5 "
-            "--serviceaccount=kube-system:karpenter"
-        ),
+    note, *lines = first.text.splitlines()
+    assert note == "# Gives the controller the rights it lacks; the roles that it has stay as they are"
+    role, binding = (one.manifest for one in leaves(first.change))
+    assert printed("\n".join(lines)) == [role, binding]
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["update"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]},
+        {"apiGroups": ["storage.k8s.io"], "resources": ["volumeattachments"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get"]},
+        {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions/status"], "verbs": ["patch"]},
     ]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "karpenter", "namespace": "kube-system"}]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"] == "karpenter-lacking"
+    assert [one.undo.target.kind for one in leaves(first.change)] == ["ClusterRole", "ClusterRoleBinding"]
+
+
+def printed(text):
+    """What kubectl is given to read, document by document."""
+    words = shlex.split(text.replace("\\\n", ""))
+    found, here = [], []
+    for word in words:
+        if word == "|":
+            found.append(yaml.safe_load("\n".join(here[2:])))
+        here = [] if word == "-" else [*here, word]
+    return found
 
 
 def test_roles_that_the_chart_writes_get_none_beside_them():

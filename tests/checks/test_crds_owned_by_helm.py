@@ -5,7 +5,7 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from migrations_app.samples.installation import HELM_LABEL, Crds, crds, helm_marks
 from migrations_app.samples.kubernetes_objects import Doc, doc, meta
-from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, helm_crds, reads, remedies, told
 
 CHECK = "crds_owned_by_helm"
 GOOD = ("pass", "The CRDs belong to the karpenter-crd release or to a tool", ())
@@ -128,7 +128,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_marks_and_never_deletes():
     every = " ".join(NAMES)
-    assert remedies(CHECK, "1.0", with_marks({}, {})) == (
+    assert as_published(remedies(CHECK, "1.0", with_marks({}, {}))) == (
         Remedy(
             how="kubectl",
             text="# Marks only; never delete a CRD, its objects and their nodes go with it\n"

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "gitops_paused"
 GOOD = ("pass", "No tool reverts or prunes during the hop", ())
@@ -62,14 +62,14 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedies_pause_each_in_its_own_way():
-    assert remedies(CHECK, "1.0", delivered("Kustomization")) == (
+    assert as_published(remedies(CHECK, "1.0", delivered("Kustomization"))) == (
         Remedy(
             how="flux",
             text="# Stops reconciling; afterwards the same with resume\n"
             "flux suspend kustomization karpenter --namespace ops",
         ),
     )
-    assert remedies(CHECK, "1.0", delivered("Application", syncPolicy={"automated": {}})) == (
+    assert as_published(remedies(CHECK, "1.0", delivered("Application", syncPolicy={"automated": {}}))) == (
         Remedy(
             how="argocd",
             text="# Stops syncing by itself until it is switched on again\n"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.remedies.gitops import as_code, yaml_of
+from migrations_app.checks.render.charts import as_code
+from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import json_word, note, pointer, quoted, word
 from migrations_app.inventory.facts.managers import BY_HAND
 

@@ -6,8 +6,17 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from migrations_app.checks.base import HOWS, Check, How
+from migrations_app.checks.remedies.commands import in_aws, in_cluster, remedies_of
+from migrations_app.checks.tools import TOOLS_OF
 
+_RENDERERS: dict[FunctionType, frozenset[str]] = {
+    remedies_of: frozenset(),
+    in_cluster: frozenset({"kubectl"}),
+    in_aws: frozenset({"iam"}),
+}
+"""What turns changes into remedies, and the tools that it is for; `remedies_of` for those of the changes themselves."""
 _OURS = "migrations_app.checks"
+_TEXTS = f"{_OURS}.render"
 
 
 def tools_in_code(check: Check) -> tuple[How, ...]:
@@ -20,18 +29,31 @@ def tools_in_code(check: Check) -> tuple[How, ...]:
 
 @cache
 def _words(function: FunctionType) -> frozenset[str]:
-    """The names of tools that stand in the function and in those of ours that it may call."""
+    """The names of tools that stand in the function and in those of ours that it may call; where changes are written
+    for every tool, those of the changes that are made. A function that hands changes to one tool makes them for that
+    one, and a renderer makes none."""
     found: set[str] = set()
+    made: set[str] = set()
     met: set[FunctionType] = {function}
     waiting = [function]
     while waiting:
         here = waiting.pop()
-        for code in _codes(here.__code__):
-            found.update(word for word in _texts(code.co_consts) if word in HOWS)
-            callees = {named for name in code.co_names if (named := _ours(here.__globals__.get(name))) is not None}
-            waiting += callees - met
-            met |= callees
-    return frozenset(found)
+        if here in _RENDERERS:
+            found |= _RENDERERS[here]
+            continue
+        named = [one for code in _codes(here.__code__) for one in _named(here, code)]
+        found.update(word for code in _codes(here.__code__) for word in _texts(code.co_consts) if word in HOWS)
+        callees = {ours for one in named if (ours := _ours(one)) is not None}
+        if remedies_of in callees or not (callees & _RENDERERS.keys() or here.__module__.startswith(_TEXTS)):
+            made.update(how for one in named if isinstance(one, type) for how in TOOLS_OF.get(one, ()))
+        waiting += callees - met
+        met |= callees
+    return frozenset(found | made if remedies_of in met else found)
+
+
+def _named(function: FunctionType, code: CodeType) -> list[Any]:
+    """What the names of the code stand for in the function's module."""
+    return [function.__globals__.get(name) for name in code.co_names]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

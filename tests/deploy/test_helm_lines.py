@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from migrations_app.checks.changes import HelmValue
-from migrations_app.checks.remedies import helm as renderer
-from migrations_app.checks.remedies.helm import Upgrade, upgrade_lines
+from migrations_app.checks.render import helm as renderer
+from migrations_app.checks.render.helm import Upgrade, upgrade_lines
 from tests.deploy.helm import Helm
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import environment

@@ -1,10 +1,11 @@
 """What only our own programs read is stored with a report and never published."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from migrations_app.checks.base import Evidence, Reason
+from migrations_app.checks.changes import Change, ChangeTarget
 from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.outputs import json_schema
 from migrations_app.readiness.outputs.json_schema import definitions, plan_definitions
@@ -38,6 +39,7 @@ def test_the_schema_holds_exactly_what_is_published() -> None:
     row = msgspec.to_builtins(published(REPORT))
     for found in (definitions(), plan_definitions()):
         assert "Reason" not in found
+        assert {one.__name__ for one in (*get_args(Change), ChangeTarget)} & set(found) == set()
         assert set(found["Finding"]["properties"]) == set(row["checks"][0])
         assert set(found["Evidence"]["properties"]) == set(msgspec.to_builtins(Evidence(kind="Pod", name="a")))
     assert set(definitions()["PartLine"]["properties"]) == set(row["parts"][0])

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from migrations_app.checks.base import Finding, Phase, Remedy
 from migrations_app.checks.changes import HelmChange
@@ -27,6 +29,7 @@ from migrations_app.readiness.work_order import (
 )
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
+from tests.builders import as_published
 from tests.readiness.outputs.reports import finding, step
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
@@ -78,7 +81,9 @@ def test_the_step_is_named_while_the_check_that_asks_does_not_apply_yet() -> Non
         ["kubectl", "get"],
         ["kubectl", "describe"],
     ]
-    assert action == Remedy(how="action", text="Action convert_and_apply of karpdash", action="convert_and_apply")
+    told = Remedy(how="action", text="Action convert_and_apply of karpdash", action="convert_and_apply")
+    assert as_published([action]) == (told,)
+    assert action.change == commands.change != UNSET
 
 
 @pytest.mark.parametrize("status", ["pass", "waived"])
@@ -209,4 +214,4 @@ def test_an_alpha_cluster_is_told_to_make_node_pools_before_anything_is_deleted(
     deleted = [
         next(k for k in kinds if k in line) for line in lines if "kubectl delete" in line and "node " not in line
     ]
-    assert deleted == list(kinds)
+    assert [kind for kind, _ in groupby(deleted)] == list(kinds)

@@ -1,14 +1,16 @@
 """What is said where AWS, or a part of it, was not looked at: why the answer is open and how to give access.
 
-Remedies in AWS with the cluster's real names: the aws command and Terraform. JSON is an expression of HCL.
+Remedies in AWS with the cluster's real names.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from migrations_app.checks.base import Reason, Remedy, Unknown
-from migrations_app.checks.shell import quoted as as_word
+from migrations_app.checks.changes import IamStatements, PersonTask, group
+from migrations_app.checks.remedies.commands import in_aws, remedies_of
+from migrations_app.checks.render.aws_cli import compact
+from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -44,59 +46,30 @@ def aws(*lines: str) -> Remedy:
     return Remedy(how="iam", text="\n".join(lines))
 
 
-def command(*words: str) -> str:
-    """One command line of the aws program."""
-    return " ".join(map(as_word, ("aws", *words)))
-
-
-def compact(document: Document) -> str:
-    return json.dumps(document, separators=(",", ":"))
-
-
-def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
-    """One block of Terraform. A value that begins with jsonencode( or a reference is for `expression`."""
-    lines = [
-        f"  {key} = {value if isinstance(value, HclExpression) else quoted(value)}" for key, value in arguments.items()
-    ]
-    return "\n".join([f'resource "{kind}" "{label(name)}" {{', *lines, "}"])
-
-
-class HclExpression(str):
-    """Terraform text that stands for itself, not for a string."""
-
-    __slots__ = ()
-
-
-def encoded(document: Document) -> HclExpression:
-    return HclExpression(f"jsonencode({quoted(document)})")
-
-
-def quoted(value: object) -> str:
-    """A value as HCL reads it: its two template openings escaped."""
-    return json.dumps(value).replace("${", "$${").replace("%{", "%%{")
-
-
-def label(name: str) -> str:
-    """A name as a label of Terraform: letters, digits, hyphens and underscores, no digit first."""
-    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "_" for sign in name)
-    return plain if plain[:1].isalpha() else f"_{plain}"
-
-
-def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) -> Iterator[Remedy]:
-    """Policies beside those the role has: as managed policies by command, and as inline ones in Terraform."""
-    role = read_role_arn(role_arn)
-    role_name = role.name if role else "ROLE"
-    owner = f"arn:{role.partition}:iam::{role.account}" if role else "arn:aws:iam::ACCOUNT"
+def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) -> tuple[Remedy, ...]:
+    """Policies beside those the role has; for a person where the role is not known."""
+    if not documents:
+        return ()
     names = [name if len(documents) == 1 else f"{name}-{n}" for n in range(1, len(documents) + 1)]
-    lines: list[str] = []
-    for one, document in zip(names, documents, strict=True):
-        lines.append(command("iam", "create-policy", "--policy-name", one, "--policy-document", compact(document)))
-        arn = f"{owner}:policy/{one}"
-        lines.append(command("iam", "attach-role-policy", "--role-name", role_name, "--policy-arn", arn))
-    blocks = [
-        hcl("aws_iam_role_policy", one, arguments={"name": one, "role": role_name, "policy": encoded(document)})
+    if read_role_arn(role_arn) is None:
+        return (_for_a_person(zip(names, documents, strict=True)),)
+    steps = (
+        IamStatements(
+            role=role_arn, policy=one, statements=tuple(document["Statement"]),
+            done=f"the role has the policy {one}",
+            undo=IamStatements(role=role_arn, policy=one, statements=tuple(document["Statement"]), removed=True),
+        )
         for one, document in zip(names, documents, strict=True)
-    ]
-    if documents:
-        yield aws("# Beside the policies that are there: allow statements add up", *lines)
-        yield Remedy(how="terraform", text="\n\n".join(blocks))
+    )  # fmt: skip
+    return remedies_of(group(*steps, notes=("Beside the policies that are there: allow statements add up",)), BY_HAND)
+
+
+def _for_a_person(policies: Iterable[tuple[str, Document]]) -> Remedy:
+    task = PersonTask(
+        what="attach these policies to the role of the controller",
+        why="nothing in the cluster names the role",
+        where="the credentials that the controller runs with",
+        notes=tuple(f"{name}: {compact(document)}" for name, document in policies),
+        aws=True,
+    )
+    return in_aws(task)

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.remedies.aws import added_to_role, aws, command, compact, encoded, hcl
+from migrations_app.checks.remedies.aws import added_to_role, aws
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.render.aws_cli import command, compact
+from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import note
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import NODE_NEEDS

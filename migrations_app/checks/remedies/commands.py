@@ -7,15 +7,29 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
-from migrations_app.checks.changes import HelmChange, HelmValue, When
-from migrations_app.checks.remedies.gitops import as_code, chart_as_code, yaml_of
-from migrations_app.checks.remedies.helm import Upgrade, change_note, crd_upgrade, upgrade_lines
-from migrations_app.checks.shell import json_word, note, one_line, word, words
+from migrations_app.checks.changes import (
+    Body,
+    Change,
+    ChangeTarget,
+    HelmChange,
+    HelmValue,
+    KarpdashAction,
+    ObjectApply,
+    ObjectDelete,
+    When,
+    group,
+)
+from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, helm, terraform
+from migrations_app.checks.render import kubectl as kubectl_lines
+from migrations_app.checks.render.charts import chart_as_code
+from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.sources import source_note
+from migrations_app.checks.shell import json_word, one_line, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
-from migrations_app.inventory.facts.managers import Managed, Manager, managed
+from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
@@ -33,6 +47,7 @@ FIRST: dict[Manager, How] = {
     "hand": "kubectl",
 }
 NAMES_SHOWN = 20
+Needs = tuple[str, ...]
 _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 """Text that Helm's --set takes for a truth value or a number."""
 
@@ -40,6 +55,42 @@ _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
     """The same remedies, that of the tool which keeps the object first."""
     return tuple(sorted(found, key=lambda remedy: remedy.how != FIRST[by.by]))
+
+
+def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
+    """The change for every tool that can make it, each remedy with the change itself, that of the tool which keeps the
+    object first. Empty where no one tool can. `landing` is the release that the hop lands on, for values of a chart."""
+    texts: tuple[tuple[How, str], ...] = (
+        ("kubectl", kubectl_lines.text(change)),
+        ("helm", helm.text(change, kept_by, landing=landing)),
+        ("iam", aws_cli.text(change)),
+        ("terraform", terraform.text(change, kept_by)),
+        ("flux", flux.text(change, kept_by)),
+        ("argocd", argocd.text(change, kept_by)),
+        ("iam", cloudformation.text(change)),
+    )
+    found = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
+    if isinstance(change, KarpdashAction):
+        text = f"Action {one_line(change.action)} of karpdash"
+        found.append(Remedy(how="action", text=text, action=change.action, change=change))
+    return ordered(kept_by, found)
+
+
+def in_cluster(change: Change) -> Remedy:
+    """The change as commands for the cluster, whoever keeps the object. Raises ValueError where kubectl cannot make
+    it."""
+    text = kubectl_lines.text(change)
+    if not text:
+        raise ValueError("kubectl cannot make this change")
+    return Remedy(how="kubectl", text=text, change=change)
+
+
+def in_aws(change: Change) -> Remedy:
+    """The change as commands of the aws program. Raises ValueError where that cannot make it."""
+    text = aws_cli.text(change)
+    if not text:
+        raise ValueError("the aws program cannot make this change")
+    return Remedy(how="iam", text=text, change=change)
 
 
 def names(evidence: Iterable[Evidence]) -> str:
@@ -109,11 +160,7 @@ def helm_remedies(
     )  # fmt: skip
     # The delivery that was found is that of the chart karpenter.
     own = by if chart == CHART else Managed(by.by)
-    reasons = "".join(f"{note(one)}\n" for one in dict.fromkeys((about, *(value.why for value in values))) if one)
-    tag = as_tag(version) if version else ""
-    code = as_code(own, release=release, tree=yaml_of(change.given), version=tag, about=reasons)
-    helm = Remedy(how="helm", text=change_note(change, landing=str(case.step.release)), change=change)
-    return ordered(by, (helm, *(msgspec.structs.replace(one, change=change) for one in code)))
+    return remedies_of(change, own, landing=str(case.step.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
@@ -153,26 +200,28 @@ def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
     return ordered(by, (helm, *chart_as_code(CRD_CHART, version=upgrade.version)))
 
 
-def removal(resource: str, found: Sequence[NamedObject], *, first: str = "") -> tuple[Remedy, ...]:
-    """How to delete objects so that they stay away: from their source first where a tool would bring them back."""
-    every = [managed(one.metadata) for one in found]
-    by = next((one for one in every if one.by != "hand"), Managed("hand"))
+def removal(
+    target: ChangeTarget, found: Sequence[NamedObject], *, first: str = "", when: When = "after", needs: Needs = ()
+) -> tuple[Remedy, ...]:
+    """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
+    back. `target` has any name; `first` is read before."""
+    by = next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
     listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
-    delete = kubectl(*((first,) if first else ()), f"kubectl delete {resource} {listed}")
-    return ordered(by, (*from_source(by, f"take {resource} {listed} out"), delete))
+    steps = (
+        ObjectDelete(
+            target=replace(target, name=one.name), when=when, needs=needs, done=f"{target.kind} {one.name} is gone",
+            final="the object is gone; its source or a backup makes it anew",
+        )
+        for one in found
+    )  # fmt: skip
+    what = f"take {target.resource or target.kind.lower()} {listed} out"
+    return remedies_of(group(*steps, what=what, notes=(first,) if first else ()), by)
 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
     """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
-    how = FIRST[by.by]
-    owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
-    where = {
-        "flux": f"In the repository that Flux applies{owner}",
-        "argocd": f"In the source of the Argo CD Application{owner}",
-        "terraform": "In the Terraform code that holds it",
-        "helm": f"In the chart of the Helm release{owner}",
-    }
-    return (Remedy(how=how, text=note(f"{where[how]}: {what}")),) if how in where else ()
+    text = source_note(by, what)
+    return (Remedy(how=FIRST[by.by], text=text),) if text else ()
 
 
 def spelled(running: Release | None) -> str:
@@ -180,22 +229,41 @@ def spelled(running: Release | None) -> str:
     return as_tag(running) if running else "VERSION"
 
 
+LACKING = "karpenter-lacking"
+"""The ClusterRole and its binding for rights that the controller's own roles lack."""
+
+
 def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """Commands that give the controller these rights in ClusterRoles of their own, beside those that it has."""
+    """How to give the controller these rights in a ClusterRole of its own, beside those that it has."""
     found = installation(case.inventory)
     account = (found and found.workload.template.spec.service_account_name) or "default"
     home = found.namespace if found else "kube-system"
-    subject = word(f"{home}:{account}")
-    lines = ["# Gives the controller the rights it lacks; the roles that it has stay as they are"]
-    for number, (verbs, targets) in enumerate(_by_verbs(rights).items(), start=1):
-        name = f"karpenter-lacking-{number}"
-        lines.append(f"kubectl create clusterrole {name} --verb={word(verbs)} --resource={word(','.join(targets))}")
-        lines.append(f"kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={subject}")
-    return kubectl(*lines)
+    role = {**_rbac("ClusterRole"), "rules": _rules(rights)}
+    binding = {
+        **_rbac("ClusterRoleBinding"),
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": LACKING},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
+    }
+    note = "Gives the controller the rights it lacks; the roles that it has stay as they are"
+    return in_cluster(group(*map(_made, (role, binding)), notes=(note,)))
 
 
-def _by_verbs(rights: Iterable[RbacRight]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for target, some in per_target(rights).items():
-        found.setdefault(",".join(dict.fromkeys(right.verb for right in some)), []).append(target)
-    return found
+RBAC = "rbac.authorization.k8s.io"
+
+
+def _rbac(kind: str) -> Body:
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": LACKING}}
+
+
+def _made(manifest: Body) -> ObjectApply:
+    made = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
+    return replace(made, undo=ObjectDelete(target=made.target))
+
+
+def _rules(rights: Iterable[RbacRight]) -> list[Body]:
+    """A rule for each group and set of verbs, in the order of the rights."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for some in per_target(rights).values():
+        verbs = tuple(dict.fromkeys(right.verb for right in some))
+        found.setdefault((some[0].group, verbs), []).append(some[0].resource)
+    return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in found.items()]

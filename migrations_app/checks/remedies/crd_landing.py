@@ -1,20 +1,35 @@
-"""The mark that keeps Argo CD from deleting CRDs which leave a chart."""
+"""Marks of CRDs: who owns them, and who leaves them where they are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from migrations_app.checks.base import Remedy
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import words
+from migrations_app.checks.changes import Change, ChangeTarget, group
+from migrations_app.checks.remedies.commands import in_cluster, kubectl
+from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.shell import note
+from migrations_app.inventory.objects.karpenter import CRD
 
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD reads it from the object in the cluster as well, and leaves one with Prune=false where it is."""
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
+_BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
 
 
-def crds_kept(names: Sequence[str] = ()) -> Remedy:
-    """Marks these CRDs, or all of Karpenter's, so that Argo CD does not delete them where they leave a chart."""
-    listed = f"crd {words(names)}" if names else ALL_CRDS
-    return kubectl(
-        "# Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD",
-        f"kubectl annotate {listed} {PRUNE}=Prune=false --overwrite",
-    )
+def crd_target(name: str) -> ChangeTarget:
+    return ChangeTarget("CustomResourceDefinition", name, resource="crd")
+
+
+def crds_annotated(crds: Iterable[CRD], given: Mapping[str, str], *, notes: Sequence[str] = ()) -> Change:
+    """The annotations on each of these CRDs, with the way back."""
+    steps = (annotated(crd_target(crd.name), crd.metadata.annotations, given=given) for crd in crds)
+    return group(*steps, notes=tuple(notes))
+
+
+def crds_kept(crds: Sequence[CRD]) -> Remedy:
+    """Marks these CRDs so that Argo CD does not delete them where they leave a chart."""
+    return in_cluster(crds_annotated(crds, {PRUNE: "Prune=false"}, notes=(_BEFORE,)))
+
+
+def every_crd_kept() -> Remedy:
+    """The same for all CRDs of Karpenter that are there, where nobody has looked which these are."""
+    return kubectl(note(_BEFORE), f"kubectl annotate {ALL_CRDS} {PRUNE}=Prune=false --overwrite")

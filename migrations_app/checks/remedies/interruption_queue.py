@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from migrations_app.checks.base import Remedy
-from migrations_app.checks.remedies.aws import aws, command, encoded, hcl, label
+from migrations_app.checks.remedies.aws import aws
+from migrations_app.checks.render.aws_cli import command
+from migrations_app.checks.render.terraform import encoded, hcl, label
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.queue_policy import SENDERS, with_sender

@@ -1,15 +1,29 @@
 """Remedies that change Karpenter's own objects: where their source is first, then the command for each."""
 
+import json
 from collections.abc import Callable, Sequence
-from itertools import chain
-from typing import Final
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, merged, names, ordered
-from migrations_app.checks.shell import pointer, word
-from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.checks.changes import (
+    Change,
+    ChangeTarget,
+    ObjectDelete,
+    ObjectPatch,
+    Observation,
+    PersonTask,
+    When,
+    group,
+    merge_undone,
+)
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
+from migrations_app.checks.shell import no_option, pointer
+from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
+from migrations_app.inventory.parse import is_karpenter
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -21,51 +35,78 @@ RESOURCES: Final = {
 }
 """Of each kind the part of an inventory that holds it, and its name for kubectl."""
 
-Line = Callable[[Evidence], str]
+StepOf = Callable[[Evidence], Change]
+"""Makes the change of the object that a row of evidence names."""
 
 
 def kept(inventory: Inventory, row: Evidence) -> Managed:
     """Who keeps the object that the evidence names; nobody in particular where it is not among the parts."""
+    found = found_object(inventory, row)
+    return managed(found.metadata) if found else BY_HAND
+
+
+def found_object(inventory: Inventory, row: Evidence) -> NamedObject | None:
+    """The object that the evidence names; None where it is not among the parts."""
     part = RESOURCES.get(row.kind, ("", ""))[0]
     found = inventory.part(part).items if part else ()
-    own = (managed(one.metadata) for one in found if isinstance(one, NamedObject) and one.name == row.name)
-    return next(own, Managed("hand"))
+    return next((one for one in found if isinstance(one, NamedObject) and one.name == row.name), None)
 
 
 def changed(
-    case: CheckContext, evidence: Sequence[Evidence], *, what: str, line: Line, notes: Sequence[str] = ()
+    case: CheckContext,
+    evidence: Sequence[Evidence],
+    *,
+    what: str,
+    line: StepOf,
+    notes: Sequence[str] = (),
+    when: When = "before",
 ) -> tuple[Remedy, ...]:
     """The change in words for the source of the first object, and a command for each object, comments before them."""
-    by = kept(case.inventory, evidence[0])
-    lines = dict.fromkeys(line(row) for row in evidence[:NAMES_SHOWN])
-    return ordered(by, (*from_source(by, what), kubectl(*(f"# {note}" for note in notes), *lines)))
+    steps = dict.fromkeys(_reversible(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
+    return remedies_of(group(*steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
 
 
-def target(row: Evidence) -> str:
-    """Resource and name of the object as kubectl takes them."""
-    return f"{RESOURCES[row.kind][1]} {word(row.name)}"
+def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
+    """The same with its way back, where it is a merge patch of an object that was read whole."""
+    before = found_object(inventory, row)
+    if not isinstance(step, ObjectPatch) or not isinstance(step.body, dict) or not isinstance(before, WholeObject):
+        return step
+    tree = {"spec": before.spec or {}, "status": before.status or {}}
+    return replace(step, undo=replace(step, body=merge_undone(step.body, tree), done="", notes=()))
 
 
-def patched(path: str, value: object) -> Line:
-    """A command that sets that path by a merge patch; null takes the field out."""
-    return lambda row: f"kubectl patch {target(row)} --type=merge -p {merged(path, value)}"
+def target_of(row: Evidence) -> ChangeTarget:
+    """The object that the evidence names."""
+    return ChangeTarget(row.kind, row.name, resource=RESOURCES[row.kind][1])
 
 
-def edited(row: Evidence) -> str:
-    """A command to change the object by hand, the field and what is wanted beside it."""
+def patched(path: str, value: object) -> StepOf:
+    """A merge patch that sets that path; null takes the field out."""
+    body: Any = value
+    for step in reversed(path.split(".")):
+        body = {step: body}
+    done = f"{path} is {json.dumps(value)}" if value is not None else f"{path} is gone"
+    return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
+
+
+def edited(row: Evidence) -> PersonTask:
+    """The object changed by hand, the field and what is wanted beside it."""
     wanted = "; ".join(part for part in (row.path, row.wanted) if part)
-    return f"kubectl edit {target(row)}  # {' '.join(wanted.split())}"
+    return PersonTask(target=target_of(row), what=wanted, why="the value is a choice")
 
 
-def converted(row: Evidence) -> str:
-    """A command that shows what becomes of the object; it changes nothing."""
-    return f"kubectl get {target(row)} -o yaml | karpdash convert -f -"
+def converted(row: Evidence) -> PersonTask:
+    """What becomes of the object, shown, for a person to use; it changes nothing."""
+    target = target_of(row)
+    get = ("kubectl", "get", target.resource, no_option(row.name), "-o", "yaml")
+    why = "where it is written is a choice, and so is what it says about losses"
+    return PersonTask(target=target, pipe=(get, ("karpdash", "convert", "-f", "-")), why=why)
 
 
-def described(evidence: Sequence[Evidence]) -> str:
+def described(evidence: Sequence[Evidence], *notes: str) -> Remedy:
     """A command that shows the objects, all of one kind; it changes nothing."""
-    names = dict.fromkeys(word(row.name) for row in chain(evidence[:NAMES_SHOWN]))
-    return f"kubectl describe {RESOURCES[evidence[0].kind][1]} {' '.join(names)}"
+    names = dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN])
+    return in_cluster(Observation(pipe=(("kubectl", "describe", RESOURCES[evidence[0].kind][1], *names),), notes=notes))
 
 
 def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
@@ -78,17 +119,44 @@ def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, ob
 
 def machines_replaced(evidence: Sequence[Evidence]) -> Remedy:
     """How to replace Machines that nothing else will replace."""
-    return kubectl(
-        "# These never drift: replace them one at a time, each once its successor is ready",
-        f"kubectl delete machines.karpenter.sh {names(evidence)}",
+    note = "These never drift: replace them one at a time, each once its successor is ready"
+    return in_cluster(machines_deleted(evidence, note))
+
+
+def machines_deleted(evidence: Sequence[Evidence], *notes: str) -> Change:
+    """Each Machine deleted when the one before is gone."""
+    names = dict.fromkeys(row.name for row in evidence)
+    steps = (
+        ObjectDelete(
+            target=ChangeTarget("Machine", name, resource=RESOURCES["Machine"][1]),
+            alone=True,
+            finalizers="its node is drained and its instance ended first",
+            final="the instance is ended",
+            done=f"Machine {name} and its node are gone",
+        )
+        for name in names
     )
+    return group(*steps, notes=notes)
 
 
 def finalizers_removed(nodes: Sequence[NamedObject], *, selected_by: str) -> Remedy:
-    """How to take the finalizers off nodes, the question about their instances first."""
-    patch = '[{"op":"remove","path":"/metadata/finalizers"}]'
-    return kubectl(
-        "# First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing",
-        f"kubectl get nodes -l {selected_by} -o custom-columns=NAME:.metadata.name,ID:.spec.providerID",
-        *(f"kubectl patch node {word(one.name)} --type=json -p '{patch}'" for one in nodes[:NAMES_SHOWN]),
+    """How to take Karpenter's finalizers off nodes, the question about their instances first."""
+    columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
+    note = "First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing"
+    look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
+    return in_cluster(group(look, *map(_without_finalizers, nodes)))
+
+
+def _without_finalizers(node: NamedObject) -> Change:
+    """Those of others stay; the patch is refused where the list has changed meanwhile."""
+    found = [(at, name) for at, name in enumerate(node.metadata.finalizers or ()) if is_karpenter(name)]
+    steps: list[dict[str, Any]] = []
+    for at, name in reversed(found):
+        path = f"/metadata/finalizers/{at}"
+        steps += [{"op": "test", "path": path, "value": name}, {"op": "remove", "path": path}]
+    return ObjectPatch(
+        target=ChangeTarget("Node", node.name, resource="node"),
+        body=tuple(steps),
+        final="nobody ends the instance of the node any more",
+        done=f"Node {node.name} has no finalizer of Karpenter",
     )

@@ -1,12 +1,22 @@
 """How NodePools and EC2NodeClasses are made of alpha objects, beside these, before anything of them goes."""
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Remedy
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import KarpdashAction
+from migrations_app.checks.remedies.commands import kubectl, remedies_of
 from migrations_app.checks.shell import quoted
+from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.karpenter import kinds
 
 CONVERTS = "convert_and_apply"
 """The action of karpdash that does the same."""
+SUCCESSORS = KarpdashAction(
+    action=CONVERTS,
+    what="make a NodePool of each Provisioner and an EC2NodeClass of each AWSNodeTemplate",
+    done="each EC2NodeClass names subnets, groups and images, and each NodePool is ready",
+    final="the new objects stand beside the old ones; they can be deleted while they have no node",
+)
 _ALPHA = f"{kinds.PROVISIONER.crd_name},{kinds.AWS_NODE_TEMPLATE.crd_name}"
 _COLUMNS = quoted(
     "custom-columns=NAME:.metadata.name,SUBNETS:.status.subnets[*].id,GROUPS:.status.securityGroups[*].id,"
@@ -16,7 +26,7 @@ _COLUMNS = quoted(
 
 def successors_written() -> Remedy:
     """The commands: convert, write what is missing, see that it is ready."""
-    return kubectl(
+    lines = kubectl(
         "# On 0.32, which runs both. Nothing is changed or removed: the new objects stand beside the old ones",
         f"kubectl get {_ALPHA} -o yaml > alpha.yaml",
         "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
@@ -26,8 +36,9 @@ def successors_written() -> Remedy:
         f"kubectl get {kinds.EC2_NODE_CLASS.crd_name} -o {_COLUMNS}",
         f"kubectl describe {kinds.NODE_POOL.crd_name}",
     )
+    return replace(lines, change=SUCCESSORS)
 
 
 def successors_made() -> tuple[Remedy, ...]:
     """The commands, and the action of karpdash."""
-    return successors_written(), Remedy(how="action", text=f"Action {CONVERTS} of karpdash", action=CONVERTS)
+    return (successors_written(), *remedies_of(SUCCESSORS, BY_HAND))

@@ -5,12 +5,12 @@ The JSON Schema of a report, made from the types, so that it cannot say anything
 
 import json
 import re
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from migrations_app.checks.base import Reason
-from migrations_app.checks.changes import HelmChange, HelmValue
+from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.published import INTERNAL, published
@@ -69,7 +69,7 @@ def scan_schema() -> dict[str, Any]:
 
 def _of(kind: type, template: str) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind], ref_template=template)
-    for inner in (Reason, HelmChange, HelmValue):
+    for inner in (Reason, ChangeTarget, HelmValue, *get_args(Change)):
         found.pop(inner.__name__, None)
     for name, schema in found.items():
         for field in INTERNAL.get(name, ()):

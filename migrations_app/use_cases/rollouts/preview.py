@@ -22,7 +22,7 @@ from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, Rollou
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare
-from migrations_app.checks.remedies.helm import CHARTS
+from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError

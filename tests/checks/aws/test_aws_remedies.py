@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.remedies.aws import added_to_role, command, encoded, hcl, label, quoted
+from migrations_app.checks.remedies.aws import added_to_role
+from migrations_app.checks.render.aws_cli import command
+from migrations_app.checks.render.terraform import encoded, hcl, label, quoted
 from tests.builders_aws import parse_all
 
 DOCUMENT = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:Get", "Resource": "${x}"}]}
@@ -49,12 +51,19 @@ def test_documents_go_beside_those_of_the_role():
         "aws iam attach-role-policy --role-name karpenter --policy-arn arn:aws-cn:iam::111122223333:policy/More-1"
     )
     assert found[1].text.count('role = "karpenter"') == 2
+    assert list(json.loads(found[2].text)["Resources"]) == ["PolicyMore11", "PolicyMore22"]
     parse_all(found)
 
 
-def test_a_role_that_is_not_known_is_to_be_filled_in():
-    found = tuple(added_to_role("", "More", documents=[DOCUMENT]))
-    assert "--role-name ROLE --policy-arn arn:aws:iam::ACCOUNT:policy/More" in found[0].text
+def test_a_role_that_is_not_known_is_for_a_person():
+    (found,) = added_to_role("", "More", documents=[DOCUMENT])
+    assert found.how == "iam"
+    assert found.text.splitlines() == [
+        '# More: {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:Get","Resource":"${x}"}]}',
+        "# For a person: attach these policies to the role of the controller",
+        "# nothing in the cluster names the role",
+        "# Look at: the credentials that the controller runs with",
+    ]
 
 
 def test_without_documents_nothing_is_proposed():

@@ -1,7 +1,8 @@
 import pytest
+from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import HelmValue
+from migrations_app.checks.changes import ChangeTarget, HelmValue, leaves
 from migrations_app.checks.remedies.commands import (
     FIRST,
     chart_values,
@@ -13,13 +14,14 @@ from migrations_app.checks.remedies.commands import (
     removal,
     spelled,
 )
-from migrations_app.checks.remedies.helm import Upgrade, upgrade_lines
+from migrations_app.checks.render.helm import Upgrade, upgrade_lines
 from migrations_app.inventory.facts.managers import MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, case_at
+from tests.builders import a_cluster, as_published, case_at
 
+THINGS = ChangeTarget("Thing", "", resource="things")
 EVERY = tuple(Remedy(how=how, text="x") for how in ("kubectl", "helm", "terraform", "flux", "argocd"))
 
 
@@ -85,14 +87,17 @@ def test_values_name_the_gitops_object():
 
 
 def test_removal_of_what_a_hand_keeps():
-    found = removal("things", [Provisioner(metadata=Metadata(name="a"))])
-    assert found == (Remedy(how="kubectl", text="kubectl delete things a"),)
+    found = removal(THINGS, [Provisioner(metadata=Metadata(name="a"))], needs=("crds_served",))
+    assert as_published(found) == (Remedy(how="kubectl", text="kubectl delete things a"),)
+    (change,) = leaves(found[0].change)
+    assert (change.target, change.when, change.needs) == (replace(THINGS, name="a"), "after", ("crds_served",))
 
 
 def test_removal_of_what_terraform_may_bring_back():
     kept = Metadata(name="a", labels={"app.kubernetes.io/managed-by": "terraform"})
-    found = removal("things", [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
+    found = removal(THINGS, [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
     assert [one.how for one in found] == ["terraform", "kubectl"]
+    assert found[0].text == "# In the Terraform code that holds it: take things b a out"
 
 
 def test_from_source_of_a_hand_is_nothing():

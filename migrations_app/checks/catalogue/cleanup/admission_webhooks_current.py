@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.changes import ChangeTarget
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.checks.tools import OBJECT_TOOLS
@@ -68,4 +69,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     wanted = {row.name for row in evidence}
     stale = [one for one in case.inventory.webhooks.items if one.name in wanted]
     for kind in dict.fromkeys(one.kind for one in stale):
-        yield from removal(f"{kind.lower()}s", [one for one in stale if one.kind == kind])
+        target = ChangeTarget(kind, "", resource=f"{kind.lower()}s")
+        yield from removal(target, [one for one in stale if one.kind == kind])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import CONVERTED, hops_from
@@ -46,4 +47,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         return
     wanted = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
-    yield from removal("crd", crds, first="# Only while no object of these kinds is left; none was seen")
+    first, needs = "Only while no object of these kinds is left; none was seen", ("legacy_node_templates_gone",)
+    yield from removal(crd_target(""), crds, first=first, needs=needs)

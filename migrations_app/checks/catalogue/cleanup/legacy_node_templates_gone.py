@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.changes import ChangeTarget
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
@@ -38,5 +39,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = "# When no Provisioner names it any more"
-    yield from removal(KIND.crd_name, case.inventory.awsnodetemplates.items, first=first)
+    first, target = "When no Provisioner names it any more", ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
+    items, needs = case.inventory.awsnodetemplates.items, ("legacy_provisioners_gone",)
+    yield from removal(target, items, first=first, when="before", needs=needs)

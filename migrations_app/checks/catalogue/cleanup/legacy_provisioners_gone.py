@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.changes import ChangeTarget
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 KIND = kinds.PROVISIONER
+NEEDS = ("pools_admit_provisioner_pods", "legacy_machines_gone", "provisioners_hold_no_nodes")
 check = Check(
     __name__,
     title="No Provisioner is left",
@@ -38,5 +40,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = "# When no Machine is left: deleting one earlier drains all of its nodes at once"
-    yield from removal(KIND.crd_name, case.inventory.provisioners.items, first=first)
+    first = "When no Machine is left: deleting one earlier drains all of its nodes at once"
+    target = ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
+    yield from removal(target, case.inventory.provisioners.items, first=first, when="before", needs=NEEDS)

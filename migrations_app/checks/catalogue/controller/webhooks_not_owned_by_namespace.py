@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch, group
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
 
 check = Check(
     __name__,
@@ -34,6 +34,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = '[{"op":"remove","path":"/metadata/ownerReferences"}]'
-    lines = (f"kubectl patch {word(row.kind.lower())} {word(row.name)} --type=json -p '{patch}'" for row in evidence)
-    yield kubectl("# Until a patch that leaves it out runs, the controller writes it again", *lines)
+    body = ({"op": "remove", "path": "/metadata/ownerReferences"},)
+    final = "the controller writes it again by itself, as long as its release does"
+    steps = (ObjectPatch(target=ChangeTarget(row.kind, row.name), body=body, final=final) for row in evidence)
+    yield in_cluster(group(*steps, notes=("Until a patch that leaves it out runs, the controller writes it again",)))

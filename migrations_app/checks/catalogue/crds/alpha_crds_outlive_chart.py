@@ -1,10 +1,11 @@
 """No alpha object is deleted with its CRD when the chart of the CRDs leaves it out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.crd_landing import crds_annotated
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -31,8 +32,9 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+BEST = "Best: replace what is left of alpha first. Otherwise mark the CRDs so that nobody deletes them"
 KEEP = "helm.sh/resource-policy"
-PRUNE = {
+PRUNE: Mapping[str, tuple[str, str]] = {
     "argocd": ("argocd.argoproj.io/sync-options", "Prune=false"),
     "flux": ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
 }
@@ -70,9 +72,8 @@ def _deletes(inventory: Inventory, crd: CRD) -> str:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Best: replace what is left of alpha first. Otherwise mark the CRDs so that nobody deletes them",
-        f"kubectl annotate crd {names(evidence)} {KEEP}=keep argocd.argoproj.io/sync-options=Prune=false "
-        "kustomize.toolkit.fluxcd.io/prune=disabled --overwrite",
-    )
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    wanted = {row.name for row in evidence}
+    marks = {KEEP: "keep", **dict(PRUNE.values())}
+    crds = (crd for crd in case.inventory.crds.items if crd.name in wanted)
+    yield in_cluster(crds_annotated(crds, marks, notes=(BEST,)))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ObjectPatch, group
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED, conversion_target
 from migrations_app.inventory.facts.managers import managed, replaces_whole
 from migrations_app.inventory.objects.karpenter import CRD
@@ -30,6 +31,7 @@ check = Check(
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
     remedy_tools=("kubectl", "argocd"),
 )
+NOTE = "Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:"
 STANZA = "spec.conversion"
 WRITERS = ("karpenter", "controller", "webhook")
 """How the controller calls itself as a field manager: its binary, or the SDK's default."""
@@ -66,10 +68,9 @@ def _applies(by: str) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = '[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'
-    yield kubectl(
-        "# Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:",
-        *(f"kubectl patch crd {word(row.name)} --type=json -p '{patch}'" for row in evidence),
-    )
-    group = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
-    yield Remedy(how="argocd", text=f"# Application, spec, until the hop is done\nignoreDifferences: [{group}]")
+    body = ({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},)
+    final, needs = "what converts is written anew by the chart of the release before", ("stored_versions_clean",)
+    steps = (ObjectPatch(target=crd_target(row.name), body=body, needs=needs, final=final) for row in evidence)
+    yield in_cluster(group(*steps, notes=(NOTE,)))
+    ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
+    yield Remedy(how="argocd", text=f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]")

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl, names
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import group, leaves
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.crd_landing import crd_target, crds_annotated
+from migrations_app.checks.remedies.object_marks import labelled
 from migrations_app.inventory.facts.controller import CRD_CHART, installation
 from migrations_app.inventory.facts.crd_owners import unowned
 from migrations_app.inventory.objects.karpenter import CRD
@@ -34,6 +36,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+HOME = "kube-system"
 ALPHA = frozenset(kind.crd_name for kind in (*kinds.ALPHA_KINDS, kinds.DRAFT_NODE_CLASS))
 
 
@@ -62,10 +65,10 @@ def _left_over(crd: CRD, coming: Release) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = installation(case.inventory)
-    namespace, crds = found.namespace if found else "kube-system", names(evidence)
-    yield kubectl(
-        "# Marks only; never delete a CRD, its objects and their nodes go with it",
-        f"kubectl label crd {crds} {labels.APP_MANAGED_BY}=Helm --overwrite",
-        f"kubectl annotate crd {crds} {labels.HELM_RELEASE_NAME}={CRD_CHART} "
-        f"{labels.HELM_RELEASE_NAMESPACE}={word(namespace)} --overwrite",
-    )
+    marks = {labels.HELM_RELEASE_NAME: CRD_CHART, labels.HELM_RELEASE_NAMESPACE: found.namespace if found else HOME}
+    wanted = {row.name for row in evidence}
+    crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
+    helm = {labels.APP_MANAGED_BY: "Helm"}
+    marked = [labelled(crd_target(crd.name), crd.metadata.labels, given=helm) for crd in crds]
+    note = "Marks only; never delete a CRD, its objects and their nodes go with it"
+    yield in_cluster(group(*marked, *leaves(crds_annotated(crds, marks)), notes=(note,)))

@@ -61,7 +61,7 @@ def _many(one: GitOpsDelivery) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if any(row.kind == "Application" for row in evidence):
-        yield crds_kept([crd.name for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
+        yield crds_kept([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
     for row in evidence:
         text = (
             f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"

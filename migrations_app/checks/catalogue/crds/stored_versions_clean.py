@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl, merged, names
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import ObjectPatch, Observation, group
+from migrations_app.checks.remedies.commands import in_cluster, names_shown
+from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.shell import no_option
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import BETA_LEFT, hops_from
 
@@ -29,6 +31,9 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+COLUMNS = "custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
+WATCH = "1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:"
+BY_HAND = "Only after every object carries karpenter.sh/stored-version-migrated=true may the list be patched by hand:"
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
@@ -52,10 +57,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = merged("status.storedVersions", ["v1"])
-    yield kubectl(
-        "# 1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:",
-        f"kubectl get crd {names(evidence)} -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
-        "# Only after every object carries karpenter.sh/stored-version-migrated=true may the list be patched by hand:",
-        *(f"kubectl patch crd {word(row.name)} --subresource=status --type=merge -p {patch}" for row in evidence),
-    )
+    names = map(no_option, names_shown(evidence))
+    look = Observation(pipe=(("kubectl", "get", "crd", *names, "-o", COLUMNS),), notes=(WATCH,))
+    steps = (
+        ObjectPatch(
+            target=crd_target(row.name), subresource="status", body={"status": {"storedVersions": ["v1"]}},
+            notes=(BY_HAND,), needs=("stored_versions_can_be_rewritten",), done="status.storedVersions is [v1]",
+            final="objects of another version could not be read any more",
+        )
+        for row in evidence
+    )  # fmt: skip
+    yield in_cluster(group(look, *steps))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws import aws, command, could_not_read
+from migrations_app.checks.remedies.aws import aws, could_not_read
+from migrations_app.checks.render.aws_cli import command
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 MOST_COMMANDS = 5

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from itertools import chain
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import ChangeTarget, ObjectAnnotations, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.object_marks import annotated
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import BETA_LEFT
 
@@ -59,15 +63,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     every = {one.name: one for one in chain(case.inventory.nodepools.items, case.inventory.ec2nodeclasses.items)}
-    by = managed(every[evidence[0].name].metadata)
-    lines = []
-    for row in evidence:
-        key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-        lines += [f"# {row.kind} {row.name}: write {row.seen} to {row.wanted} first", _without(row, key)]
-    yield from ordered(
-        by, (*from_source(by, "carry the settings over; nodes of these pools will drift"), kubectl(*lines))
-    )
+    steps = [_without(row, every[row.name]) for row in evidence]
+    change = group(*steps, what="carry the settings over; nodes of these pools will drift")
+    yield from remedies_of(change, managed(every[evidence[0].name].metadata))
 
 
-def _without(row: Evidence, key: str) -> str:
-    return f"kubectl annotate {RESOURCES[row.kind]} {word(row.name)} {word(f'{key}-')}"
+def _without(row: Evidence, one: NamedObject) -> ObjectAnnotations:
+    key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
+    target = ChangeTarget(row.kind, row.name, resource=RESOURCES[row.kind])
+    change = annotated(target, one.metadata.annotations, removed=(key,))
+    return replace(change, notes=(f"{row.kind} {row.name}: write {row.seen} to {row.wanted} first",))

@@ -5,7 +5,6 @@ from itertools import chain
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAP, cause, odd
-from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import changed, converted, described
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_claims
@@ -54,4 +53,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield from changed(case, own, what="write the provider as an EC2NodeClass", line=converted, notes=notes)
     for kind in ("Machine", "NodeClaim"):
         if rows := [row for row in evidence if row.kind == kind]:
-            yield kubectl("# Their nodes have to be replaced", described(rows))
+            yield described(rows, "Their nodes have to be replaced")

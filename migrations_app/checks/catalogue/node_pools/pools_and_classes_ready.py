@@ -5,7 +5,6 @@ from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, apart, cause
-from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, rows
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
@@ -74,6 +73,4 @@ def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[JudgeResult]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in ("EC2NodeClass", "NodePool"):
         if found := [row for row in evidence if row.kind == kind]:
-            yield kubectl(
-                "# The conditions name what does not resolve: images, networks, role or class", described(found)
-            )
+            yield described(found, "The conditions name what does not resolve: images, networks, role or class")

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import ObjectPatch
 from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
-from migrations_app.checks.remedies.karpenter_objects import appended, target
+from migrations_app.checks.remedies.karpenter_objects import appended, changed, target_of
 from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
-from migrations_app.checks.shell import json_word
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, WholeObject
 from migrations_app.karpenter import labels
@@ -38,7 +36,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 REQUIREMENTS = "spec.template.spec.requirements"
-NOTE = "# Nodes launched before will drift where the new requirement does not admit them"
+NOTE = "Nodes launched before will drift where the new requirement does not admit them"
 WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 
@@ -68,12 +66,11 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools: dict[tuple[str, str], WholeObject] = {("NodePool", one.name): one for one in case.inventory.nodepools.items}
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
-    by = managed(pools[evidence[0].kind, evidence[0].name].metadata)
     value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
-    lines = (_line(pools[row.kind, row.name], row, value=value) for row in evidence[:NAMES_SHOWN])
-    told = json.dumps(value, separators=(",", ":"))
-    yield from ordered(by, (*from_source(by, f"add the requirement {told}"), kubectl(NOTE, *lines)))
+    what = f"add the requirement {json.dumps(value, separators=(',', ':'))}"
 
+    def added(row: Evidence) -> ObjectPatch:
+        body = tuple(appended(pools[row.kind, row.name], row.path, value=value))
+        return ObjectPatch(target=target_of(row), body=body, done=f"{row.path} has it")
 
-def _line(pool: WholeObject, row: Evidence, *, value: object) -> str:
-    return f"kubectl patch {target(row)} --type=json -p {json_word(appended(pool, row.path, value=value))}"
+    yield from changed(case, evidence, what=what, line=added, notes=(NOTE,))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
@@ -53,6 +52,4 @@ def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in CONDITIONS:
         if found := [row for row in evidence if row.kind == kind]:
-            yield kubectl(
-                "# The condition says what they drifted from; let budgets pace their replacement", described(found)
-            )
+            yield described(found, "The condition says what they drifted from; let budgets pace their replacement")

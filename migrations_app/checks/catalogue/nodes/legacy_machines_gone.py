@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import machines_deleted
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -46,7 +47,5 @@ def _left(inventory: Inventory) -> tuple[Evidence, ...]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance",
-        f'for machine in {names(evidence)}; do kubectl delete machines.karpenter.sh "$machine"; done',
-    )
+    note = "On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance"
+    yield in_cluster(machines_deleted(evidence, note))

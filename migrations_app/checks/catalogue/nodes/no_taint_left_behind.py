@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import ChangeTarget, NodeTaint, group
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import KarpenterClaim, Node
@@ -65,10 +65,12 @@ def _why(case: CheckContext, node: Node, *, key: str, claim: KarpenterClaim | No
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Where the node is to stay; one that never registered is better replaced",
-        *(f"kubectl taint node {word(row.name)} {word(f'{_key(row)}-')}" for row in evidence[:NAMES_SHOWN]),
+    steps = (
+        NodeTaint(target=ChangeTarget("Node", row.name), key=_key(row), removed=True, done=f"{_key(row)} is gone")
+        for row in evidence
     )
+    note = "Where the node is to stay; one that never registered is better replaced"
+    yield in_cluster(group(*steps, notes=(note,)))
 
 
 def _key(row: Evidence) -> str:

@@ -44,5 +44,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Only once the hop is done and replacement is wanted: nodes that drifted meanwhile go then",)
-    line = patched(BUDGETS, [{"nodes": "10%"}])
-    yield from changed(case, evidence, what="raise the budget once replacement is wanted", line=line, notes=notes)
+    line, what = patched(BUDGETS, [{"nodes": "10%"}]), "raise the budget once replacement is wanted"
+    yield from changed(case, evidence, what=what, line=line, notes=notes, when="after")

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, DeliveryPause, DeliveryResume
 from migrations_app.checks.evidence import at
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 check = Check(
@@ -25,7 +27,8 @@ check = Check(
     ),
     remedy_tools=("flux", "argocd"),
 )
-PAUSE = {"HelmRelease": "flux suspend helmrelease", "Kustomization": "flux suspend kustomization"}
+STOPS_SYNC = "Stops syncing by itself until it is switched on again"
+STOPS = "Stops reconciling; afterwards the same with resume"
 
 
 @check.judge
@@ -55,13 +58,19 @@ def _acts(one: GitOpsDelivery) -> tuple[str, str]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    every = {(one.kind, one.namespace, one.name): one for one in case.inventory.deliveries.items}
     for row in evidence:
-        where = f"{word(row.name)} --namespace {word(row.namespace)}"
-        if row.kind == "Application":
-            lines = f"argocd app set {word(row.namespace)}/{word(row.name)} --sync-policy none"
-            yield Remedy(how="argocd", text=f"# Stops syncing by itself until it is switched on again\n{lines}")
-        else:
-            pause = f"{PAUSE[row.kind]} {where}"
-            text = f"# Stops reconciling; afterwards the same with resume\n{pause}"
-            yield Remedy(how="flux", text=text)
+        target = ChangeTarget(row.kind, row.name, row.namespace)
+        found = every.get((row.kind, row.namespace, row.name))
+        note = STOPS_SYNC if row.kind == "Application" else STOPS
+        pause = DeliveryPause(target=target, notes=(note,), undo=_resumed(target, found))
+        yield from remedies_of(pause, BY_HAND)
+
+
+def _resumed(target: ChangeTarget, one: GitOpsDelivery | None) -> DeliveryResume:
+    """On again, as it was before."""
+    automated = one.get("spec.syncPolicy.automated") if one else None
+    said = automated if isinstance(automated, dict) else {}
+    prune, heals = said.get("prune") is True, said.get("selfHeal") is True
+    return DeliveryResume(target=target, prune=prune, self_heal=heals, when="after")

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
+from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import patched
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.facts.workloads import KnownMetadataUser, metadata_users
@@ -63,6 +64,6 @@ def _evidence(found: KnownMetadataUser) -> Evidence:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     part = case.inventory.ec2nodeclasses
     near = [cause(one, LIMIT, seen=1, wanted="2") for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
-    lines = [patched(LIMIT, 2)(row) for row in near]
-    told = [f"# {row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
-    yield kubectl(*told, "# or, for all pods of these classes; their nodes drift:", *lines)
+    told = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
+    notes = (*told, "or, for all pods of these classes; their nodes drift:")
+    yield in_cluster(group(*map(patched(LIMIT, 2), near), notes=notes))

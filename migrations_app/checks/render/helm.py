@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from migrations_app.checks.changes import HelmChange, HelmValue
-from migrations_app.checks.remedies.gitops import yaml_of
-from migrations_app.checks.shell import note, quoted, word
+from migrations_app.checks.changes import Change, HelmChange, HelmValue
+from migrations_app.checks.render.lines import printed
+from migrations_app.checks.render.sources import source_text
+from migrations_app.checks.render.values import yaml_of
+from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.controller import CRD_CHART
+from migrations_app.inventory.facts.managers import Managed
 
 CHARTS = "oci://public.ecr.aws/karpenter"
 _NO_FILE = re.compile(r"[^A-Za-z0-9.]+")
@@ -54,11 +57,16 @@ def upgrade_lines(upgrade: Upgrade) -> str:
 def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
     yield "# What changes; null takes a value out"
     yield from (note(f"  {one.key}: {one.why}") for one in changes if one.why)
-    # No here-document: its end would not be found where the lines are printed indented.
-    lines = yaml_of({one.key: one.text or "null" for one in changes}).splitlines()
-    yield "printf '%s\\n' \\"
-    yield from (f"  {quoted(line)} \\" for line in lines)
+    yield from printed(yaml_of({one.key: one.text or "null" for one in changes}))
     yield f"  > {file}"
+
+
+def text(change: Change, by: Managed, *, landing: str) -> str:
+    """The change of values for the page of its check, or in words for the chart that holds the object; empty where Helm
+    has no part in it."""
+    if isinstance(change, HelmChange):
+        return change_note(change, landing=landing)
+    return source_text(change, by, tool="helm")
 
 
 def change_note(change: HelmChange, *, landing: str) -> str:
@@ -69,11 +77,12 @@ def change_note(change: HelmChange, *, landing: str) -> str:
     told = {
         "landing": f"In the values of {where}, with the upgrade to {landing}:",
         "before": f"In {where}{to}, before the upgrade to {landing}:",
+        "after": f"In the values of {where}, after the upgrade to {landing}:",
         "person": f"In the values of {where}; fill in what is missing:",
     }
     lines = [note(change.why)] if change.why else []
     lines += [note(told[change.when]), *map(_line, change.values)]
-    if change.when != "person":
+    if change.when in ("before", "landing"):
         lines.append("# The plan of the hop makes one upgrade of all changes of this release: karpdash plan prints it")
     return "\n".join(lines)
 

@@ -1,0 +1,44 @@
+"""Argo CD: values of an Application, its automated sync off and on, and what to change in its source."""
+
+from textwrap import indent
+
+from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
+from migrations_app.checks.render.sources import source_text
+from migrations_app.checks.render.values import reasons, tag_of, yaml_of
+from migrations_app.checks.shell import note, word
+from migrations_app.inventory.facts.managers import Managed
+
+
+def text(change: Change, by: Managed) -> str:
+    """The change for Argo CD; empty where Argo CD has no part in it."""
+    match change:
+        case HelmChange():
+            return values_text(by, tree=yaml_of(change.given), version=tag_of(change), about=reasons(change))
+        case DeliveryPause() if change.target.kind == "Application":
+            return _set(change, "--sync-policy none")
+        case DeliveryResume() if change.target.kind == "Application":
+            prune, heals = (" --auto-prune" * change.prune), (" --self-heal" * change.self_heal)
+            return _set(change, f"--sync-policy automated{prune}{heals}")
+    return source_text(change, by, tool="argocd")
+
+
+def _set(change: DeliveryPause | DeliveryResume, policy: str) -> str:
+    name = f"{word(change.target.namespace)}/{word(change.target.name)}"
+    return "\n".join((*map(note, change.notes), f"argocd app set {name} {policy}"))
+
+
+def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
+    """What stands in the Application; `tree` is YAML, `about` lines of comments, each may be empty."""
+    name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
+    if not version:
+        return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
+    values = f"helm:\n  valuesObject:\n{indent(tree, '    ')}" if tree else ""
+    return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
+
+
+def crd_release(chart: str, *, version: str) -> str:
+    """An Application for the chart of the CRDs."""
+    return (
+        f"# Application of {chart}, spec.source; in that of karpenter: helm.skipCrds true, but before that, on each "
+        f"CRD:\n# argocd.argoproj.io/sync-options: Prune=false\nchart: {chart}\ntargetRevision: {version}"
+    )

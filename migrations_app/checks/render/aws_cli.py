@@ -1,0 +1,70 @@
+"""The aws program: policies attached and detached, and other calls."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from migrations_app.checks.changes import AwsCall, Change, ChangeGroup, IamStatements, Observation, PersonTask, leaves
+from migrations_app.checks.render.lines import comments, observed, task_lines
+from migrations_app.checks.shell import quoted
+from migrations_app.iam.policy import WITH_VARIABLES
+from migrations_app.inventory.objects.cluster_arn import RoleArn, read_role_arn
+
+
+def text(change: Change) -> str:
+    """The lines; empty where a part of the change is not for AWS, or a role has no ARN."""
+    steps = tuple(leaves(change))
+    own = any(map(_of_aws, steps))
+    ours = (IamStatements, AwsCall, Observation, PersonTask)
+    named = all(read_role_arn(one.role) for one in steps if isinstance(one, IamStatements))
+    if not own or not named or not all(isinstance(one, ours) for one in steps):
+        return ""
+    return "\n".join(_lines(change))
+
+
+def _of_aws(change: Change) -> bool:
+    match change:
+        case IamStatements() | AwsCall():
+            return True
+        case PersonTask():
+            return change.aws
+        case Observation():
+            return any(stage[0] == "aws" for stage in change.pipe)
+    return False
+
+
+def _lines(change: Change) -> Iterator[str]:
+    yield from comments(change.notes)
+    match change:
+        case ChangeGroup():
+            for step in change.steps:
+                yield from _lines(step)
+        case IamStatements():
+            role = read_role_arn(change.role)
+            yield from _policy(change, role) if role else ()
+        case AwsCall():
+            yield command(change.service, change.operation, *change.words)
+        case Observation():
+            yield observed(change)
+        case PersonTask():
+            yield from task_lines(change)
+
+
+def _policy(change: IamStatements, role: RoleArn) -> Iterator[str]:
+    arn = f"arn:{role.partition}:iam::{role.account}:policy/{change.policy}"
+    on = ("--role-name", role.name, "--policy-arn", arn)
+    if change.removed:
+        yield command("iam", "detach-role-policy", *on)
+        return
+    document = compact({"Version": WITH_VARIABLES, "Statement": list(change.statements)})
+    yield command("iam", "create-policy", "--policy-name", change.policy, "--policy-document", document)
+    yield command("iam", "attach-role-policy", *on)
+
+
+def command(*words: str) -> str:
+    """One command line of the aws program."""
+    return " ".join(map(quoted, ("aws", *words)))
+
+
+def compact(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"))

@@ -1,0 +1,34 @@
+"""CloudFormation: policies that a role gets, as a template."""
+
+import json
+
+from migrations_app.checks.changes import Change, IamStatements, leaves
+from migrations_app.iam.policy import WITH_VARIABLES
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+
+
+def text(change: Change) -> str:
+    """A whole template as JSON, for a stack beside the one that holds the role; empty where the change is more than
+    statements that a role gets."""
+    steps = [one for one in leaves(change) if isinstance(one, IamStatements)]
+    roles = [role for one in steps if not one.removed and (role := read_role_arn(one.role))]
+    if len(roles) < sum(1 for _ in leaves(change)):
+        return ""
+    resources = {}
+    for number, (one, role) in enumerate(zip(steps, roles, strict=True), start=1):
+        resources[f"{_logical(one.policy)}{number if len(steps) > 1 else ''}"] = {
+            "Type": "AWS::IAM::ManagedPolicy",
+            "Properties": {
+                "ManagedPolicyName": one.policy,
+                "Roles": [role.name],
+                "PolicyDocument": {"Version": WITH_VARIABLES, "Statement": list(one.statements)},
+            },
+        }
+    about = f"Policies beside those of {', '.join(dict.fromkeys(role.name for role in roles))}"
+    template = {"AWSTemplateFormatVersion": "2010-09-09", "Description": about, "Resources": resources}
+    return json.dumps(template, indent=2)
+
+
+def _logical(name: str) -> str:
+    """The name as CloudFormation takes one for a resource: letters and digits, no digit first."""
+    return "Policy" + "".join(sign for sign in name if sign.isascii() and sign.isalnum())

@@ -1,0 +1,41 @@
+"""Flux: values of a HelmRelease, its objects suspended and resumed, and what to change in a repository."""
+
+from textwrap import indent
+
+from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
+from migrations_app.checks.render.sources import source_text
+from migrations_app.checks.render.values import reasons, tag_of, yaml_of
+from migrations_app.checks.shell import note, word
+from migrations_app.inventory.facts.managers import Managed
+
+_KINDS = {"HelmRelease": "helmrelease", "Kustomization": "kustomization"}
+
+
+def text(change: Change, by: Managed) -> str:
+    """The change for Flux; empty where Flux has no part in it."""
+    match change:
+        case HelmChange():
+            return values_text(by, tree=yaml_of(change.given), version=tag_of(change), about=reasons(change))
+        case DeliveryPause() | DeliveryResume() if change.target.kind in _KINDS:
+            verb = "suspend" if isinstance(change, DeliveryPause) else "resume"
+            where = f"{word(change.target.name)} --namespace {word(change.target.namespace)}"
+            lines = (*map(note, change.notes), f"flux {verb} {_KINDS[change.target.kind]} {where}")
+            return "\n".join(lines)
+    return source_text(change, by, tool="flux")
+
+
+def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
+    """What stands in the HelmRelease; `tree` is YAML, `about` lines of comments, each may be empty."""
+    name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "flux" and by.name else ""
+    if not version:
+        return f"{note(f'HelmRelease{name}, spec.values')}\n{about}{tree}".rstrip()
+    values = f"values:\n{indent(tree, '  ')}" if tree else ""
+    return f"{note(f'HelmRelease{name}, spec')}\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
+
+
+def crd_release(chart: str, *, version: str) -> str:
+    """A HelmRelease for the chart of the CRDs."""
+    return (
+        f"# HelmRelease of {chart}, spec; in that of karpenter: install.crds and upgrade.crds Skip\n"
+        f"chart:\n  spec:\n    chart: {chart}\n    version: {version}"
+    )

@@ -1,0 +1,147 @@
+"""kubectl: complete lines of shell for changes of objects, in the order in which they are made."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from msgspec.structs import replace
+
+from migrations_app.checks.changes import (
+    Change,
+    ChangeGroup,
+    ChangeTarget,
+    NodeTaint,
+    ObjectAnnotations,
+    ObjectApply,
+    ObjectDelete,
+    ObjectLabels,
+    ObjectPatch,
+    Observation,
+    PersonTask,
+    leaves,
+)
+from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
+from migrations_app.checks.render.sources import OF_OBJECTS
+from migrations_app.checks.shell import json_word, note, word, words
+from migrations_app.manifests.writer import text_of
+
+SHOWN: Final = 20
+"""Commands and names of one kind that a text shows; a comment says how many there are beside them."""
+NEUTRAL: Final = (Observation, PersonTask)
+"""What may stand among the lines of any program."""
+Step = (
+    ObjectPatch | ObjectApply | ObjectDelete | ObjectLabels | ObjectAnnotations | NodeTaint | Observation | PersonTask
+)
+
+
+def text(change: Change) -> str:
+    """The lines; empty where a part of the change is not for kubectl."""
+    steps = [one for one in leaves(change) if isinstance(one, (*OF_OBJECTS, *NEUTRAL))]
+    if len(steps) < sum(1 for _ in leaves(change)) or any(_of_aws(one) for one in steps if isinstance(one, NEUTRAL)):
+        return ""
+    return "\n".join(_lines(change))
+
+
+def _of_aws(change: Observation | PersonTask) -> bool:
+    if isinstance(change, PersonTask):
+        return change.aws
+    return any(stage[0] == "aws" for stage in change.pipe)
+
+
+def _lines(change: Change) -> Iterator[str]:
+    if isinstance(change, ChangeGroup):
+        yield from comments(change.notes)
+        for key, run in groupby(change.steps, key=_alike):
+            steps = list(run)
+            if key is None:
+                for step in steps:
+                    yield from _lines(step)
+            else:
+                yield from _together(steps)
+    else:
+        yield from comments(change.notes)
+        yield from _command([change])
+
+
+def _together(steps: Sequence[Change]) -> Iterator[str]:
+    """Alike changes of several objects: their comments once, one command where kubectl takes several names."""
+    yield from comments(steps[0].notes)
+    shown = list(dict.fromkeys(steps))
+    alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
+    if isinstance(steps[0], ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone:
+        yield from _command(shown[:SHOWN])
+    else:
+        yield from dict.fromkeys(line for one in shown[:SHOWN] for line in _command([one]))
+    if len(shown) > SHOWN:
+        yield note(f"and {len(shown) - SHOWN} more, in the same way")
+
+
+def _alike(step: Change) -> Hashable | None:
+    """What changes share that are told together; None for those that stand for themselves."""
+    match step:
+        case ObjectDelete():
+            return "delete", _where(step.target), step.propagation, step.alone, step.notes
+        case ObjectLabels() | ObjectAnnotations():
+            return type(step), _where(step.target), tuple(sorted(step.given.items())), step.removed, step.notes
+        case ObjectPatch():
+            return "patch", _where(step.target), step.subresource, step.notes
+        case NodeTaint():
+            return "taint", step.notes
+        case PersonTask() if step.target is not None:
+            return "task", _where(step.target), step.notes
+    return None
+
+
+def _where(target: ChangeTarget) -> ChangeTarget:
+    return replace(target, name="")
+
+
+def _command(steps: Sequence[Change]) -> Iterator[str]:
+    """The command of a change; of several where they differ in nothing but the name."""
+    first = steps[0]
+    match first:
+        case ObjectPatch():
+            sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
+            form = "merge" if isinstance(first.body, dict) else "json"
+            yield f"{_on('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+        case ObjectApply():
+            yield from printed(text_of(first.manifest))
+            yield "  | kubectl apply -f -"
+        case ObjectDelete():
+            cascade = f" --cascade={first.propagation}" if first.propagation != "background" else ""
+            yield f"{_on('delete', first.target, names=_names(steps))}{cascade}"
+        case ObjectLabels() | ObjectAnnotations():
+            verb = "label" if isinstance(first, ObjectLabels) else "annotate"
+            more = " --overwrite" if first.given else ""
+            yield f"{_on(verb, first.target, names=_names(steps))} {_marks(first.given, first.removed)}{more}"
+        case NodeTaint():
+            yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
+        case Observation():
+            yield observed(first)
+        case PersonTask() if first.pipe:
+            yield piped(first.pipe)
+        case PersonTask() if first.target is not None and first.target.resource:
+            yield f"{_on('edit', first.target)}  {note(' '.join(first.what.split()))}"
+        case PersonTask():
+            yield from task_lines(first)
+
+
+def _names(steps: Sequence[Change]) -> str:
+    return words(one.target.name for one in steps if one.target is not None)
+
+
+def _on(verb: str, target: ChangeTarget, *, names: str = "") -> str:
+    """The command up to the names of its objects."""
+    home = f" -n {word(target.namespace)}" if target.namespace else ""
+    return f"kubectl{home} {verb} {word(target.resource or target.kind.lower())} {names or word(target.name)}"
+
+
+def _marks(given: Mapping[str, str], removed: Sequence[str]) -> str:
+    return words((*(f"{key}={value}" for key, value in given.items()), *(f"{key}-" for key in removed)))
+
+
+def _taint(change: NodeTaint) -> str:
+    effect = f":{change.effect}" if change.effect else ""
+    if change.removed:
+        return word(f"{change.key}{effect}-")
+    return f"{word(f'{change.key}={change.value}{effect}')} --overwrite"

@@ -1,0 +1,35 @@
+"""Lines of shell that belong to no tool: comments, commands that only read, files, tasks for a person."""
+
+from collections.abc import Iterable
+
+from migrations_app.checks.changes import Observation, PersonTask
+from migrations_app.checks.shell import note, quoted
+
+
+def comments(notes: Iterable[str]) -> list[str]:
+    """Each as a comment on one line."""
+    return [note(one) for one in notes]
+
+
+def observed(change: Observation) -> str:
+    """The command that reads, and the file that takes what it prints."""
+    return f"{piped(change.pipe)} > {quoted(change.into)}" if change.into else piped(change.pipe)
+
+
+def piped(pipe: Iterable[tuple[str, ...]]) -> str:
+    """The programs piped into each other, every word quoted."""
+    return " | ".join(" ".join(map(quoted, words)) for words in pipe)
+
+
+def task_lines(change: PersonTask) -> list[str]:
+    """The task as comments."""
+    told = (f"For a person: {change.what}", change.why, change.where and f"Look at: {change.where}")
+    return comments(filter(None, told))
+
+
+def printed(text: str) -> list[str]:
+    """Lines that print the text, line by line; what stands behind them takes it.
+
+    No here-document: its end would not be found where the lines are printed indented.
+    """
+    return ["printf '%s\\n' \\", *(f"  {quoted(line)} \\" for line in text.splitlines())]

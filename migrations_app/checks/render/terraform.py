@@ -1,0 +1,83 @@
+"""Terraform: values of a helm_release, policies of a role, and what to change in the code that holds an object."""
+
+import json
+from collections.abc import Mapping
+from textwrap import indent
+from typing import Any
+
+from migrations_app.checks.changes import Change, HelmChange, IamStatements, leaves
+from migrations_app.checks.render.sources import source_text
+from migrations_app.checks.render.values import reasons, tag_of, yaml_of
+from migrations_app.checks.shell import note
+from migrations_app.iam.policy import WITH_VARIABLES
+from migrations_app.inventory.facts.managers import Managed
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+
+
+class HclExpression(str):
+    """Terraform text that stands for itself, not for a string."""
+
+    __slots__ = ()
+
+
+def text(change: Change, by: Managed) -> str:
+    """The change as Terraform code, or in words for the code that holds the object; empty where it has no part."""
+    steps = tuple(leaves(change))
+    if isinstance(change, HelmChange):
+        tree = yaml_of(change.given)
+        return values_text(change.release, tree=tree, version=tag_of(change), about=reasons(change))
+    if all(isinstance(one, IamStatements) for one in steps):
+        blocks = [_policy(one) for one in steps if isinstance(one, IamStatements)]
+        return "\n\n".join(blocks) if all(blocks) else ""
+    return source_text(change, by, tool="terraform")
+
+
+def values_text(release: str, *, tree: str, version: str, about: str) -> str:
+    """What stands in the helm_release; `tree` is YAML, `about` lines of comments, each may be empty."""
+    pinned = f'version = "{version}"\n' if version else ""
+    listed = f"values = [<<-YAML\n{indent(_literal(tree), '  ')}\n  YAML\n]" if tree else ""
+    return f"{note(f'helm_release of {release}')}\n{about}{pinned}{listed}".rstrip()
+
+
+def crd_release(chart: str, *, version: str) -> str:
+    """A helm_release for the chart of the CRDs."""
+    head = f"# helm_release of {chart}; in that of karpenter: skip_crds = true"
+    return f'{head}\nchart = "{chart}"\nversion = "{version}"'
+
+
+def _policy(change: IamStatements) -> str:
+    """The statements as a policy of the role; empty where they are to go, or the role has no ARN."""
+    role = read_role_arn(change.role)
+    if role is None or change.removed:
+        return ""
+    document = {"Version": WITH_VARIABLES, "Statement": list(change.statements)}
+    arguments = {"name": change.policy, "role": role.name, "policy": encoded(document)}
+    return hcl("aws_iam_role_policy", change.policy, arguments=arguments)
+
+
+def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
+    """One block of Terraform. A value that begins with jsonencode( or a reference is an HclExpression."""
+    lines = [
+        f"  {key} = {value if isinstance(value, HclExpression) else quoted(value)}" for key, value in arguments.items()
+    ]
+    return "\n".join([f'resource "{kind}" "{label(name)}" {{', *lines, "}"])
+
+
+def encoded(document: Mapping[str, Any]) -> HclExpression:
+    return HclExpression(f"jsonencode({quoted(document)})")
+
+
+def quoted(value: object) -> str:
+    """A value as HCL reads it: its two template openings escaped."""
+    return _literal(json.dumps(value))
+
+
+def label(name: str) -> str:
+    """A name as a label of Terraform: letters, digits, hyphens and underscores, no digit first."""
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "_" for sign in name)
+    return plain if plain[:1].isalpha() else f"_{plain}"
+
+
+def _literal(plain: str) -> str:
+    """Text in a string or heredoc of Terraform: its two template openings escaped."""
+    return plain.replace("${", "$${").replace("%{", "%%{")

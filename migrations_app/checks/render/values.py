@@ -1,0 +1,71 @@
+"""Values of a chart as YAML that every tool reads alike."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.shell import note
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import parse
+
+_STEPS = re.compile(r"(?<!\\)\.")
+"""Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
+
+_PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
+"""Text that YAML reads as it stands, where it is none of `_NO_TEXT`."""
+_NO_TEXT = re.compile(
+    r"[-+]?(?:[\d_][\d_.:-]*(?:e[-+]?\d+)?|0[box][\da-f_]+|\.\d[\d_]*(?:e[-+]?\d+)?|\.inf|\.nan)"
+    r"|true|false|yes|no|on|off|null|y|n|[-.]+",
+    re.IGNORECASE,
+)
+"""What some version of YAML reads as a number, a date, a truth value or null."""
+
+
+def json_scalar(value: object) -> str:
+    """A value that is no filled map or list, as YAML 1.1 and 1.2 read it alike, on one line."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NO_TEXT.fullmatch(value) and value[0] not in "-@":
+        return value
+    return "".join(map(_printable, json.dumps(value, ensure_ascii=False)))
+
+
+def _printable(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
+
+
+def steps_of(key: str) -> list[str]:
+    """The steps of a dotted Helm key, without the backslashes before dots that belong to a step."""
+    return [step.replace("\\.", ".") for step in _STEPS.split(key)]
+
+
+def yaml_of(given: Mapping[str, str]) -> str:
+    """Those values, JSON each, as a tree; one without a value, which is taken out, stands there as a comment."""
+    lines: list[str] = []
+    seen: tuple[str, ...] = ()
+    for key, value in sorted(given.items()):
+        *parents, last = steps_of(key)
+        for depth, parent in enumerate(parents):
+            if seen[: depth + 1] != tuple(parents[: depth + 1]):
+                lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
+        told = f"{json_scalar(last)}: {json_scalar(json.loads(value))}" if value else note(f"without {last}")
+        lines.append(f"{'  ' * len(parents)}{told}")
+        seen = tuple(parents)
+    return "\n".join(lines)
+
+
+def reasons(change: HelmChange) -> str:
+    """Why the values change, as lines of comments, each reason once; empty where none is told."""
+    return "".join(f"{note(one)}\n" for one in dict.fromkeys(_reasons(change)) if one)
+
+
+def _reasons(change: HelmChange) -> Iterator[str]:
+    yield change.why
+    yield from (value.why for value in change.values)
+
+
+def tag_of(change: HelmChange) -> str:
+    """The version of the chart as charts spell it; empty where it stays."""
+    version = parse(change.version)
+    return as_tag(version) if version else ""
