@@ -48,6 +48,13 @@ def verdict_badge(verdict: str) -> SafeString:
 
 
 @register.simple_tag
+@cache
+def bucket_badge(bucket: str) -> SafeString:
+    """The status of a cluster: icon and word."""
+    return _badge(wording.BUCKETS.get(bucket, NONE))
+
+
+@register.simple_tag
 def status_badge(status: str, severity: str = "blocker") -> SafeString:
     """The status of a check; a failure has the tone of its severity."""
     return _badge(look_of(status, severity))
