@@ -143,6 +143,8 @@ REMEDIES: dict[str, str] = {
     "iam": "IAM policy",
     "action": "karpdash",
 }
+IAM_FORMS: tuple[str, ...] = ("AWS CLI", "JSON", "CloudFormation")
+"""The forms in which a missing policy is given, in the order of its remedies."""
 SOURCES: dict[str, str] = {
     "kubeconfig": "kubeconfig",
     "bundle": "uploaded bundle",

@@ -51,6 +51,19 @@
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   }
 
+  // ---- the tool of one's fixes: chosen once, shown first everywhere
+  const TOOL = "karpdash-tool";
+  const labelOf = (radio) => radio.nextElementSibling.textContent.trim();
+  function showTool() {
+    let tool = "";
+    try { tool = localStorage.getItem(TOOL) || ""; } catch (refused) { return; }
+    for (const radio of all(".remedy > input")) if (labelOf(radio) === tool) radio.checked = true;
+  }
+  function keepTool(radio) {
+    try { localStorage.setItem(TOOL, labelOf(radio)); } catch (refused) { return; }
+    showTool();
+  }
+
   // ---- relative times keep up while a page stays open
   const STEPS = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [Infinity, "day", 86400]];
   function ago(then) {
@@ -141,6 +154,7 @@
   function pickAll(chosen) {
     for (const box of picks()) box.checked = chosen;
     pick();
+  showTool();
   }
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (!event.target.hasAttribute("data-keep-while-picked")) return;
@@ -164,6 +178,7 @@
   });
   document.addEventListener("change", (event) => {
     if (event.target.matches(".pick")) pick();
+    if (event.target.matches(".remedy > input")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
   document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
@@ -174,4 +189,5 @@
   listen();
   setInterval(listen, 1000);
   pick();
+  showTool();
 })();
