@@ -140,6 +140,12 @@ def visible_clusters() -> QuerySet[Cluster]:
     return Cluster.objects.filter(visible("pk"))
 
 
+def permitted_ids(cluster_ids: Collection[uuid.UUID], *, right: Right) -> tuple[uuid.UUID, ...]:
+    """Those of the clusters over which the caller has the right."""
+    rows = Cluster.objects.filter(visible("pk", right=right), pk__in=cluster_ids)
+    return tuple(rows.order_by("name").values_list("pk", flat=True))
+
+
 def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
     """Filter for rows of any table: the caller has the right over their cluster. `column` names the cluster's id."""
     if sees_all(right):

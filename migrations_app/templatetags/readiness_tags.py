@@ -48,6 +48,13 @@ def verdict_badge(verdict: str) -> SafeString:
 
 
 @register.simple_tag
+@cache
+def bucket_badge(bucket: str) -> SafeString:
+    """The status of a cluster: icon and word."""
+    return _badge(wording.BUCKETS.get(bucket, NONE))
+
+
+@register.simple_tag
 def status_badge(status: str, severity: str = "blocker") -> SafeString:
     """The status of a check; a failure has the tone of its severity."""
     return _badge(look_of(status, severity))
@@ -138,13 +145,18 @@ def source_word(source: str) -> str:
 
 @register.filter
 def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
-    """The remedies that fit in one row of tabs, each with its word; repeated words are numbered."""
-    labelled = []
+    """The remedies that fit in one row of tabs, each with its word; karpdash's own actions are buttons elsewhere."""
+    commands = [remedy for remedy in remedies if remedy.how != "action"][:TABS]
+    several = Counter(remedy.how for remedy in commands)
     seen: Counter[str] = Counter()
-    for remedy in remedies[:TABS]:
+    labelled = []
+    for remedy in commands:
         word = wording.REMEDIES.get(remedy.how, remedy.how)
-        seen[word] += 1
-        labelled.append((word if seen[word] == 1 else f"{word} {seen[word]}", remedy))
+        if several[remedy.how] > 1:
+            forms = wording.IAM_FORMS if remedy.how == "iam" and several["iam"] == len(wording.IAM_FORMS) else ()
+            word = forms[seen[remedy.how]] if forms else f"{word} {seen[remedy.how] + 1}"
+        seen[remedy.how] += 1
+        labelled.append((word, remedy))
     return tuple(labelled)
 
 
@@ -186,13 +198,6 @@ def _where(index: int, at: int) -> str:
     if at < 0 or index > at:
         return "ahead"
     return "here" if index == at else "past"
-
-
-@register.simple_tag
-def road(stage: str) -> tuple[tuple[Look, str], ...]:
-    """The five stages of the rail, each with past, here or ahead."""
-    at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
-    return tuple((wording.STAGES[name], _where(index, at)) for index, name in enumerate(wording.ROAD))
 
 
 @register.simple_tag

@@ -3,20 +3,22 @@
 from migrations_app.readiness.look import Look
 
 STATES: dict[str, Look] = {
-    "draft": Look("Being worked out", "accent", "going", "A worker looks at the cluster and works the plan out."),
-    "previewed": Look("Preview", "accent", "info", "Worked out and proven; nobody was asked yet, nothing was changed."),
-    "awaiting_approval": Look("Waits for approval", "warning", "manual", "Frozen; nothing was changed."),
-    "approved": Look("Approved", "pass", "pass", "May be started; nothing was changed yet."),
-    "running": Look("Running", "accent", "going", "A worker goes through the steps."),
-    "paused": Look("Paused", "warning", "warning", "Nothing is sent until somebody lets it go on."),
-    "succeeded": Look("Succeeded", "pass", "done", "Every step is through and verified."),
+    "draft": Look("Preparing preview", "accent", "going", "A worker reads the cluster and makes the plan."),
+    "previewed": Look("Preview", "accent", "info", "Dry run passed. Not yet submitted."),
+    "awaiting_approval": Look("Waiting for approval", "warning", "manual", "Plan locked; nothing was changed."),
+    "approved": Look("Approved", "pass", "pass", "Can be started; nothing was changed yet."),
+    "running": Look("Running", "accent", "going", "Executing steps."),
+    "paused": Look("Paused", "warning", "warning", "Paused until resumed."),
+    "succeeded": Look("Succeeded", "pass", "done", "Every step is done and verified."),
     "failed": Look("Failed", "blocker", "blocker", "Ended before its last step."),
     "aborted": Look("Aborted", "muted", "cut", "Ended by a person before its last step."),
-    "rolled_back": Look("Rolled back", "muted", "history", "What it did was taken back."),
-    "rejected": Look("Rejected", "muted", "na", "Nobody will carry it out; nothing was changed."),
+    "rolled_back": Look("Rolled back", "muted", "history", "Its changes were undone."),
+    "rejected": Look("Rejected", "muted", "na", "Will not be executed; nothing was changed."),
     "expired": Look("Expired", "muted", "na", "It was never started; nothing was changed."),
-    "rolling_back": Look("Being rolled back", "accent", "going", "Another rollout takes it back."),
-    "needs_attention": Look("Needs attention", "unknown", "unknown", "A person has to look and say what it came to."),
+    "rolling_back": Look("Rolling back", "accent", "going", "Another rollout undoes its changes."),
+    "needs_attention": Look(
+        "Needs attention", "unknown", "unknown", "Outcome unknown: check the cluster and record the result."
+    ),
 }
 RISKS: dict[str, Look] = {
     "low": Look("Low risk", "pass", "pass"),
@@ -29,9 +31,9 @@ STANDINGS: dict[str, Look] = {
     "sent": Look("Sent, no answer yet", "accent", "going"),
     "unknown": Look("Outcome unknown", "unknown", "unknown"),
     "applied": Look("Applied, not yet verified", "accent", "going"),
-    "noop": Look("Was so already", "accent", "pass"),
+    "noop": Look("No change needed", "accent", "pass"),
     "refused": Look("Refused", "blocker", "blocker"),
-    "changed_by_other": Look("Changed by somebody else", "warning", "warning"),
+    "changed_by_other": Look("Changed externally", "warning", "warning"),
     "done": Look("Done", "pass", "done"),
 }
 OUTCOME_TONES: dict[str, str] = {
@@ -43,74 +45,74 @@ OUTCOME_TONES: dict[str, str] = {
 }
 """The tone of a request's outcome; an empty outcome has no answer yet."""
 CAUSES: dict[str, str] = {
-    "pause": "A person asked it to pause.",
-    "asked": "A person ended it.",
-    "kill_switch": "Everything that changes clusters was stopped.",
-    "changed": "An object is not as it was at the preview.",
-    "changed_by_other": "Somebody else changed an object while an outcome was unknown.",
-    "gate": "The cluster was not calm in time.",
-    "not_verified": "The cluster does not show what a step was to bring.",
+    "pause": "Paused on request.",
+    "asked": "Aborted on request.",
+    "kill_switch": "The kill switch stopped all changes.",
+    "changed": "An object changed since the preview.",
+    "changed_by_other": "An object was changed externally while an outcome was unknown.",
+    "gate": "Health gate timed out.",
+    "not_verified": "The cluster does not show the expected result of a step.",
     "unreachable": "The cluster did not answer.",
-    "other_cluster": "Another cluster answers under this name.",
+    "other_cluster": "Cluster identity mismatch.",
     "strange_plan": "The plan is not the one that was approved.",
-    "audit_blocked": "The audit log can not be carried outside.",
-    "expired": "It was too old.",
+    "audit_blocked": "Audit sink unavailable.",
+    "expired": "The plan expired.",
     "withdrawn": "It was withdrawn.",
-    "rejected": "Somebody said no.",
-    "cluster_changed": "The way to the cluster was changed since it was made.",
-    "missing_rights": "karpdash lacks rights on the cluster.",
-    "read_only": "A bundle or a sample is only looked at.",
-    "break_glass": "Approved by one person alone, in an emergency.",
-    "no_approval_asked": "The policy asks nobody about a plan of this risk.",
-    "settled": "A person told what it came to.",
+    "rejected": "Rejected.",
+    "cluster_changed": "The cluster's connection changed since the plan was made.",
+    "missing_rights": "karpdash lacks permissions on the cluster.",
+    "read_only": "Read-only source.",
+    "break_glass": "Break glass: approved by one person.",
+    "no_approval_asked": "The policy asks for no approval of this risk.",
+    "settled": "Resolved manually.",
 }
 """The meaning of a cause's code; the cause's own text is shown beside it."""
 
 
 VERDICTS: dict[str, Look] = {
-    "ready": Look("Ready", "pass", "pass", "Nothing stands in the way of this hop."),
-    "ready_with_warnings": Look("Ready, with warnings", "warning", "warning", "No blocker; read the warnings first."),
-    "later": Look("Later", "muted", "na", "Nothing stands in its way but the hops before it."),
-    "needs_facts": Look("Needs facts", "unknown", "unknown", "A question that can block is not answered yet."),
+    "ready": Look("Ready", "pass", "pass", "Nothing blocks this upgrade."),
+    "ready_with_warnings": Look("Ready, with warnings", "warning", "warning", "No blocker; review the warnings first."),
+    "later": Look("Later", "muted", "na", "Nothing stands in its way but the upgrades before it."),
+    "needs_facts": Look("Incomplete data", "unknown", "unknown", "A possible blocker could not be checked."),
     "blocked": Look("Blocked", "blocker", "blocker", "At least one blocker fails."),
-    "in_progress": Look("In progress", "accent", "going", "The release has landed, the work of the hop goes on."),
-    "done": Look("Done", "pass", "done", "Nothing of this hop is left to do."),
-    "": Look("No verdict", "muted", "na", "There is no hop to judge."),
+    "in_progress": Look("In progress", "accent", "going", "Upgraded; migration still in progress."),
+    "done": Look("Done", "pass", "done", "This upgrade is complete."),
+    "": Look("No verdict", "muted", "na", "There is no upgrade to check."),
 }
 BUCKETS: dict[str, Look] = {
-    "never_scanned": Look("Never scanned", "muted", "never", "waits for its first scan"),
-    "unreachable": Look("Unreachable", "blocker", "cut", "did not answer; the last good result is shown"),
-    "needs_facts": Look("Needs facts", "unknown", "unknown", "something that can block could not be read"),
-    "blocked": Look("Blocked", "blocker", "blocker", "at least one blocker fails at the next hop"),
-    "ready_with_warnings": Look("Ready, with warnings", "warning", "warning", "may go on; read the warnings first"),
-    "ready": Look("Ready", "pass", "pass", "may take the next hop"),
-    "in_progress": Look("In progress", "accent", "going", "the release has landed, older objects are left"),
-    "done": Look("Done", "pass", "done", "at the target, nothing left to do"),
+    "never_scanned": Look("Never scanned", "muted", "never", "waiting for its first scan"),
+    "unreachable": Look("Unreachable", "blocker", "cut", "did not answer; showing the last good result"),
+    "needs_facts": Look("Incomplete data", "unknown", "unknown", "a possible blocker could not be checked"),
+    "blocked": Look("Blocked", "blocker", "blocker", "blocked for the next upgrade"),
+    "ready_with_warnings": Look("Ready, with warnings", "warning", "warning", "can be upgraded; review warnings first"),
+    "ready": Look("Ready", "pass", "pass", "can be upgraded now"),
+    "in_progress": Look("In progress", "accent", "going", "upgraded; migration still in progress"),
+    "done": Look("Done", "pass", "done", "on target version"),
     "no_karpenter": Look("No Karpenter", "muted", "na", "nothing to upgrade"),
 }
 STAGES: dict[str, Look] = {
     "alpha": Look("Alpha", "accent", "", "v1alpha5"),
-    "mixed": Look("Mixed", "accent", "", "alpha and beta"),
+    "mixed": Look("Migrating to v1beta1", "accent", "", "v1alpha5 and v1beta1"),
     "beta": Look("Beta", "accent", "", "v1beta1"),
-    "beta_v1": Look("Beta and v1", "accent", "", "both served or stored"),
+    "beta_v1": Look("v1beta1 + v1", "accent", "", "both served or stored"),
     "v1": Look("v1", "accent", "", "v1 only"),
     "no_karpenter": Look("No Karpenter", "muted", "na", "not installed"),
-    "unknown": Look("Unknown", "unknown", "unknown", "never seen, or unclear"),
-    "": Look("Unknown", "unknown", "unknown", "never seen, or unclear"),
+    "unknown": Look("Unknown", "unknown", "unknown", "not scanned or undetermined"),
+    "": Look("Unknown", "unknown", "unknown", "not scanned or undetermined"),
 }
 ROAD: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1")
 STATUSES: dict[str, Look] = {
     "pass": Look("Passed", "pass", "pass"),
     "fail": Look("Fails", "blocker", "blocker"),
     "unknown": Look("Unknown", "unknown", "unknown"),
-    "manual": Look("Confirm by hand", "unknown", "manual"),
+    "manual": Look("Verify manually", "unknown", "manual"),
     "waived": Look("Waived", "waived", "waived"),
     "not_applicable": Look("Not applicable", "muted", "na"),
 }
 SEVERITIES: dict[str, Look] = {
-    "blocker": Look("Blocker", "blocker", "blocker", "stops the hop"),
-    "warning": Look("Warning", "warning", "warning", "the hop can be taken, with care"),
-    "info": Look("Info", "accent", "info", "good to know"),
+    "blocker": Look("Blocker", "blocker", "blocker", "blocks the upgrade"),
+    "warning": Look("Warning", "warning", "warning", "does not block the upgrade"),
+    "info": Look("Info", "accent", "info", "for information"),
 }
 PHASES: dict[str, str] = {
     "preflight": "Preflight",
@@ -134,7 +136,7 @@ OWNERS: dict[str, str] = {
     "unknown": "Unknown owner",
 }
 REMEDIES: dict[str, str] = {
-    "kubectl": "Command line",
+    "kubectl": "kubectl",
     "helm": "Helm values",
     "terraform": "Terraform",
     "flux": "Flux",
@@ -142,12 +144,14 @@ REMEDIES: dict[str, str] = {
     "iam": "IAM policy",
     "action": "karpdash",
 }
+IAM_FORMS: tuple[str, ...] = ("AWS CLI", "JSON", "CloudFormation")
+"""The forms in which a missing policy is given, in the order of its remedies."""
 SOURCES: dict[str, str] = {
-    "kubeconfig": "live, from a kubeconfig",
+    "kubeconfig": "kubeconfig",
     "bundle": "uploaded bundle",
     "sample": "sample fleet",
-    "in_cluster": "live, in-cluster account",
-    "eks": "live, from an EKS cluster's ARN",
+    "in_cluster": "in-cluster account",
+    "eks": "EKS cluster ARN",
 }
 PARTS: dict[str, str] = {
     "documents": "Documents of the bundle",
@@ -185,23 +189,23 @@ PARTS: dict[str, str] = {
     "network_policies": "NetworkPolicies around Karpenter",
 }
 REASONS: dict[str, str] = {
-    "forbidden": "Not allowed: the account lacks the right to list it",
-    "unauthorized": "Not signed in: the credentials were refused",
+    "forbidden": "Forbidden: missing list permission",
+    "unauthorized": "Credentials rejected (401)",
     "timeout": "No answer in time",
     "unreachable": "No connection to the API server",
     "not_asked": "Not part of this source",
     "not_served": "The API server does not serve it",
     "too_large": "The answer was larger than the limit",
-    "expired": "The list changed faster than it could be read",
-    "garbled": "The answer was not what the API promises",
+    "expired": "List expired while paging (410)",
+    "garbled": "Unexpected API response",
     "server_failed": "The API server failed",
     "address_refused": "The address is not one that karpdash may contact",
     "tls_refused": "The server's certificate was not accepted",
     "bad_kubeconfig": "The kubeconfig can no longer be used",
     "bad_bundle": "The bundle can no longer be read",
     "bad_setting": "A setting of karpdash is wrong",
-    "role_unguarded": "The role opens without the external id",
-    "role_refused": "The role does not let karpdash in",
+    "role_unguarded": "Role can be assumed without the external ID",
+    "role_refused": "AssumeRole denied",
     "role_too_narrow": "The role lacks a permission",
     "bad_role": "This is not a role that fits the cluster",
     "wrong_account": "Role and cluster are in different accounts",
@@ -209,10 +213,10 @@ REASONS: dict[str, str] = {
     "wrong_cluster": "AWS described another cluster",
     "cluster_not_ready": "The cluster is not ready",
     "no_identity": "karpdash has no AWS identity of its own",
-    "no_aws_access": "There is no way into the AWS account",
+    "no_aws_access": "No access to the AWS account",
     "other_cluster": "Another cluster answers at this address",
-    "scan_crashed": "The scan ended with a fault of karpdash",
-    "worker_lost": "The worker ended in the middle of the scan",
+    "scan_crashed": "Scan crashed (karpdash bug)",
+    "worker_lost": "Worker was lost during the scan",
 }
 ANOMALIES: dict[str, str] = {
     "claim-without-node": "claim without node",

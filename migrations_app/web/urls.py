@@ -15,6 +15,9 @@ from migrations_app.web.sign_in.login import ChangePassword, SignIn
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
+    path("fleet/causes", fleet.shared_causes, name="fleet-causes"),
+    path("fleet.csv", fleet.export, name="fleet-csv"),
+    path("fleet/scan-chosen", bulk_actions.scan_chosen, name="fleet-scan-chosen"),
     path("fleet/labels", bulk_actions.label_chosen, name="fleet-labels"),
     path("fleet/members", bulk_actions.group_chosen, name="fleet-members"),
     path("fleet/views", bulk_actions.keep, name="fleet-view-keep"),

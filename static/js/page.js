@@ -51,6 +51,19 @@
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   }
 
+  // ---- the tool of one's fixes: chosen once, shown first everywhere
+  const TOOL = "karpdash-tool";
+  const labelOf = (radio) => radio.nextElementSibling.textContent.trim();
+  function showTool() {
+    let tool = "";
+    try { tool = localStorage.getItem(TOOL) || ""; } catch (refused) { return; }
+    for (const radio of all(".remedy > input")) if (labelOf(radio) === tool) radio.checked = true;
+  }
+  function keepTool(radio) {
+    try { localStorage.setItem(TOOL, labelOf(radio)); } catch (refused) { return; }
+    showTool();
+  }
+
   // ---- relative times keep up while a page stays open
   const STEPS = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [Infinity, "day", 86400]];
   function ago(then) {
@@ -117,7 +130,7 @@
     if (!heard.has(part)) heard.set(part, Date.now());
     const since = heard.get(part);
     const told = one("[data-unheard]", part);
-    if (!told || !told.hidden || (!failed && Date.now() - since < LATE)) return;
+    if (!told || !told.hidden || (!failed && Date.now() - since < Number(part.dataset.late || LATE))) return;
     one("[data-unheard-since]", part).textContent = `${new Date(since).toISOString().slice(11, 19)} UTC`;
     told.hidden = false;
   }
@@ -136,18 +149,43 @@
     setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
   });
   document.addEventListener("htmx:beforeOnLoad", (event) => { if (leaving) event.preventDefault(); });
+  // ---- clusters chosen in the fleet's list: the bar of bulk actions rises, and the list is not swapped meanwhile
+  const picks = () => all(".pick");
+  function pick() {
+    const bar = one("[data-bulk]");
+    if (!bar) return;
+    const count = picks().filter((box) => box.checked).length;
+    bar.classList.toggle("is-on", count > 0);
+    one("[data-picked]", bar).textContent = `(${count} selected)`;
+  }
+  function pickAll(chosen) {
+    for (const box of picks()) box.checked = chosen;
+    pick();
+  showTool();
+  }
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (!event.target.hasAttribute("data-keep-while-picked")) return;
+    if (document.hidden || picks().some((box) => box.checked) || event.target.contains(document.activeElement)) {
+      event.preventDefault();
+      heard.set(event.target, Date.now());
+    }
+  });
 
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", (event) => {
     const act = event.target.closest("[data-act]");
     if (act && act.dataset.act === "theme") turnTheme();
     if (act && act.dataset.act === "keys") one("#keys").showModal();
+    if (act && act.dataset.act === "pick-all") pickAll(true);
+    if (act && act.dataset.act === "pick-none") pickAll(false);
     for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") for (const menu of all("details.menu[open]")) menu.open = false;
   });
   document.addEventListener("change", (event) => {
+    if (event.target.matches(".pick")) pick();
+    if (event.target.matches(".remedy > input")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
   document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
@@ -157,4 +195,6 @@
   setInterval(tick, 20000);
   listen();
   setInterval(listen, 1000);
+  pick();
+  showTool();
 })();

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from migrations_app.checks.base import PHASES, Reason, Severity, Status
 from migrations_app.readiness.report import Target
-from migrations_app.web.cluster.readiness import by_phase, by_urgency, hops_of, section_of
+from migrations_app.web.cluster.hops import hops_of, rail_of
+from migrations_app.web.cluster.next_thing import next_thing
+from migrations_app.web.cluster.sections import by_phase, by_urgency, section_of
 from tests.builders_rows import a_finding, a_report, findings
 
 FINDINGS = st.lists(
@@ -77,35 +79,72 @@ def test_exactly_one_hop_is_chosen():
 def test_a_landed_hop_has_no_counts_and_the_next_one_is_chosen():
     report = a_report(target=Target("1.4.0", a_report().target.path[1:]))
     landed, ahead = hops_of(report, chosen="")
-    assert (landed.landed, landed.asked, landed.chosen) == (True, False, False)
-    assert (ahead.landed, ahead.asked, ahead.chosen, ahead.release) == (False, True, True, "0.33.10")
+    assert (landed.landed, landed.findings, landed.chosen, landed.place) == (True, (), False, "done")
+    assert (ahead.landed, ahead.blockers, ahead.chosen, ahead.release) == (False, 1, True, "0.33.10")
+    assert (ahead.place, bool(landed.reasons), ahead.reasons) == ("now", True, ())
 
 
-def test_reasons_lead_to_rows_and_are_cut():
-    many = [a_finding(f"check_{index}", summary=f"reason {index}") for index in range(8)]
-    (hop,) = hops_of(a_report(checks=many), chosen="")
-    assert (hop.next.do, hop.next.check) == ("reason 0", "check_0")
-    assert [(reason.text, reason.url) for reason in hop.reasons][:2] == [
-        ("reason 1", "#check-check_1"),
-        ("reason 2", "#check-check_2"),
-    ]
-    assert (len(hop.reasons), hop.more_reasons, hop.blockers) == (5, 2, 8)
+def next_of(report, hop=""):
+    chosen_hop = next(each for each in hops_of(report, chosen=hop) if each.chosen)
+    return next_thing(chosen_hop, report=report)
 
 
-def test_checks_that_are_open_for_one_reason_are_one_reason():
-    blocks = a_finding("blocks")
-    alike = [a_finding(f"check_{index}", status="unknown", summary="crds: forbidden") for index in range(4)]
-    (hop,) = hops_of(a_report(checks=[blocks, *alike]), chosen="")
-    assert [(reason.text, reason.url, reason.checks) for reason in hop.reasons] == [
-        ("crds: forbidden", "#check-check_0", 4)
-    ]
-    assert (hop.more_reasons, hop.unknowns) == (0, 4)
+def test_the_next_thing_is_the_first_blocker_in_the_order_of_the_work():
+    many = [a_finding("pools", summary="pools wrong"), a_finding("crds", summary="CRDs wrong", phase="crds")]
+    told = next_of(a_report(checks=many))
+    assert (told.headline, told.title, told.check, told.of) == ("Not ready: 2 blockers", "CRDs wrong", "crds", 2)
+    (blockers,) = by_urgency(many)
+    assert (blockers.numbered, [finding.id for finding in blockers.findings]) == (True, ["crds", "pools"])
 
 
-def test_what_is_only_good_to_know_is_no_reason():
+def test_open_questions_of_one_cause_are_one_next_thing():
+    reason = Reason("part_unread", "crds", "forbidden")
+    alike = [a_finding(f"check_{index}", status="unknown", summary="crds: no", reason=reason) for index in range(4)]
+    told = next_of(a_report(checks=alike))
+    assert (told.headline, told.check) == ("Cannot tell: 4 possible blockers unchecked", "check_0")
+    assert (told.why, len(told.group.findings)) == ("4 checks depend on it.", 4)
+
+
+def test_what_is_ready_is_upgraded_and_no_warning_is_the_next_thing():
+    warned = next_of(a_report(checks=[a_finding(severity="warning")]))
+    assert (warned.headline, warned.title) == (
+        "Ready: review 1 warning",
+        "Upgrade to 0.32.10: install its CRDs first",
+    )
     by_hand = a_finding("search", status="manual", severity="info")
-    (hop,) = hops_of(a_report(checks=[by_hand]), chosen="")
-    assert (hop.reasons, hop.next.safe) == ((), "Safe: nothing stands in the way")
+    assert next_of(a_report(checks=[by_hand])).headline == "Ready to upgrade"
+
+
+def test_a_later_hop_is_not_blocked_by_the_one_before_it():
+    waits = a_finding("hop_start_runs", hop="0.33+")
+    report = a_report(checks=[a_finding(), waits, a_finding("pools", hop="0.33+")])
+    later = hops_of(report, chosen="0.33+")[1]
+    assert (later.place, later.blockers, [finding.id for finding in later.findings]) == ("later", 1, ["pools"])
+    told = next_of(report, "0.33+")
+    assert (told.headline, told.title) == ("Later: the upgrade before it comes first; 1 blocker can be fixed ahead", "")
+    only = a_report(checks=[a_finding(), waits])
+    assert next_of(only, "0.33+").headline == "Later: the upgrade before it comes first"
+
+
+def test_the_rail_names_releases():
+    report = a_report()
+    stops = rail_of(report, hops_of(report, chosen=""), base="/c?hop=")
+    assert [(stop.release, stop.place, stop.url, stop.chosen) for stop in stops] == [
+        ("0.30.0", "done", "", False),
+        ("0.32.10", "now", "/c?hop=0.32", True),
+        ("0.33.10", "later", "/c?hop=0.33%2B", False),
+    ]
+
+
+@given(FINDINGS)
+def test_the_numbers_of_a_hop_are_those_of_its_sections(rows):
+    if not rows:
+        return
+    (hop,) = hops_of(a_report(checks=rows), chosen="")
+    shown = {section.id: len(section.findings) for section in by_urgency(hop.findings)}
+    told = (hop.blockers, hop.unknowns, hop.manual, hop.warnings, hop.waived, hop.passed)
+    names = ("blockers", "unknown", "manual", "warnings", "waived", "passed")
+    assert told == tuple(shown.get(name, 0) for name in names)
 
 
 def test_one_refused_list_is_one_row_with_one_remedy():

@@ -40,10 +40,12 @@ def page_of(client, cluster, tab="", **query):
 def test_the_verdict_box(ada, shop):
     a_snapshot(shop)
     words = text(page_of(ada, shop))
-    assert "Blocked Hop to 0.32 , landing on 0.32.10" in words
-    assert "1 block 2 unknown 1 warn 1 pass" in words
-    assert "Kubernetes 1.23 to 1.28, fits Way back 0.31.4" in words
-    assert "Work done for this hop 28 %" in words
+    assert "Not ready: 1 blocker Upgrade to 0.32.10" in words
+    assert "1 blocker 1 unknown 1 verify manually 1 warning 1 waived 1 passed" in words
+    assert "Kubernetes 1.23 to 1.28 (compatible) Rollback to 0.31.4" in words
+    assert "Do this now 2 objects keep legacy provisioners gone from being true" in words
+    assert "kubectl kubectl get provisioners Helm values" in words
+    assert "Done, check again" in words
 
 
 def test_reasons_lead_to_their_rows(ada, shop):
@@ -57,6 +59,31 @@ def test_reasons_lead_to_their_rows_from_every_tab(ada, shop):
     a_snapshot(shop)
     for tab in ("nodes", "parts", "history"):
         assert f"/clusters/{shop.pk}/#check-legacy_provisioners_gone" in links(page_of(ada, shop, tab))
+
+
+def test_a_failing_check_is_headed_by_what_is_wrong(ada, shop):
+    a_snapshot(shop)
+    words = text(page_of(ada, shop))
+    wrong = "2 objects keep legacy provisioners gone from being true"
+    assert (
+        f"1 Blocker: {wrong} legacy_provisioners_gone" in words or f"Fails: {wrong} legacy_provisioners_gone" in words
+    )
+    assert "Legacy provisioners gone 2 objects keep" not in words
+    assert "Passed: Crds installed" in words
+
+
+def test_what_fixes_the_current_blocker_stands_once(ada, shop):
+    a_snapshot(shop)
+    html = page_of(ada, shop).content.decode()
+    assert (html.count('name="remedy-next"'), html.count('name="remedy-legacy_provisioners_gone"')) == (2, 0)
+    assert "#next" in links(page_of(ada, shop))
+
+
+def test_other_tabs_have_the_verdict_in_one_line(ada, shop):
+    a_snapshot(shop)
+    words = text(page_of(ada, shop, "nodes"))
+    assert "Blocked Not ready: 1 blocker Next: 2 objects keep legacy provisioners gone" in words
+    assert "Done, check again" not in words
 
 
 def test_blockers_first_unknown_second_settled_folded(ada, shop):
@@ -80,8 +107,8 @@ def test_a_row_holds_evidence_and_remedies(ada, shop):
     page = page_of(ada, shop)
     words = text(page)
     assert "Provisioner default spec. ttl 30 absent 2" in words
-    assert "Command line kubectl get provisioners Helm values spec: template:" in words
-    assert 'name="remedy-legacy_provisioners_gone"' in page.content.decode()
+    assert "kubectl kubectl get provisioners Helm values spec: template:" in words
+    assert 'name="remedy-controller_off_bad_patches"' in page.content.decode()
 
 
 def test_a_lower_bound_says_at_least(ada, shop):
@@ -98,17 +125,16 @@ def test_nodes_that_were_partly_read_are_at_least_so_many(ada, shop):
 def test_another_hop_is_chosen_by_address(ada, shop):
     a_snapshot(shop, a_report(checks=[a_finding(hop="0.32"), a_finding("later", hop="1.0", status="pass")]))
     page = page_of(ada, shop, hop="1.0")
-    assert "Ready Hop to 1.0" in text(page)
+    assert "Later: the upgrade before it comes first Upgrade to 1.0.10" in text(page)
     assert 'id="check-later"' in page.content.decode()
-    assert "Hop to 0.32" in text(page_of(ada, shop, hop="9.9"))
+    assert "Upgrade to 0.32.10" in text(page_of(ada, shop, hop="9.9"))
 
 
 def test_no_karpenter(ada, shop):
     report = msgspec.structs.replace(a_report(), hops=(), checks=(), target=Target(None, ()))
     a_snapshot(shop, report, stage="no_karpenter", verdict="", next_hop="")
     words = text(page_of(ada, shop))
-    assert "No Karpenter was found" in words
-    assert "There is nothing to upgrade." in words
+    assert "Nothing to upgrade Karpenter is not installed." in words
 
 
 def test_what_an_uninstall_left_is_a_checklist_without_a_path(ada, shop):
@@ -116,7 +142,7 @@ def test_what_an_uninstall_left_is_a_checklist_without_a_path(ada, shop):
     report = msgspec.structs.replace(a_report(checks=[stuck]), target=Target(None, ()))
     a_snapshot(shop, report, stage="unknown", verdict="blocked", next_hop="clean-up")
     page = page_of(ada, shop)
-    assert "Hop to clean-up" in text(page)
+    assert "Not ready: 1 blocker" in text(page)
     assert 'id="check-finalizers_served"' in page.content.decode()
 
 
@@ -131,7 +157,7 @@ def test_what_told_that_there_is_no_release_is_not_said_to_be_its_source(ada, sh
 
 def test_the_older_generation_with_what_was_not_read(ada, shop):
     a_snapshot(shop, a_report(legacy={"Provisioner": 2, "Machine": None}))
-    assert "Older generation left Provisioner 2 Machine not read" in text(page_of(ada, shop))
+    assert "Legacy objects remaining Provisioner 2 Machine not read" in text(page_of(ada, shop))
 
 
 def test_never_scanned(ada, shop):
@@ -157,17 +183,17 @@ def test_a_running_scan_greys_the_old_result(ada, shop):
     a_snapshot(shop)
     a_scan(shop)
     page = page_of(ada, shop)
-    assert "7 of 27 parts read, last Machines" in text(page)
-    assert "Until it is done you see the result from" in text(page)
-    assert "Last known," in text(page)
+    assert "7 of 27 data sources read, last Machines" in text(page)
+    assert "Showing results from" in text(page)
+    assert "As of" in text(page)
     assert "greyed" in page.content.decode()
-    assert "A scan is under way" in text(page)
+    assert "A scan is running" in text(page)
 
 
 def test_partial(ada, shop):
     a_snapshot(shop, a_report(parts=[FORBIDDEN, SLOW, NODES]))
     page = page_of(ada, shop)
-    assert "Partial. 2 of 3 parts could not be read: PodDisruptionBudgets, Pods." in text(page)
+    assert "Partial. 2 of 3 data sources could not be read: PodDisruptionBudgets, Pods." in text(page)
     assert f"/clusters/{shop.pk}/parts" in links(page)
 
 
@@ -178,7 +204,7 @@ def test_unreachable_keeps_the_last_good_result(ada, shop):
     assert "Unreachable since" in words
     assert "The server's certificate was not accepted. 4 scans in a row have failed." in words
     assert "tls_refused: certificate expired" in words
-    assert "Last known," in words
+    assert "As of" in words
 
 
 def test_one_failed_scan_is_not_unreachable(ada, shop):
@@ -193,7 +219,7 @@ def test_it_never_answered(ada, shop):
     a_failure(shop, times=1, code="address_refused", detail="169.254.169.254")
     words = text(page_of(ada, shop))
     assert "It has never answered, so nothing is known about it." in words
-    assert "It has not answered yet" in words
+    assert "Cannot connect" in words
 
 
 def test_stale(ada, shop):
@@ -206,8 +232,8 @@ def test_an_older_snapshot_says_so_on_every_tab(ada, shop):
     a_snapshot(shop)
     for tab in ("", "nodes", "parts"):
         page = page_of(ada, shop, tab, at=old.pk)
-        assert "You look at the past." in text(page)
-        assert "Machine 77" in text(page)
+        assert "Viewing an older snapshot." in text(page)
+        assert ("Machine 77" in text(page)) is (tab == "")
         assert f"/clusters/{shop.pk}/nodes?at={old.pk}" in links(page)
 
 
@@ -228,7 +254,7 @@ def test_a_release_known_as_a_range(ada, shop):
 def test_who_may_not_scan_is_told(ben, shop):
     a_snapshot(shop)
     page = page_of(ben, shop)
-    assert "You may look, not scan" in text(page)
+    assert "You do not have permission to scan." in text(page)
     assert "Manage" not in text(page)
 
 
@@ -288,7 +314,7 @@ def test_nodes_are_paged(ada, shop):
 def test_nodes_that_were_not_read_are_not_zero(ada, shop):
     a_snapshot(shop, a_report(parts=[PartLine(name="nodes", seen=False, why="forbidden")]))
     words = text(nodes_page(ada, shop))
-    assert "Nodes could not be read: Not allowed" in words
+    assert "Nodes could not be read: Forbidden" in words
     assert "The cluster has no nodes." not in words
 
 
@@ -296,7 +322,7 @@ def test_parts_read_and_not_read(ada, shop):
     a_snapshot(shop, a_report(parts=[FORBIDDEN, SLOW, NODES, ODD]))
     page = page_of(ada, shop, "parts")
     words = text(page)
-    assert "PodDisruptionBudgets Not allowed: the account lacks the right to list it cannot list" in words
+    assert "PodDisruptionBudgets Forbidden: missing list permission cannot list" in words
     assert "Pods No answer in time no answer in 30 s" in words
     assert "Machines 2 of 9 default-x: $.spec is a number" in words
     assert "Nodes 6 0.25" in words
@@ -323,7 +349,7 @@ def test_no_rule_where_nothing_was_forbidden(ada, shop):
 def test_progress_is_a_part_of_the_page(ada, shop):
     a_scan(shop)
     answer = page_of(ada, shop, "progress")
-    assert "7 of 27 parts read" in text(answer)
+    assert "7 of 27 data sources read" in text(answer)
     assert "<html" not in answer.content.decode()
     assert "HX-Refresh" not in answer.headers
 

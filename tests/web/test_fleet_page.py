@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from migrations_app.models.scan import Scan
 from migrations_app.queries.fleet import clusters
-from tests.builders_rows import NOW, a_cluster, a_failure, a_report, a_scan, a_snapshot
-from tests.web.pages import links, rows, text
+from tests.builders_rows import NOW, a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
+from tests.web.pages import links, rows, tags, text
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +26,7 @@ def test_an_empty_fleet_tells_how_to_begin(ada):
 
 def test_an_empty_fleet_for_somebody_who_may_only_look(ben):
     page = ben.get("/")
-    assert "You may look, not register." in text(page)
+    assert "You cannot register clusters" in text(page)
     assert "/clusters/new" not in links(page)
 
 
@@ -34,15 +35,17 @@ def test_groups_by_what_they_wait_for(ada):
     a_cluster("fresh")
     a_failure(scanned("gone", verdict="ready"))
     words = text(ada.get("/"))
-    assert words.index("Never scanned 1") < words.index("Unreachable 1") < words.index("Blocked 1")
-    assert "3 clusters · 1 blocked · 1 unreachable · at least 54 older objects left" in words
+    places = [words.index(one) for one in ("Blocked 1 blocked for", "Unreachable 1 did not", "Never scanned 1 waiting")]
+    assert places == sorted(places)
+    assert "0 of 3 clusters can be upgraded today 1 blocked 2 need access at least 54 legacy objects" in words
 
 
 def test_a_row_holds_every_column(ada):
     cluster = scanned("shop", verdict="blocked", environment="production")
     page = ada.get("/")
     row = rows(page)[0]
-    for word in ("shop", "production", "Alpha", "0.30.0", "1.27.16", "0.32", "Blocked", "27", "2 unknown"):
+    blocked = "2 objects keep legacy provisioners gone from being true"
+    for word in ("shop", "production", "Alpha", "0.30.0", "1.27.16", blocked, "27", "2 unanswered", "Fix next blocker"):
         assert word in row
     assert f"/clusters/{cluster.pk}/" in links(page)
 
@@ -53,7 +56,7 @@ def test_a_row_holds_every_column(ada):
         ({"complete": False}, "partial"),
         ({"at": NOW - timedelta(days=400)}, "stale"),
         ({"legacy_left": None}, "not read"),
-        ({"karpenter_version": ""}, "unclear"),
+        ({"karpenter_version": ""}, "undetermined"),
         ({"stage": "no_karpenter", "verdict": ""}, "No Karpenter"),
     ],
 )
@@ -72,9 +75,10 @@ def test_filters_stay_in_the_address(ada):
     scanned("shop", verdict="blocked", environment="prod")
     page = ada.get("/?q=sh&environment=prod&bucket=blocked&sort=legacy")
     assert len(rows(page)) == 1
-    assert "?q=sh&environment=prod&bucket=blocked&sort=legacy&stage=alpha" in links(page)
+    assert "?q=sh&environment=prod&sort=legacy&tab=blocked" in links(page)
     assert "?q=sh&environment=prod&bucket=blocked&sort=name" in links(page)
     assert 'value="sh"' in page.content.decode()
+    assert 'name="bucket" value="blocked"' in tags(page)
 
 
 def test_the_sorted_column_says_so_and_turns(ada):
@@ -86,7 +90,9 @@ def test_the_sorted_column_says_so_and_turns(ada):
     assert "?sort=blockers&desc=1" in links(ada.get("/"))
 
 
-@pytest.mark.parametrize("query", ["bucket=nope", "stage=x", "sort=password", "cursor=%00", "view=odd", "desc=9"])
+@pytest.mark.parametrize(
+    "query", ["bucket=nope", "tab=nope", "stage=x", "sort=password", "cursor=%00", "view=odd", "desc=9"]
+)
 def test_words_that_are_none_of_ours_ask_for_nothing(ada, query):
     scanned("shop")
     assert len(rows(ada.get(f"/?{query}"))) == 1
@@ -94,8 +100,9 @@ def test_words_that_are_none_of_ours_ask_for_nothing(ada, query):
 
 def test_nothing_fits(ada):
     scanned("shop")
-    assert "No cluster fits" in text(ada.get("/?q=zzz"))
-    assert "No cluster fits" in text(ada.get("/?bucket=ready"))
+    assert "No clusters match" in text(ada.get("/?q=zzz"))
+    assert "No clusters match" in text(ada.get("/?bucket=ready"))
+    assert "No clusters match" in text(ada.get("/?tab=ready"))
 
 
 def test_pages_of_a_large_fleet(ada, monkeypatch):
@@ -112,7 +119,88 @@ def test_the_page_costs_the_same_for_one_and_for_many(ada, django_assert_num_que
     for size in (1, 30):
         for index in range(size):
             scanned(f"c{size}-{index}")
-        # session, user, one-time password, counts, rows with labels and groups, environments, labels, places, groups,
-        # kept views, fleet scan
-        with django_assert_num_queries(13):
+        # session, user, one-time password, counts, rows with labels and groups, environments, waivers, blocked
+        # clusters, their blockers, blockers of the rows, labels, places, groups, saved views, fleet scan
+        with django_assert_num_queries(17):
             assert ada.get("/").status_code == 200
+
+
+def blocked_by(name, *checks, **columns):
+    cluster = a_cluster(name, environment="prod")
+    found = [a_finding(check, hop="0.31", summary=f"{check} of {name}", **columns) for check in checks]
+    a_snapshot(cluster, a_report(name, checks=found))
+    return cluster
+
+
+def test_releases_stand_for_the_upgrade_and_never_a_range(ada):
+    blocked_by("shop", "legacy_provisioners_gone")
+    page = ada.get("/")
+    assert "0.30.0 → to 0.31.5" in rows(page)[0]
+    assert "+" not in rows(page)[0]
+
+
+def test_what_is_ready_comes_first_and_is_counted_in_a_tab(ada):
+    scanned("zeta", verdict="ready")
+    scanned("alpha", verdict="blocked")
+    scanned("beta", verdict="ready_with_warnings")
+    page = ada.get("/")
+    assert [row.split()[0] for row in rows(page)] == ["zeta", "beta", "alpha"]
+    assert ("2 of 3 clusters can be upgraded today" in text(page), "Ready now 2" in text(page)) == (True, True)
+    assert [row.split()[0] for row in rows(ada.get("/?tab=ready"))] == ["zeta", "beta"]
+    assert [row.split()[0] for row in rows(ada.get("/?tab=blocked"))] == ["alpha"]
+
+
+def test_two_blockers_in_words_and_the_others_counted(ada):
+    cluster = blocked_by("shop", "one", "two", "three")
+    page = ada.get("/")
+    assert ("one of shop" in rows(page)[0], "three of shop" in rows(page)[0], "+1 more" in rows(page)[0]) == (
+        True, True, True,
+    )  # fmt: skip
+    assert f"/clusters/{cluster.pk}/#check-one" in links(page)
+
+
+def test_a_waived_blocker_blocks_no_more(ada):
+    cluster = blocked_by("shop", "legacy_provisioners_gone", "two")
+    ends = {"check": "legacy_provisioners_gone", "owner": "us", "reason": "known", "ends_on": "2026-12-24"}
+    ada.post(f"/clusters/{cluster.pk}/waive", ends)
+    page = ada.get("/")
+    assert ("legacy_provisioners_gone of shop" in rows(page)[0], "two of shop" in rows(page)[0]) == (False, True)
+    assert "1 cause blocks 1 cluster" in text(ada.get("/fleet/causes"))
+
+
+def test_causes_are_listed_by_the_clusters_that_they_block(ada):
+    first = blocked_by("shop", "legacy_provisioners_gone", "two")
+    blocked_by("media", "legacy_provisioners_gone")
+    page = ada.get("/fleet/causes")
+    assert rows(page)[0].startswith("4 Provisioners are left")
+    assert rows(page)[0].endswith("2 media shop 1")
+    assert rows(page)[1].startswith("two of shop two")
+    assert f"/clusters/{first.pk}/#check-legacy_provisioners_gone" in links(page)
+    assert "2 blocked : 1 shared cause covers 2" in text(ada.get("/"))
+
+
+def test_no_causes(ada):
+    scanned("shop", verdict="ready")
+    assert "No cluster is blocked" in text(ada.get("/fleet/causes"))
+
+
+def test_the_filtered_list_as_csv(ada):
+    blocked_by("shop", "one")
+    blocked_by("=cmd", "two")
+    scanned("fine", verdict="ready")
+    answer = ada.get("/fleet.csv?tab=blocked&sort=name")
+    lines = answer.content.decode().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["cluster", "'=cmd", "shop"]
+    assert (",blocked," in lines[2], "0.30.0" in lines[2], "one of shop" in lines[2]) == (True, True, True)
+    assert answer["Content-Disposition"] == 'attachment; filename="fleet-2026-11-21.csv"'
+
+
+def test_chosen_clusters_are_scanned(ada, woken):
+    chosen, _ = scanned("shop"), scanned("other")
+    page = ada.post("/fleet/scan-chosen", {"cluster": [str(chosen.pk), "nonsense"]}, follow=True)
+    assert "1 cluster queued for a scan." in text(page)
+    assert list(Scan.objects.values_list("cluster__name", flat=True)) == ["shop"]
+
+
+def test_who_may_not_scan_cannot_scan_the_chosen(ben):
+    assert ben.post("/fleet/scan-chosen", {"cluster": [str(scanned("shop").pk)]}).status_code == 403

@@ -98,7 +98,7 @@ def test_one_that_is_over_asks_no_more(ben):
     Scan.objects.update(state="done")
     fleet_scan.close_ended()
     answer = ben.get(page)
-    assert ("Over: 1 cluster" in text(answer), "hx-get" in answer.content.decode()) == (True, False)
+    assert ("Done: 1 cluster" in text(answer), "hx-get" in answer.content.decode()) == (True, False)
 
 
 def test_one_that_is_not_there(ben):

@@ -142,7 +142,7 @@ def test_the_fleet_by_group_and_label(ada, pair):
     narrowed = ada.get("/?label=team:x,tier:1&view=flat")
     assert [row.split()[0] for row in rows(narrowed)] == ["a"]
     assert {"?label=tier%3A1&view=flat", "?label=team%3Ax&view=flat"} <= set(links(narrowed))
-    assert "No cluster fits" in text(ada.get("/?label=team:nobody"))
+    assert "No clusters match" in text(ada.get("/?label=team:nobody"))
 
 
 @pytest.mark.parametrize("query", ["group=x", "label=,:", "check=nope", "hop=x", "view=label:", "view=label:A B"])
@@ -161,7 +161,7 @@ def test_from_a_check_to_the_clusters_that_it_blocks(ada):
     for address in (from_catalogue, from_row):
         page = ada.get(address)
         assert [row.split()[0] for row in rows(page)] == ["shop"]
-        assert f"{CHECK} fails at" in text(page)
+        assert f"Failing: {CHECK} at" in text(page)
     assert "?view=flat" in links(page)
 
 
@@ -174,7 +174,7 @@ def test_views_are_kept_offered_and_forgotten(ada, ben, pair):
     assert ben.post(f"/fleet/views/{ours.pk}/remove").status_code == 404
     ada.post(f"/fleet/views/{ours.pk}/remove")
     assert list(SavedView.objects.values_list("name", flat=True)) == ["mine"]
-    assert "The view is not kept" in text(ada.post("/fleet/views", {"name": ""}, follow=True))
+    assert "The view was not saved" in text(ada.post("/fleet/views", {"name": ""}, follow=True))
 
 
 def test_so_many_views_are_kept_at_most(ada):

@@ -185,7 +185,7 @@ def test_several_roles_have_a_patch_each(ben):
 def test_without_a_look_into_aws(ben):
     answer = shown(ben, controller_roles=Unseen("forbidden", "may not"))
     said = text(answer)
-    assert "What the controller may do could not be looked at. Not allowed" in said
+    assert "What the controller may do could not be looked at. Forbidden" in said
     assert "may not." in said
     assert "ec2:CreateFleet 0.31.4 Unknown 0.32.10 Unknown 0.37.8 Unknown 1.0.14 Unknown" in needs(answer)
     assert not any("Missing" in row or "Allowed" in row for row in needs(answer))
@@ -210,7 +210,7 @@ def test_roles_and_sizes(ben):
     limit = a_document(text_of(EVERYTHING), name="limit")
     inline = a_document(text_of(EVERYTHING), name="own", kind="inline")
     said = text(shown(ben, door, a_controller_role(inline, found_by="assume_role", boundary=Seen((limit,)))))
-    assert "AWS has none Only leads on policies Not allowed" in said
+    assert "AWS has none Only leads on policies Forbidden" in said
     assert f"own inline inline {inline.size} of 10,240" in said
     assert f"managed policy, permissions boundary {limit.size} of 6,144" in said
     assert f"All inline documents together they share one limit {inline.size} of 10,240" in said
@@ -220,7 +220,7 @@ def test_roles_and_sizes(ben):
 @pytest.mark.parametrize(
     ("simulation", "expected"),
     [
-        (Unseen("forbidden", "may not"), "AWS was not asked to simulate. Not allowed"),
+        (Unseen("forbidden", "may not"), "AWS was not asked to simulate. Forbidden"),
         (Seen(()), "AWS agrees. 0 requests judged alike."),
     ],
 )

@@ -84,11 +84,14 @@ class FleetAsk:
     """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
     `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
-    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status.
+    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are several
+    statuses of which one has to match; `order` is the order of the status groups.
     """
 
     q: str = ""
     bucket: str = ""
+    buckets: tuple[str, ...] = ()
+    order: tuple[str, ...] = BUCKETS
     stage: str = ""
     environment: str = ""
     group: uuid.UUID | None = None
@@ -106,8 +109,8 @@ class FleetAsk:
 class FleetRow:
     """One cluster on the fleet page; `active` is the state of its active scan, or empty.
 
-    `groups` are the names of its visible groups; `part` is the group or label value under which the row is listed, if
-    the list is grouped so.
+    `snapshot` is its latest one; `target` is the chosen target, empty for the newest release. `groups` are the names of
+    its visible groups; `part` is the group or label value under which the row is listed, if the list is grouped so.
     """
 
     id: uuid.UUID
@@ -135,6 +138,8 @@ class FleetRow:
     groups: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
     part: str = ""
+    snapshot: uuid.UUID | None = None
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,7 @@ def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
     """One page of the fleet, in a few queries whatever its size."""
     base = _narrowed(_annotated(), ask, now=now)
     counted = _cells(base)
-    chosen = base.filter(**_chosen(ask))
+    chosen = base.filter(_chosen_filter(ask))
     found = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
     rows = tuple(_row(cluster, ask, now=now) for cluster in found[:limit])
     following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
@@ -180,8 +185,12 @@ def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
 
 def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
     """The ids of all clusters that match the filters."""
-    chosen = _narrowed(_annotated(), ask, now=now).filter(**_chosen(ask))
-    return tuple(chosen.order_by("pk").values_list("pk", flat=True))
+    return tuple(matching_clusters(ask, now=now).order_by("pk").values_list("pk", flat=True))
+
+
+def matching_clusters(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+    """All clusters that match the filters, with `latest`, in no order."""
+    return _narrowed(_annotated(), ask, now=now).filter(_chosen_filter(ask))
 
 
 def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
@@ -198,12 +207,19 @@ def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
 def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
     """Each row with its heading: the status as a number, or a text if grouped by group or label."""
     if ask.flat or not ask.by:
-        return rows.annotate(heading=Value(0) if ask.flat else F("bucket"))
+        return rows.annotate(heading=Value(0) if ask.flat else _status_rank(ask.order))
     if ask.by != GROUP:
         return rows.annotate(heading=label_expression(ask.by))
     # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
     mine = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
     return rows.filter(mine).annotate(heading=Coalesce(F("groups__name"), Value("")))
+
+
+def _status_rank(order: tuple[str, ...]) -> F | Case:
+    if order == BUCKETS:
+        return F("bucket")
+    whens = [When(bucket=BUCKETS.index(name), then=Value(rank)) for rank, name in enumerate(order)]
+    return Case(*whens, default=Value(len(order)), output_field=IntegerField())
 
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
@@ -267,13 +283,18 @@ def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> Query
     return with_labels(rows, ask.labels)
 
 
-def _chosen(ask: FleetAsk) -> dict[str, int]:
+def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
+    """The values of each column that the filters leave; a column without a filter is missing."""
     chosen = {}
-    if ask.bucket:
-        chosen["bucket"] = BUCKETS.index(ask.bucket)
+    if ask.bucket or ask.buckets:
+        chosen["bucket"] = frozenset(BUCKETS.index(name) for name in ((ask.bucket,) if ask.bucket else ask.buckets))
     if ask.stage:
-        chosen["stage_shown"] = STAGES.index(ask.stage)
+        chosen["stage_shown"] = frozenset({STAGES.index(ask.stage)})
     return chosen
+
+
+def _chosen_filter(ask: FleetAsk) -> Q:
+    return Q(**{f"{column}__in": sorted(values) for column, values in _chosen(ask).items()})
 
 
 def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
@@ -349,6 +370,8 @@ def _row(cluster: Any, ask: FleetAsk, *, now: datetime) -> FleetRow:  # noqa: AN
         groups=tuple(group.name for group in cluster.groups.all()),
         labels=shown_labels(cluster),
         part=str(cluster.heading) if ask.by and not ask.flat else "",
+        snapshot=cluster.latest_id,
+        target=cluster.target,
     )
 
 
@@ -365,4 +388,4 @@ def _totals(counted: tuple[dict[str, Any], ...]) -> Totals:
 
 def _matching(counted: tuple[dict[str, Any], ...], ask: FleetAsk) -> int:
     chosen = _chosen(ask)
-    return sum(cell["n"] for cell in counted if all(cell[name] == wanted for name, wanted in chosen.items()))
+    return sum(cell["n"] for cell in counted if all(cell[name] in left for name, left in chosen.items()))

@@ -115,7 +115,7 @@ _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 @require_safe
 def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The objects of a cluster's newest snapshot beside their conversion."""
-    context = about(request, cluster_id, tab="cluster-convert") | {"first": True}
+    context = about(request, cluster_id, tab="cluster-convert")
     head, report = context["head"], context["report"]
     if report is None:
         return render(request, "cluster/convert.html", context)

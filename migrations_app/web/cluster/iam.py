@@ -333,7 +333,7 @@ _ENDINGS = {"terraform": "tf", "module": "tf"}
 @require_safe
 def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The IAM page: matrix, patch of one release in every format, roles and sizes; with `download`, one document."""
-    context = about(request, cluster_id, tab="cluster-iam") | {"first": True}
+    context = about(request, cluster_id, tab="cluster-iam")
     head = context["head"]
     sheet = sheet_of(head.snapshot.id) if head.snapshot else None
     chosen = _chosen(request, sheet, next_hop=head.snapshot.next_hop) if sheet else None

@@ -17,18 +17,19 @@ from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage, runbook
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import SharedRemedies, about, told_of
+from migrations_app.web.cluster.readiness import about
+from migrations_app.web.cluster.sections import SharedRemedies, told_of
 
-PARTS = {"before": "Before the landing", "land": "The landing", "after": "After the landing", "verify": "At the end"}
+PARTS = {"before": "Prepare", "land": "Upgrade", "after": "Migrate", "verify": "Verify"}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 _OPEN = Look("open", "warning", "warning", id="open")
 _LOOKS = (
-    Look("blocks", "blocker", "blocker", id="blocker"),
-    Look("not known", "unknown", "unknown", id="unknown"),
+    Look("blocker", "blocker", "blocker", id="blocker"),
+    Look("unknown", "unknown", "unknown", id="unknown"),
     _OPEN,
-    Look("to read", "accent", "info", id="note"),
+    Look("note", "accent", "info", id="note"),
     Look("to do", "accent", "arrow", id="land"),
-    Look("clear", "pass", "pass", id="clear"),
+    Look("OK", "pass", "pass", id="clear"),
 )
 
 
@@ -44,19 +45,24 @@ class StageRow:
     commands: SharedRemedies
     back: str
 
+    @property
+    def word(self) -> str:
+        """What its badge says."""
+        several = len(self.stage.checks) > 1 and self.look.id in ("blocker", "note") and not self.stage.commands
+        return f"{self.look.word}s" if several else self.look.word
+
 
 @require_right()
 @require_safe
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The plan of one hop; with `download`, that hop or the whole path as Markdown."""
-    context = about(request, cluster_id, tab="cluster-plan") | {"first": True}
+    context = about(request, cluster_id, tab="cluster-plan")
     report = context["report"]
     whole = runbook(report) if report else None
     found = _chosen(whole, context["hop"].hop) if whole else None
     if whole and request.GET.get("download"):
         return _download(whole, found, asked=request.GET["download"])
     if found:
-        context["hops"] = tuple(one for one in context["hops"] if one.step)
         context |= _shown(found, cluster=report.cluster.name)
     return render(request, "cluster/plan.html", context | {"plan": found, "icons": static("img/icons.svg")})
 
@@ -85,7 +91,8 @@ def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
             )
         )
     untold = found.untold(cluster)
-    return {"rows": rows, "untold": [(group, told_of(group)) for group in untold]}
+    impact = [line for line in found.forecast if line.count != 0]
+    return {"rows": rows, "impact": impact, "untold": [(group, told_of(group)) for group in untold]}
 
 
 def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:

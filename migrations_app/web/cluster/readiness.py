@@ -1,12 +1,6 @@
-"""The pages of one cluster: readiness, nodes, parts, and the active scan.
-
-The readiness page shows the verdict, the path of hops, and the findings in sections. General badges are in
-templatetags; the looks here are for this page only.
-"""
+"""The pages of one cluster: readiness, nodes, data sources, and the active scan."""
 
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -16,208 +10,25 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
-from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
-from migrations_app.readiness.look import Look
-from migrations_app.readiness.next_step import FindingGroup, NextStep, group_findings, next_step
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
-from migrations_app.readiness.report import FORBIDDEN, HopLine, PartLine, PathStep, Report
-from migrations_app.readiness.verdict import order
+from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
-
-PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
-
-
-_FAILS = {
-    "blocker": Look("Blocker", "blocker", "blocker", id="blocker"),
-    "warning": Look("Warning", "warning", "warning", id="warning"),
-    "info": Look("Good to know", "accent", "info", id="info"),
-}
-_UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
-_MANUAL = Look("Confirm by hand", "unknown", "manual", id="manual")
-_TOLD = Look("Reason", "muted", "info", id="told")
-
-
-def blocking_look(finding: Finding | None) -> Look:
-    """The look of a reason; a neutral one if no check stands behind it."""
-    if finding is None:
-        return _TOLD
-    if finding.status == "fail":
-        return _FAILS[finding.severity]
-    return _MANUAL if finding.status == "manual" else _UNKNOWN
-
-
-def phase_look(phase: str) -> Look:
-    return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
-
-
-REASONS = 5
-SECTIONS: tuple[Look, ...] = (
-    Look("Blockers", "blocker", "blocker", "stop this hop", id="blockers"),
-    Look("Unknown", "unknown", "unknown", "could not be judged, so nothing is taken for granted", id="unknown"),
-    Look("Confirm by hand", "unknown", "manual", "only a person can look", id="manual"),
-    Look("Warnings", "warning", "warning", "the hop can be taken, with care", id="warnings"),
-    Look("Good to know", "accent", "info", id="infos"),
-    Look("Waived", "waived", "waived", "accepted by somebody, for a while", id="waived"),
-    Look("Passed", "pass", "pass", id="passed"),
-    Look("Not applicable", "muted", "na", id="na"),
-)
-SETTLED = ("passed", "na")
-FOLDED = ("infos", *SETTLED)
-
-
-@dataclass(frozen=True, slots=True)
-class SharedRemedies:
-    """Remedies for several checks, in the form that the partial for one check's remedies expects."""
-
-    id: str
-    title: str
-    remedies: tuple[Remedy, ...]
-
-
-def told_of(group: FindingGroup) -> SharedRemedies:
-    return SharedRemedies(f"group-{group.first.id}", group.summary, group.remedies)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A section of the checklist. `rows` are the findings grouped by common cause."""
-
-    id: str
-    look: Look
-    findings: tuple[Finding, ...]
-    folded: bool = False
-    cluster: str = ""
-
-    @property
-    def rows(self) -> tuple[tuple[FindingGroup, SharedRemedies], ...]:
-        return tuple((group, told_of(group)) for group in group_findings(self.findings, cluster=self.cluster))
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictReason:
-    """Why a hop is not ready. `url` links to the finding, or is empty; `checks` is how many share the reason."""
-
-    text: str
-    url: str
-    look: Look
-    checks: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hop:
-    """One hop as the page shows it. `landed`: the cluster is there; asked about only where no hop is left."""
-
-    hop: str = ""
-    verdict: str = ""
-    release: str = ""
-    landed: bool = False
-    chosen: bool = False
-    done_percent: int = 0
-    step: PathStep | None = None
-    reasons: tuple[VerdictReason, ...] = ()
-    more_reasons: int = 0
-    blockers: int = 0
-    unknowns: int = 0
-    warnings: int = 0
-    passed: int = 0
-    next: NextStep | None = None
-
-    @property
-    def asked(self) -> bool:
-        counted = self.blockers or self.unknowns or self.warnings or self.passed
-        return bool(self.hop) and bool(counted or not self.landed)
-
-
-def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
-    """The hops in order of the path; exactly one is chosen if there are any."""
-    steps = {step.hop: step for step in report.target.path}
-    names = [line.hop for line in report.hops]
-    wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
-    return tuple(_hop(line, steps.get(line.hop), report=report, chosen=line.hop == wanted) for line in report.hops)
-
-
-def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool) -> Hop:
-    behind = step is None and bool(report.target.path)
-    findings = [] if behind else [finding for finding in report.checks if finding.hop == line.hop]
-    name = report.cluster.name
-    following = next_step(line.verdict, findings, release=step.release, cluster=name) if step else None
-    reasons = _reasons(findings, cluster=name, told=following.check if following else "")
-    told = tuple(VerdictReason(text, "", blocking_look(None)) for text in line.reasons)
-    return Hop(
-        hop=line.hop,
-        verdict=line.verdict,
-        release=step.release if step else "",
-        landed=step is None and not findings,
-        chosen=chosen,
-        done_percent=line.done_percent,
-        step=step,
-        reasons=reasons[:REASONS] if step or findings else told,
-        more_reasons=max(0, len(reasons) - REASONS),
-        blockers=_count(findings, "blockers"),
-        unknowns=_count(findings, "unknown") + _count(findings, "manual"),
-        warnings=_count(findings, "warnings"),
-        passed=_count(findings, "passed"),
-        next=following,
-    )
-
-
-def _reasons(findings: Iterable[Finding], *, cluster: str, told: str) -> tuple[VerdictReason, ...]:
-    """One reason for each cause that keeps the hop from being ready, without the one shown as the next step."""
-    waiting = sorted((f for f in findings if f.status in ("fail", "unknown", "manual")), key=order)
-    groups = group_findings((f for f in waiting if f.severity != "info"), cluster=cluster)
-    return tuple(
-        VerdictReason(
-            one.summary or one.first.title, f"#check-{one.first.id}", blocking_look(one.first), len(one.findings)
-        )
-        for one in groups
-        if one.first.id != told
-    )
-
-
-def _count(findings: Iterable[Finding], section: str) -> int:
-    return sum(section_of(finding) == section for finding in findings)
-
-
-def section_of(finding: Finding) -> str:
-    """The id of the section that a finding belongs to."""
-    if finding.status == "fail":
-        return {"blocker": "blockers", "warning": "warnings", "info": "infos"}[finding.severity]
-    return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
-
-
-def by_urgency(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
-    """Sections by urgency, blockers first, unknown second; within a section in the order of work."""
-    ordered = sorted(findings, key=lambda finding: (PHASES.index(finding.phase), finding.severity, finding.id))
-    cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
-    return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
-
-
-def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
-    """Whether the section is folded: it needs no action now, or only infos are to be confirmed by hand."""
-    return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
-
-
-def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
-    """One section for each phase, blockers first; passed and not applicable findings are folded at the end."""
-    rows = tuple(findings)
-    live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
-    cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
-    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held, cluster=cluster) for phase, held in cut if held)
-    return phases + tuple(section for section in by_urgency(rows, cluster=cluster) if section.id in SETTLED)
-
+from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
+from migrations_app.web.cluster.next_thing import commands_of, next_thing
+from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
     ("cluster", "Readiness"),
-    ("cluster-plan", "Plan"),
+    ("cluster-plan", "Runbook"),
     ("cluster-nodes", "Nodes"),
-    ("cluster-parts", "Parts"),
+    ("cluster-parts", "Data sources"),
     ("cluster-iam", "IAM"),
-    ("cluster-convert", "Convert"),
+    ("cluster-convert", "Manifests"),
     ("cluster-rollouts", "Rollouts"),
     ("cluster-history", "History"),
 )
@@ -231,11 +42,15 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster")
     report, hop = context["report"], context["hop"]
     if report is not None:
-        findings = [finding for finding in report.checks if finding.hop == hop.hop]
         context["by_phase"] = request.GET.get("by") == "phase"
-        arrange = by_phase if context["by_phase"] else by_urgency
-        context["sections"] = arrange(findings, cluster=report.cluster.name)
-        context["offers"] = by_check(offered(request, context["head"], report=report), findings)
+        name = report.cluster.name
+        context["sections"] = (
+            by_phase(hop.findings, cluster=name)
+            if context["by_phase"]
+            else by_urgency(hop.findings, cluster=name, release=hop.release)
+        )
+        context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
+        context["commands"] = commands_of(context["next"], hop, report=report)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
@@ -283,18 +98,19 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
     report = report_of(head.snapshot.id) if head.snapshot else None
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
+    hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
     return {
         "section": "fleet",
         "head": head,
         "report": report,
-        "hops": hops,
-        "hop": next((hop for hop in hops if hop.chosen), _no_hop(head)),
+        "hop": hop,
+        "next": next_thing(hop, report=report) if report else None,
+        "rail": rail_of(report, hops, base=_rail_base(head, tab=tab)) if report else (),
         "unread": _unread(report),
         "legacy": tuple(report.legacy.items())
         if report and head.snapshot and head.snapshot.stage != "no_karpenter"
         else (),
         "tabs": _tabs(request, head, report=report, chosen=tab),
-        "first": tab == "cluster",
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
         "dated": head.unreachable or not head.is_latest or head.active is not None,
@@ -319,6 +135,13 @@ def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
 
 def _next_hop(head: ClusterHead) -> str:
     return head.snapshot.next_hop if head.snapshot else ""
+
+
+def _rail_base(head: ClusterHead, *, tab: str) -> str:
+    """The address that the stops of the rail lead to, up to the hop."""
+    page = reverse("cluster-plan" if tab == "cluster-plan" else "cluster", args=[head.id])
+    at = "" if head.is_latest or head.snapshot is None else f"at={head.snapshot.id}&"
+    return f"{page}?{at}hop="
 
 
 def _no_hop(head: ClusterHead) -> Hop:

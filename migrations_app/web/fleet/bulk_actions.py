@@ -8,16 +8,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from migrations_app.errors import InvalidInput, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.queries.fleet.clusters import fleet_ids
 from migrations_app.queries.fleet.groups import group_of
+from migrations_app.queries.visibility import permitted_ids
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import label_all
 from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
 from migrations_app.web.access import require_right, uuid_in, uuids_in
+from migrations_app.web.cluster.register import start_scan
 from migrations_app.web.fleet.page import fleet_filters
 
 NAMED = 5
+MOST_SCANS = 100
+"""Scans that one request asks for; beyond that the scan of the whole fleet is meant."""
 
 
 @require_right("change_cluster")
@@ -52,8 +56,24 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
     except NotFound:
         messages.error(request, "Choose a group. Nothing was changed.")
     else:
-        said = "taken out of" if out else "put into"
+        said = "removed from" if out else "added to"
         messages.success(request, f"{number} cluster{'' if number == 1 else 's'} {said} {row.name}.")
+    return _back(request)
+
+
+@require_right("add_scan")
+@require_POST
+def scan_chosen(request: HttpRequest) -> HttpResponse:
+    """Requests a scan of each chosen cluster, at most MOST_SCANS of them."""
+    chosen = permitted_ids(_chosen(request), right="scan")
+    try:
+        asked = [start_scan(one, by=request.user.get_username()) for one in chosen[:MOST_SCANS]]
+    except Conflict as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return _back(request)
+    messages.success(request, f"{sum(asked)} cluster{'' if sum(asked) == 1 else 's'} queued for a scan.")
+    if len(chosen) > MOST_SCANS:
+        messages.warning(request, f"The other {len(chosen) - MOST_SCANS} were left out: use “Scan all now”.")
     return _back(request)
 
 
@@ -64,9 +84,9 @@ def keep(request: HttpRequest) -> HttpResponse:
     try:
         name = request.POST.get("name", "")
         keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
-        messages.success(request, f"The view {name.strip()} is kept.")
+        messages.success(request, f"View {name.strip()} saved.")
     except InvalidInput as wrong:
-        messages.error(request, f"The view is not kept: {wrong.message}.")
+        messages.error(request, f"The view was not saved: {wrong.message}.")
     return _back(request)
 
 
@@ -75,7 +95,7 @@ def keep(request: HttpRequest) -> HttpResponse:
 def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
     """Deletes one of the user's own views."""
     forget_view(view_id, person_id=_me(request))
-    messages.success(request, "The view is removed.")
+    messages.success(request, "View removed.")
     return _back(request)
 
 

@@ -1,7 +1,9 @@
 """The fleet page: clusters by status, with search, filters and sorting."""
 
 import re
-from dataclasses import dataclass
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +13,7 @@ from django.utils import timezone
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
+from migrations_app.queries.fleet.causes import OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
     GROUP,
@@ -21,37 +24,39 @@ from migrations_app.queries.fleet.clusters import (
     FleetAsk,
     FleetPage,
     FleetRow,
-    Totals,
     fleet_page,
 )
 from migrations_app.queries.fleet.groups import group_choices
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.saved_views import view_page
+from migrations_app.queries.fleet.waivers import held_everywhere
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.web.access import require_right, uuid_in
+from migrations_app.web.fleet.answer import (
+    ORDER,
+    ShownRow,
+    answer,
+    shown_row,
+    statuses_of,
+    tabs_of,
+    words_of,
+)
+from migrations_app.web.fleet.export import as_csv
 
 MOST_LABELS = 8
+EXPORTED = 500
+"""Rows that an export reads at a time."""
 BY_LABEL = "label:"
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}", re.ASCII)
-HEADLINE = (("blocked", "blocked"), ("needs_facts", "need facts"), ("unreachable", "unreachable"))
 COLUMNS = (
     ("Cluster", "name", ""),
-    ("Stage", "stage", "hide-narrow"),
-    ("Karpenter", "", "hide-narrow"),
-    ("Kubernetes", "", "hide-medium"),
-    ("Next hop", "hop", ""),
-    ("Blockers", "blockers", "right"),
-    ("Older left", "legacy", "right hide-narrow"),
-    ("Last scan", "scanned", "hide-narrow"),
+    ("Upgrade", "hop", "hide-cards"),
+    ("Path", "stage", "hide-cards hide-medium"),
+    ("What blocks", "blockers", ""),
+    ("Legacy objects", "legacy", "right hide-cards hide-medium"),
+    ("Last scan", "scanned", "hide-cards"),
 )
-"""Title, sort key (empty if not sortable) and CSS classes of each column."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageStop:
-    stage: str
-    count: int
-    chosen: bool
+"""Title, sort key and CSS classes of each column; the last one, of the action, has no title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class ClusterSection:
 
     bucket: str
     total: int
-    rows: tuple[FleetRow, ...]
+    rows: tuple[ShownRow, ...]
     part: str | None = None
 
 
@@ -90,27 +95,71 @@ class Chip:
 @require_right()
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, page by page. Search, sort order and filters are in the query string."""
-    ask = fleet_filters(request.GET)
-    found = fleet_page(ask, now=timezone.now())
-    stops = tuple(StageStop(stage, found.totals.stages[stage], stage == ask.stage) for stage in STAGES)
+    ask, now = fleet_filters(request.GET), timezone.now()
+    found = fleet_page(ask, now=now)
+    held = held_everywhere(now)
+    told = causes(ask, held=held, now=now) if found.totals.buckets["blocked"] else ()
+    blockers = blockers_of(found.rows, held=held)
     context = {
         "section": "fleet",
+        "at": "fleet",
         "page": found,
         "ask": ask,
         "page_size": PAGE,
-        "road": stops[:5],
-        "off_road": stops[5:],
-        "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
-        "groups": _groups(found, ask),
-        "shown_rows": len(found.rows),
-        "buckets": tuple((name, count) for name, count in found.totals.buckets.items() if count),
-        "headline": _headline(found.totals),
+        "cause_count": len(told),
+        "answer": answer(found.totals.buckets, told),
         "fleet_scan": open_fleet_scan(),
-        "kept": view_page(int(request.user.pk or 0)).rows,
+        "saved": view_page(int(request.user.pk or 0)).rows,
         "here": request.GET.urlencode(),
+        "tab": request.GET.get("tab", ""),
+    }
+    return render(request, "fleet/page.html", context | _choices(ask) | _list(found, ask, blockers=blockers))
+
+
+def _list(found: FleetPage, ask: FleetAsk, *, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]]) -> dict[str, Any]:
+    """Template context of the list and its tabs."""
+    rows = tuple(shown_row(row, blockers) for row in found.rows)
+    counts = found.totals.buckets
+    return {
+        "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
+        "stages": tuple((stage, count) for stage, count in found.totals.stages.items() if count or stage == ask.stage),
+        "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
+        "groups": _groups(found, ask, rows=rows),
+        "shown_rows": len(found.rows),
         "of_rows": sum(found.parts.values()),
     }
-    return render(request, "fleet/page.html", context | _choices(ask))
+
+
+@require_right()
+def shared_causes(request: HttpRequest) -> HttpResponse:
+    """The causes that block clusters, those of most clusters first: what to fix once."""
+    ask, now = fleet_filters(request.GET), timezone.now()
+    told = causes(ask, held=held_everywhere(now), now=now)
+    context = {
+        "section": "fleet",
+        "at": "causes",
+        "causes": tuple((cause, words_of(cause)) for cause in told),
+        "cause_count": len(told),
+        "blocked": len({cluster.id for cause in told for cluster in cause.clusters}),
+    }
+    return render(request, "fleet/causes.html", context)
+
+
+@require_right()
+def export(request: HttpRequest) -> HttpResponse:
+    """The clusters that the filters leave, as CSV in the order of the page."""
+    ask, now = fleet_filters(request.GET), timezone.now()
+    rows: list[FleetRow] = []
+    page = fleet_page(replace(ask, cursor=""), now=now, limit=EXPORTED)
+    while page.rows:
+        rows += page.rows
+        if not page.next_cursor:
+            break
+        page = fleet_page(replace(ask, cursor=page.next_cursor), now=now, limit=EXPORTED)
+    blockers = blockers_of(rows, held=held_everywhere(now))
+    answered = HttpResponse(as_csv(shown_row(row, blockers) for row in rows), content_type="text/csv; charset=utf-8")
+    answered["Content-Disposition"] = f'attachment; filename="fleet-{now:%Y-%m-%d}.csv"'
+    return answered
 
 
 def fleet_filters(query: QueryDict) -> FleetAsk:
@@ -118,6 +167,8 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
     return FleetAsk(
         q=query.get("q", "").strip()[:200],
         bucket=_one_of(query.get("bucket", ""), BUCKETS),
+        buckets=statuses_of(query.get("tab", "")),
+        order=ORDER,
         stage=_one_of(query.get("stage", ""), STAGES),
         environment=query.get("environment", "")[:40],
         group=uuid_in(query.get("group", "")),
@@ -146,7 +197,7 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     whole = ",".join(ask.labels)
     labels = (Chip(one, ",".join(text for text in ask.labels if text != one), ask.check) for one in ask.labels)
     at = {"": "", NEXT: " at the next hop"}.get(ask.hop, f" at {ask.hop}")
-    checks = (Chip(f"{ask.check} fails{at}", whole, ""),) if ask.check else ()
+    checks = (Chip(f"Failing: {ask.check}{at}", whole, ""),) if ask.check else ()
     return (*checks, *labels)
 
 
@@ -154,7 +205,9 @@ def _choices(ask: FleetAsk) -> dict[str, Any]:
     """Template context of the filters and groupings, and which of them are active."""
     labels = label_choices()
     return {
-        "narrowed": bool(ask.q or ask.bucket or ask.stage or ask.environment or ask.group or ask.labels or ask.check),
+        "narrowed": bool(
+            ask.q or ask.bucket or ask.buckets or ask.stage or ask.environment or ask.group or ask.labels or ask.check
+        ),
         "label": ",".join(ask.labels),
         "labels": labels,
         "label_keys": tuple(labels) or ("environment",),
@@ -175,15 +228,11 @@ def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
     return Column(word, sort, css, chosen, ("" if ask.descending else "1") if chosen else first)
 
 
-def _groups(found: FleetPage, ask: FleetAsk) -> tuple[ClusterSection, ...]:
+def _groups(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> tuple[ClusterSection, ...]:
     if ask.flat:
-        return (ClusterSection("", found.matching, found.rows),) if found.rows else ()
+        return (ClusterSection("", found.matching, rows),) if rows else ()
     if ask.by:
-        parts = groupby(found.rows, key=lambda row: row.part)
-        return tuple(ClusterSection("", found.parts.get(part, 0), tuple(rows), part) for part, rows in parts)
-    cut = groupby(found.rows, key=lambda row: row.bucket)
-    return tuple(ClusterSection(bucket, found.totals.buckets[bucket], tuple(rows)) for bucket, rows in cut)
-
-
-def _headline(totals: Totals) -> tuple[tuple[str, int], ...]:
-    return tuple((word, totals.buckets[bucket]) for bucket, word in HEADLINE)
+        parts = groupby(rows, key=lambda one: one.row.part)
+        return tuple(ClusterSection("", found.parts.get(part, 0), tuple(held), part) for part, held in parts)
+    cut = groupby(rows, key=lambda one: one.row.bucket)
+    return tuple(ClusterSection(bucket, found.totals.buckets[bucket], tuple(held)) for bucket, held in cut)

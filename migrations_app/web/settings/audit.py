@@ -26,13 +26,12 @@ from migrations_app.queries.audit.log import (
 )
 from migrations_app.use_cases.audit.proof import status
 from migrations_app.web.access import require_right
+from migrations_app.web.spreadsheet import harmless
 
 RIGHT = "view_auditevent"
 LIMIT = 50
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that a spreadsheet takes for the beginning of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +148,8 @@ def _as_csv(lines: Iterable[AuditLine]) -> Iterator[str]:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for line in lines:
-        writer.writerow([_harmless(getattr(line, name)) for name in COLUMNS])
+        writer.writerow([harmless(getattr(line, name)) for name in COLUMNS])
         yield out.getvalue()
         out.seek(0)
         out.truncate()
     yield out.getvalue()
-
-
-def _harmless(cell: object) -> object:
-    """The cell, with an apostrophe before text that a spreadsheet would evaluate."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -55,7 +55,7 @@ def test_a_draft_waits_for_a_worker(ada, shop):
 def test_a_draft_that_came_to_nothing_says_why(ada, shop):
     row = a_rollout(shop, state="expired", cause_code="missing_rights", cause='- {apiGroups: [""], verbs: ["delete"]}')
     said = text(page(ada, row))
-    assert "karpdash lacks rights on the cluster" in said
+    assert "karpdash lacks permissions on the cluster" in said
     assert 'verbs: ["delete"]' in said
 
 
@@ -207,7 +207,7 @@ def test_what_needs_attention_asks_for_words(ada, shop):  # A09
     row = a_rollout(shop, state="needs_attention", cause_code="other_cluster", cause="another cluster answers")
     answer = page(ada, row)
     assert buttons(answer) == {"settle": ("Settle it", True)}
-    assert "Another cluster answers under this name." in text(answer)
+    assert "Cluster identity mismatch." in text(answer)
 
 
 def test_what_ended_offers_its_way_back(ada, shop):  # A35

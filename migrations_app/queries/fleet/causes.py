@@ -1,0 +1,139 @@
+"""What keeps clusters from their next upgrade: the open blockers of each, and the causes that several share."""
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, QuerySet
+
+from migrations_app.checks.base import PHASES
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import FindingRow
+from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, matching_clusters
+from migrations_app.readiness.waivers import Waived, covering
+
+OPEN = ("fail", "unknown", "manual")
+Held = Mapping[uuid.UUID | None, tuple[Waived, ...]]
+"""The active waivers by cluster, as `held_everywhere` gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBlocker:
+    """One blocker of a cluster's next upgrade; `fails` is False where it could not be checked."""
+
+    check: str
+    summary: str
+    fails: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedCluster:
+    """A cluster that a cause blocks; `alone` where nothing else blocks it."""
+
+    id: uuid.UUID
+    name: str
+    environment: str
+    hop: str
+    summary: str
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A failing check and the clusters that it blocks; `evidence` counts its objects in all of them."""
+
+    check: str
+    clusters: tuple[BlockedCluster, ...]
+    evidence: int
+
+    @property
+    def alone(self) -> int:
+        """How many clusters could be upgraded if only this were fixed."""
+        return sum(one.alone for one in self.clusters)
+
+
+def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, tuple[OpenBlocker, ...]]:
+    """The open blockers of each cluster's next upgrade: what fails first, then in the order of the work."""
+    asked = {row.snapshot: row.id for row in rows if row.snapshot}
+    found: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    if not asked:
+        return {}
+    for line in _next_blockers(asked, statuses=OPEN):
+        cluster = asked[line["snapshot"]]
+        if not _waived(line, held, cluster=cluster):
+            found.setdefault(cluster, []).append(line)
+    return {cluster: tuple(_shown(lines)) for cluster, lines in found.items()}
+
+
+def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
+    """The causes that block the clusters of these filters, those of most clusters first; the status is not filtered."""
+    blocked = matching_clusters(replace(ask, bucket="blocked", buckets=()), now=now)
+    clusters = {row["latest_id"]: row for row in _columns(blocked)}
+    failing = _next_blockers(clusters, statuses=("fail",))
+    lines = [line for line in failing if not _waived(line, held, cluster=clusters[line["snapshot"]]["pk"])]
+    by_cluster: dict[uuid.UUID, set[str]] = {}
+    by_check: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        by_cluster.setdefault(line["snapshot"], set()).add(line["check_id"])
+        by_check.setdefault(line["check_id"], []).append(line)
+    found = (_cause(check, found, clusters=clusters, checks=by_cluster) for check, found in by_check.items())
+    return tuple(sorted(found, key=lambda one: (-len(one.clusters), -one.alone, one.check)))
+
+
+def _columns(rows: QuerySet[Cluster]) -> Iterable[dict[str, Any]]:
+    found: Any = rows.order_by("name").values("pk", "name", "environment", "latest_id")
+    columns: Iterable[dict[str, Any]] = found
+    return columns
+
+
+def _cause(
+    check: str,
+    lines: list[dict[str, Any]],
+    *,
+    clusters: Mapping[uuid.UUID, dict[str, Any]],
+    checks: Mapping[uuid.UUID, set[str]],
+) -> Cause:
+    blocked = (
+        BlockedCluster(
+            id=clusters[line["snapshot"]]["pk"],
+            name=clusters[line["snapshot"]]["name"],
+            environment=clusters[line["snapshot"]]["environment"],
+            hop=line["hop"],
+            summary=line["summary"],
+            alone=len(checks[line["snapshot"]]) == 1,
+        )
+        for line in lines
+    )
+    ordered = tuple(sorted(blocked, key=lambda one: one.name))
+    return Cause(check, ordered, sum(line["evidence_total"] for line in lines))
+
+
+def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...]) -> Iterable[dict[str, Any]]:
+    """The blockers with that status at the next hop of each snapshot, as rows."""
+    rows: Any = FindingRow.objects.filter(
+        content__snapshots__in=list(snapshots),
+        hop=F("content__snapshots__next_hop"),
+        severity="blocker",
+        status__in=statuses,
+    ).annotate(snapshot=F("content__snapshots__pk"))
+    columns = ("snapshot", "check_id", "hop", "phase", "status", "severity", "summary", "evidence_total")
+    found: Iterable[dict[str, Any]] = rows.order_by().values(*columns)
+    return found
+
+
+def _waived(line: dict[str, Any], held: Held, *, cluster: uuid.UUID) -> bool:
+    waivers = (*held.get(None, ()), *held.get(cluster, ()))
+    found = covering(waivers, check=line["check_id"], status=line["status"], severity=line["severity"])
+    return found is not None
+
+
+def _shown(lines: list[dict[str, Any]]) -> Iterable[OpenBlocker]:
+    for line in sorted(lines, key=_order):
+        yield OpenBlocker(line["check_id"], line["summary"], line["status"] == "fail")
+
+
+def _order(line: dict[str, Any]) -> tuple[int, int, str]:
+    phase = PHASES.index(line["phase"]) if line["phase"] in PHASES else len(PHASES)
+    return OPEN.index(line["status"]), phase, line["check_id"]

@@ -1,0 +1,146 @@
+"""The upgrades of a cluster's path as its pages show them: what is done, what is to be done now, what comes later."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+from migrations_app.checks.base import Finding
+from migrations_app.readiness.report import HopLine, PathStep, Report
+from migrations_app.web.cluster.sections import section_of
+
+Place = Literal["done", "now", "later"]
+STARTS = "hop_start_runs"
+"""The check that fails at every later upgrade, as the one before it was not done yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One upgrade. `findings` leave out that the upgrade before it is missing; `reasons` say what is left of a done
+    one.
+    """
+
+    hop: str = ""
+    verdict: str = ""
+    release: str = ""
+    place: Place = "done"
+    chosen: bool = False
+    step: PathStep | None = None
+    findings: tuple[Finding, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def landed(self) -> bool:
+        """Whether the cluster runs its release and no check was asked about it."""
+        return self.step is None and not self.findings
+
+    @property
+    def tone_of(self) -> str:
+        """The verdict that colours the page; empty for a later upgrade, which nothing is wrong with."""
+        return "" if self.place == "later" else self.verdict
+
+    @property
+    def blockers(self) -> int:
+        return self._count("blockers")
+
+    @property
+    def unknowns(self) -> int:
+        return self._count("unknown")
+
+    @property
+    def manual(self) -> int:
+        return self._count("manual")
+
+    @property
+    def warnings(self) -> int:
+        return self._count("warnings")
+
+    @property
+    def waived(self) -> int:
+        return self._count("waived")
+
+    @property
+    def passed(self) -> int:
+        return self._count("passed")
+
+    def _count(self, section: str) -> int:
+        return sum(section_of(finding) == section for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RailStop:
+    """A release on the rail; `url` is empty where nothing can be shown of it."""
+
+    release: str
+    place: Place
+    verdict: str = ""
+    url: str = ""
+    chosen: bool = False
+    ahead: int = 0
+    """How many blockers of a later upgrade can be fixed before it is next."""
+    running: bool = False
+    """The running release, where nothing is left of the way to it."""
+
+
+def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
+    """The upgrades in order of the path; exactly one is chosen if there are any."""
+    steps = {step.hop: step for step in report.target.path}
+    names = [line.hop for line in report.hops]
+    wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
+    first = next(iter(steps), "")
+    return tuple(
+        _hop(line, steps.get(line.hop), report=report, chosen=line.hop == wanted, first=first) for line in report.hops
+    )
+
+
+def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool, first: str) -> Hop:
+    behind = step is None and bool(report.target.path)
+    place = _place(line, step, first=first)
+    return Hop(
+        hop=line.hop,
+        verdict=line.verdict,
+        release=step.release if step else "",
+        place=place,
+        chosen=chosen,
+        step=step,
+        findings=() if behind else tuple(_asked(report.checks, line.hop, later=place == "later")),
+        reasons=() if step else line.reasons,
+    )
+
+
+def _place(line: HopLine, step: PathStep | None, *, first: str) -> Place:
+    if step is not None:
+        return "now" if step.hop == first else "later"
+    return "done" if first or line.verdict in ("done", "in_progress") else "now"
+
+
+def _asked(findings: Iterable[Finding], hop: str, *, later: bool) -> Iterable[Finding]:
+    return (one for one in findings if one.hop == hop and not (later and one.id == STARTS))
+
+
+def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop, ...]:
+    """The running release and those still to be installed; `base` is the address up to the hop."""
+    done = next((hop for hop in hops if hop.step is None), None)
+    running = report.cluster.karpenter_version or " or ".join(report.cluster.karpenter_range)
+    if not running and not hops:
+        return ()
+    start = RailStop(
+        release=running or "unknown release",
+        place="now" if done and done.place == "now" else "done",
+        verdict=done.verdict if done else "",
+        url=base + quote(done.hop) if done else "",
+        chosen=bool(done and done.chosen),
+        running=done is None or (done.verdict == "done" and len(hops) > 1),
+    )
+    return (start, *(_stop(hop, base=base) for hop in hops if hop.step is not None))
+
+
+def _stop(hop: Hop, *, base: str) -> RailStop:
+    return RailStop(
+        release=hop.release,
+        place=hop.place,
+        verdict=hop.verdict,
+        url=base + quote(hop.hop),
+        chosen=hop.chosen,
+        ahead=hop.blockers if hop.place == "later" else 0,
+    )

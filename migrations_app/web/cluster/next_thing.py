@@ -1,0 +1,107 @@
+"""The one next thing to do for an upgrade: what it is, why, and the commands for it."""
+
+from dataclasses import dataclass
+
+from migrations_app.checks.base import Remedy
+from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.report import Report, Verdict
+from migrations_app.readiness.runbook import runbook
+from migrations_app.readiness.work_order import OPEN
+from migrations_app.web.cluster.hops import Hop
+from migrations_app.web.cluster.sections import SharedRemedies, in_work_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextThing:
+    """`headline` answers whether the upgrade can be done; `title` is the next thing, empty where there is none.
+
+    `check` is the id that asks for it, empty for the upgrade itself (`upgrades`). `group` holds its remedies; `of`
+    counts the blockers that it is the first of.
+    """
+
+    headline: str
+    title: str = ""
+    why: str = ""
+    check: str = ""
+    of: int = 0
+    upgrades: bool = False
+    group: FindingGroup | None = None
+
+
+def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
+    """The next thing for that upgrade; None where there is no upgrade to speak of."""
+    if not hop.hop:
+        return None
+    if hop.place == "later":
+        return NextThing(headline=_later(hop))
+    waiting = (finding for finding in hop.findings if finding.status in OPEN)
+    groups = group_findings(in_work_order(waiting, release=hop.release), cluster=report.cluster.name)
+    blockers = [group for group in groups if group.severity == "blocker"]
+    failing = [group for group in blockers if group.status == "fail"]
+    if failing:
+        return _fix(failing[0], f"Not ready: {_many(len(failing), 'blocker')}", of=len(failing))
+    if blockers:
+        return _unchecked(blockers, hop, report=report)
+    return _upgrade(hop, warnings=sum(group.severity == "warning" for group in groups))
+
+
+def commands_of(told: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
+    """The commands of the next thing, by tool; for the upgrade itself those that install its CRDs."""
+    if told is None:
+        return None
+    if told.group is not None:
+        remedies = told.group.remedies
+    elif told.upgrades:
+        remedies = _crds(hop, report)
+    else:
+        return None
+    shown = tuple(one for one in remedies if one.how != "action")
+    return SharedRemedies("next", told.title, shown) if shown else None
+
+
+def _later(hop: Hop) -> str:
+    ahead = [_many(hop.blockers, "blocker")] if hop.blockers else []
+    ahead += [_many(hop.warnings, "warning")] if hop.warnings else []
+    fixes = f"; {' and '.join(ahead)} can be fixed ahead" if ahead else ""
+    return f"Later: the upgrade before it comes first{fixes}"
+
+
+def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:
+    first = group.first
+    why = first.why if group.alone else f"{len(group.findings)} checks depend on it."
+    title = group.summary or first.title
+    return NextThing(headline=headline, title=title, why=why, check=first.id, of=of, group=group)
+
+
+def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> NextThing:
+    """Of several open questions the one that `next_step` takes first: that which most of them wait for."""
+    verdict: Verdict = "needs_facts"
+    asked = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
+    first = next((group for group in blockers if group.first.id == asked.check), blockers[0])
+    open_now = sum(finding.open_blocker for group in blockers for finding in group.findings)
+    return _fix(first, f"Cannot tell: {_many(open_now, 'possible blocker')} unchecked", of=len(blockers))
+
+
+def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
+    if hop.verdict == "needs_facts":
+        return NextThing(headline="Cannot tell: nothing could be checked", title="Give karpdash access, then rescan")
+    if hop.step is None:
+        return NextThing(headline="On target version" if hop.verdict == "done" else "Upgraded; migration in progress")
+    ready = f"Ready: review {_many(warnings, 'warning')}" if warnings else "Ready to upgrade"
+    return NextThing(
+        headline=ready,
+        title=f"Upgrade to {hop.release}: install its CRDs first",
+        why="Then upgrade the controller. The runbook has every step in order, with its rollback.",
+        upgrades=True,
+    )
+
+
+def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:
+    steps = next((one for one in runbook(report).hops if one.lands.hop == hop.hop), None)
+    stages = steps.stages if steps else ()
+    found = [stage for stage in stages if stage.part == "land" and stage.phase == "crds" and stage.commands]
+    return found[-1].commands if found else ()
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""The checklist of one upgrade in sections, each in the order of the work."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from migrations_app.checks.base import PHASES, Finding, Remedy
+from migrations_app.readiness.look import Look
+from migrations_app.readiness.next_step import FindingGroup, group_findings
+from migrations_app.readiness.verdict import order
+from migrations_app.readiness.work_order import Part, by_work, parts_of
+
+PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
+
+
+_FAILS = {
+    "blocker": Look("Blocker", "blocker", "blocker", id="blocker"),
+    "warning": Look("Warning", "warning", "warning", id="warning"),
+    "info": Look("Info", "accent", "info", id="info"),
+}
+_UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
+_MANUAL = Look("Verify manually", "unknown", "manual", id="manual")
+_TOLD = Look("Reason", "muted", "info", id="told")
+PART_ORDER: tuple[Part, ...] = ("before", "land", "after", "verify")
+
+
+def blocking_look(finding: Finding | None) -> Look:
+    """The look of a reason; a neutral one if no check stands behind it."""
+    if finding is None:
+        return _TOLD
+    if finding.status == "fail":
+        return _FAILS[finding.severity]
+    return _MANUAL if finding.status == "manual" else _UNKNOWN
+
+
+def phase_look(phase: str) -> Look:
+    return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
+
+
+SECTIONS: tuple[Look, ...] = (
+    Look("Blockers", "blocker", "blocker", "in the order of the work", id="blockers"),
+    Look("Unknown", "unknown", "unknown", "could not be checked; treated as not passed", id="unknown"),
+    Look("Verify manually", "unknown", "manual", "karpdash cannot check this", id="manual"),
+    Look("Warnings", "warning", "warning", "do not block the upgrade", id="warnings"),
+    Look("Info", "accent", "info", id="infos"),
+    Look("Waived", "waived", "waived", "accepted temporarily", id="waived"),
+    Look("Passed", "pass", "pass", id="passed"),
+    Look("Not applicable", "muted", "na", id="na"),
+)
+SETTLED = ("passed", "na")
+FOLDED = ("infos", *SETTLED)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRemedies:
+    """Remedies for several checks, in the form that the partial for one check's remedies expects."""
+
+    id: str
+    title: str
+    remedies: tuple[Remedy, ...]
+
+
+def told_of(group: FindingGroup) -> SharedRemedies:
+    return SharedRemedies(f"group-{group.first.id}", group.summary, group.remedies)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the checklist. `rows` are the findings by common cause; `numbered` if it is work in order."""
+
+    id: str
+    look: Look
+    findings: tuple[Finding, ...]
+    folded: bool = False
+    cluster: str = ""
+
+    @property
+    def numbered(self) -> bool:
+        return self.id == "blockers"
+
+    @property
+    def rows(self) -> tuple[tuple[FindingGroup, SharedRemedies], ...]:
+        return tuple((group, told_of(group)) for group in group_findings(self.findings, cluster=self.cluster))
+
+
+def section_of(finding: Finding) -> str:
+    """The id of the section that a finding belongs to."""
+    if finding.status == "fail":
+        return {"blocker": "blockers", "warning": "warnings", "info": "infos"}[finding.severity]
+    return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
+
+
+def in_work_order(findings: Iterable[Finding], *, release: str) -> tuple[Finding, ...]:
+    """The findings in the order in which the runbook of the upgrade to that release takes them."""
+    rows = tuple(findings)
+    parts = parts_of(rows, release=release)
+    return tuple(sorted(rows, key=lambda finding: (PART_ORDER.index(parts[finding.id]), by_work(finding))))
+
+
+def by_urgency(findings: Iterable[Finding], *, cluster: str = "", release: str = "") -> tuple[Section, ...]:
+    """Sections by urgency, blockers first, unknown second; within a section in the order of work."""
+    ordered = in_work_order(findings, release=release)
+    cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
+    return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
+
+
+def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
+    """Whether the section is folded: it needs no action now, or only infos are to be confirmed by hand."""
+    return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
+
+
+def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
+    """One section for each phase, blockers first; passed and not applicable findings are folded at the end."""
+    rows = tuple(findings)
+    live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
+    cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
+    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held, cluster=cluster) for phase, held in cut if held)
+    return phases + tuple(section for section in by_urgency(rows, cluster=cluster) if section.id in SETTLED)

@@ -1,0 +1,148 @@
+"""What the fleet page answers first: which clusters can be upgraded today, and what keeps the others from it."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from django.urls import reverse
+
+from migrations_app.checks.base import Check
+from migrations_app.checks.registry import all_checks
+from migrations_app.queries.fleet.causes import Cause, OpenBlocker
+from migrations_app.queries.fleet.clusters import FleetRow
+from migrations_app.web.fleet.paths import ReleasePath, path_of
+
+ORDER: tuple[str, ...] = (
+    "ready",
+    "ready_with_warnings",
+    "in_progress",
+    "blocked",
+    "needs_facts",
+    "unreachable",
+    "never_scanned",
+    "done",
+    "no_karpenter",
+)
+"""The status groups in the order of the page: what can be done today first."""
+STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("ready", "Ready now", ("ready", "ready_with_warnings")),
+    ("progress", "In progress", ("in_progress",)),
+    ("blocked", "Blocked", ("blocked",)),
+    ("access", "Needs access", ("needs_facts", "unreachable", "never_scanned")),
+    ("target", "On target", ("done",)),
+    ("none", "No Karpenter", ("no_karpenter",)),
+)
+"""Value in the address, word, and the statuses of each tab."""
+WORDS_SHOWN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class StatusTab:
+    value: str
+    word: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAnswer:
+    """`upgradable` counts the clusters that have Karpenter; `shared` the causes of several clusters, and `covered` the
+    clusters that they block.
+    """
+
+    upgradable: int
+    ready: int
+    blocked: int
+    access: int
+    progress: int
+    target: int
+    shared: int
+    covered: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowAction:
+    word: str
+    url: str
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row of the fleet. `blockers` are the first two in words, `more` counts the others."""
+
+    row: FleetRow
+    path: ReleasePath | None
+    blockers: tuple[OpenBlocker, ...]
+    more: int
+    action: RowAction | None
+
+
+def statuses_of(tab: str) -> tuple[str, ...]:
+    """The statuses of a tab; empty for an unknown one."""
+    return next((statuses for value, _, statuses in STATUS_TABS if value == tab), ())
+
+
+def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[StatusTab, ...]:
+    """The tabs that hold clusters, and the chosen one."""
+    found = (
+        StatusTab(value, word, sum(counts[name] for name in statuses), set(chosen) == set(statuses))
+        for value, word, statuses in STATUS_TABS
+    )
+    return tuple(tab for tab in found if tab.count or tab.chosen)
+
+
+def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
+    """The line above the list, from the clusters of each status and the causes that block some of them."""
+    of = {value: sum(counts[name] for name in statuses) for value, _, statuses in STATUS_TABS}
+    shared = [cause for cause in causes if len(cause.clusters) > 1]
+    covered = {cluster.id for cause in shared for cluster in cause.clusters}
+    return FleetAnswer(
+        upgradable=sum(of.values()) - of["none"],
+        ready=of["ready"],
+        blocked=of["blocked"],
+        access=of["access"],
+        progress=of["progress"],
+        target=of["target"],
+        shared=len(shared),
+        covered=len(covered),
+    )
+
+
+def shown_row(row: FleetRow, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]]) -> ShownRow:
+    """The row with its path, the first two of its blockers in words, and the one thing to do."""
+    words = tuple({one.summary: one for one in blockers.get(row.id, ())}.values())
+    first = words[:WORDS_SHOWN]
+    return ShownRow(row, path_of(row), first, len(words) - len(first), _action(row))
+
+
+def _action(row: FleetRow) -> RowAction | None:
+    cluster = reverse("cluster", args=[row.id])
+    if row.active:
+        return None
+    if row.bucket in ("ready", "ready_with_warnings"):
+        return RowAction("Open runbook", reverse("cluster-plan", args=[row.id]), primary=True)
+    if row.bucket == "blocked":
+        return RowAction("Fix next blocker", f"{cluster}#next")
+    if row.bucket == "in_progress":
+        return RowAction("Finish", f"{cluster}#next")
+    if row.bucket == "needs_facts":
+        return RowAction("Fix access", reverse("cluster-parts", args=[row.id]) if not row.complete else cluster)
+    if row.bucket in ("unreachable", "never_scanned"):
+        return RowAction("Connect", cluster)
+    return None
+
+
+def words_of(cause: Cause) -> str:
+    """What is wrong, with the objects of all clusters counted; for one cluster its own words."""
+    check = _by_id().get(cause.check)
+    if len(cause.clusters) == 1 or check is None or not cause.evidence:
+        return cause.clusters[0].summary
+    one, several = check.says
+    return (one if cause.evidence == 1 else several).format(count=cause.evidence)
+
+
+@cache
+def _by_id() -> Mapping[str, Check]:
+    return {check.id: check for check in all_checks()}

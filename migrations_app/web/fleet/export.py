@@ -1,0 +1,49 @@
+"""The fleet list as CSV, safe to open in a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from migrations_app.web.fleet.answer import ShownRow
+from migrations_app.web.spreadsheet import harmless
+
+HEADINGS = (
+    "cluster",
+    "environment",
+    "status",
+    "running",
+    "next upgrade",
+    "target",
+    "kubernetes",
+    "blockers",
+    "first blockers",
+    "legacy objects",
+    "last scan",
+)
+
+
+def as_csv(rows: Iterable[ShownRow]) -> str:
+    """One line a cluster; an unknown number is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(HEADINGS)
+    for shown in rows:
+        writer.writerow([harmless(text) for text in _cells(shown)])
+    return out.getvalue()
+
+
+def _cells(shown: ShownRow) -> tuple[object, ...]:
+    row, path = shown.row, shown.path
+    return (
+        row.name,
+        row.environment,
+        row.bucket,
+        row.karpenter_version,
+        path.next if path else "",
+        path.last if path else row.target,
+        row.kubernetes_version,
+        row.blockers,
+        "; ".join(one.summary for one in shown.blockers),
+        "" if row.legacy_left is None else row.legacy_left,
+        row.scanned_at.isoformat(timespec="seconds") if row.scanned_at else "",
+    )
