@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from karpdash.files import data_folder
 from karpdash.oidc_settings import read_oidc
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
@@ -28,7 +29,11 @@ def _setting(default: str, doc: str, *, shown: bool = True) -> Any:  # noqa: ANN
 class Raw:
     """The texts of the variables KARPDASH_<NAME>; the table in the docs is generated from these fields."""
 
-    data_dir: str = _setting("var", "Folder for SQLite, keys and the embedded broker's socket.")
+    data_dir: str = _setting(
+        "",
+        "Folder for SQLite, keys and the embedded broker's socket; empty: `var` of a checkout, otherwise the "
+        "platform's folder for data, such as ~/.local/share/karpdash.",
+    )
     database_url: str = _setting("", "postgres://user:password@host/name or sqlite:///path; empty: SQLite in DATA_DIR.")
     broker_url: str = _setting("", "redis://, rediss:// or redis+socket://; empty: the embedded broker's socket.")
     secret_key: str = _setting("", "Django's signing key; empty: a generated key file in DATA_DIR.")
@@ -147,7 +152,7 @@ def read(environ: Mapping[str, str]) -> Env:
     """Validates every variable. Raises InvalidSetting with the variable's name in `where`."""
     known = {f"KARPDASH_{f.name.upper()}": f.name for f in fields(Raw)}
     raw = Raw(**{name: environ[key].strip() for key, name in known.items() if key in environ})
-    data_dir = Path(raw.data_dir).absolute()
+    data_dir = Path(raw.data_dir or data_folder(environ)).absolute()
     return Env(
         data_dir=data_dir,
         database=_database(raw.database_url, data_dir),

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from migrations_app import __version__
 from migrations_app.cli.terminal import Exit, flush, prepare, print_error
 from migrations_app.errors import KarpdashError, ReadError
 
@@ -24,8 +25,9 @@ COMMANDS: dict[str, str] = {
     "token": "create, list or revoke API tokens",
     "person": "create, list, close or open accounts, and give them roles",
     "audit": "prove, export or seal the audit log",
+    "files": "tell where the docs, the ClusterRoles and the Helm chart are",
 }
-_ELSEWHERE = ("up", "worker", "backup")
+_ELSEWHERE = ("up", "worker", "backup", "files")
 """Commands outside this package; the `karpdash` program runs them itself."""
 
 
@@ -38,19 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def version() -> str:
-    """The installed version; `source` if karpdash runs from a folder without being installed."""
-    from importlib import metadata  # loads e-mail and sockets, which would double the start time of a light command
-
-    try:
-        return metadata.version("karpdash")
-    except metadata.PackageNotFoundError:
-        return "source"
+    """The release of this program."""
+    return __version__
 
 
 def usage() -> str:
     """The usage text: one line for each command."""
     rows = "\n".join(f"  {name:<9}{about}" for name, about in COMMANDS.items())
-    return f"usage: karpdash COMMAND [options]\n\n{rows}\n\nkarpdash COMMAND --help tells its options."
+    more = "karpdash COMMAND --help tells its options, karpdash --version the release."
+    return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
 
 def _dispatch(words: list[str], *, known: bool) -> int:

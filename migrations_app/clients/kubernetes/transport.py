@@ -1,7 +1,6 @@
 """All HTTP traffic to API servers, by rules K01-K18. Only reads are retried.
 
-The official client supplies configuration and connection pool; sockets, deadlines, size limits and errors are
-implemented here.
+urllib3 supplies the connection pool; sockets, deadlines, size limits and errors are implemented here.
 """
 
 import ipaddress
@@ -13,15 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from importlib import metadata
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 import urllib3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
 
+from migrations_app import __version__
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.api import ApiRequest, Verb, api_request
@@ -42,17 +39,13 @@ _CLOSED = "the client is closed"
 _VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
 _MOST_SAID = 64 * KIB
 """Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
-# These libraries log requests with their headers at debug level (K17).
-for _name in ("urllib3", "kubernetes", "client"):
-    logging.getLogger(_name).setLevel(logging.WARNING)
+# It logs requests at debug level (K17).
+logging.getLogger("urllib3").setLevel(logging.WARNING)
 
 
 def agent() -> str:
     """The User-Agent sent to API servers (K16)."""
-    try:
-        return f"karpdash/{metadata.version('karpdash')}"
-    except metadata.PackageNotFoundError:
-        return "karpdash/source"
+    return f"karpdash/{__version__}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,7 @@ class _Call:
     request: ApiRequest
     query: Query = ()
     headers: dict[str, str]
-    body: Mapping[str, Any] | bytes | None = None
+    body: bytes | None = None
     ends: float
 
 
@@ -100,7 +93,7 @@ class Transport:
         self._token = token or _fixed(connection.token)
         self._limits = limits
         self._agent = f"{agent()} {purpose}"
-        self._pool: RESTClientObject | None = _pool(connection, context_for(connection), limits=limits)
+        self._pool: urllib3.PoolManager | None = _pool(connection, context_for(connection), limits=limits)
         # Compression costs the server more than it saves on loopback.
         local = ipaddress.ip_address(self._addresses[0]).is_loopback
         self._encoding = "identity" if local else "gzip"
@@ -111,7 +104,7 @@ class Transport:
         pool, self._pool = self._pool, None
         self._token = _fixed(None)
         if pool is not None:
-            _end(pool.pool_manager)
+            _end(pool)
 
     def get(
         self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
@@ -135,7 +128,11 @@ class Transport:
         headers = self._headers(1, JSON) | {"Content-Type": JSON}
         found = self._try(
             _Call(
-                method="POST", request=api_request("create", path), headers=headers, body=body, ends=self._call_ends()
+                method="POST",
+                request=api_request("create", path),
+                headers=headers,
+                body=msgspec.json.encode(body),
+                ends=self._call_ends(),
             )
         )
         if isinstance(found, HttpFailure):
@@ -164,7 +161,7 @@ class Transport:
             request=api_request(verb, path),
             query=query,
             headers=headers,
-            body=body if "json" in content_type else msgspec.json.encode(body),
+            body=msgspec.json.encode(body),
             ends=self._call_ends(),
         )
         pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
@@ -174,7 +171,7 @@ class Transport:
             except errors.CAUGHT as wrong:
                 raise errors.from_exception(wrong).error from None
 
-    def _told(self, response: urllib3.HTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
+    def _told(self, response: urllib3.BaseHTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
         try:
@@ -219,25 +216,33 @@ class Transport:
         url = f"https://{host}:{self._server.port}{self._server.prefix}{path}"
         return f"{url}?{urlencode(query)}" if query else url
 
-    def _send(self, call: _Call, pace: ResponseDeadline) -> urllib3.HTTPResponse:
+    def _send(self, call: _Call, pace: ResponseDeadline) -> urllib3.BaseHTTPResponse:
         pool = self._pool
         if pool is None:
             raise Unreachable(_CLOSED, code="closed")
         self.meter.begin()
         left = pace.patience()
-        timeout = (min(self._limits.connect_seconds, left), left)
+        timeout = urllib3.Timeout(connect=min(self._limits.connect_seconds, left), read=left)
         url = self._url(call.request.path, call.query)
         try:
-            sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+            response = pool.urlopen(
+                call.method,
+                url,
+                body=call.body,
+                headers=call.headers,
+                timeout=timeout,
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
         except errors.CAUGHT:
             self.meter.note(call.request.verb, NO_ANSWER)
             raise
-        response: urllib3.HTTPResponse = sent.response
         self.meter.note(call.request.verb, str(response.status))
         return response
 
     def _received(
-        self, response: urllib3.HTTPResponse, request: ApiRequest, *, pace: ResponseDeadline
+        self, response: urllib3.BaseHTTPResponse, request: ApiRequest, *, pace: ResponseDeadline
     ) -> ApiResponse | HttpFailure:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
@@ -253,7 +258,7 @@ class Transport:
             else:
                 response.close()
 
-    def _excuse(self, response: urllib3.HTTPResponse, most: int = 0) -> bytes:
+    def _excuse(self, response: urllib3.BaseHTTPResponse, most: int = 0) -> bytes:
         try:
             return read_beginning(response, most or self._limits.error_bytes)
         except (*errors.CAUGHT, KarpdashError):
@@ -293,11 +298,11 @@ def _fixed(token: Secret | None) -> Callable[[], Secret]:
     return lambda: kept
 
 
-def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> RESTClientObject:
-    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07)."""
-    configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
-    configuration.tls_server_name = connection.tls_name
-    configuration.connection_pool_maxsize = limits.parallel
-    pool = RESTClientObject(configuration)
-    pool.pool_manager.connection_pool_kw["ssl_context"] = context
-    return pool
+def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> urllib3.PoolManager:
+    """A pool that reads no proxy from the environment (K04)."""
+    return urllib3.PoolManager(
+        cert_reqs=ssl.CERT_REQUIRED,
+        ssl_context=context,
+        server_hostname=connection.tls_name or None,
+        maxsize=limits.parallel,
+    )
