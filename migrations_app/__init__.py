@@ -15,3 +15,5 @@ without either.
 
 __version__ = "0.1.0"
 """The release. Metadata of the package, `karpdash --version`, reports and the User-Agent take it from here."""
+HOME_PAGE = "https://github.com/karpdash/karpdash"
+"""Where the project lives: links of the package's metadata and of reports begin with it."""
