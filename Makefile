@@ -1,10 +1,10 @@
 # make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make check: before a commit.
-# make lint, format, bench, docs, figures, lock.
+# make lint, format, bench, docs, figures, lock, dist.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
 PORT ?= 8000
-PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +13,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test check servers lint format bench docs figures lock clean
+.PHONY: help run test check servers lint format bench docs figures lock dist clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -64,14 +64,21 @@ figures: $(VENV)/.dev
 	@$(BIN)/python -m tests.figures
 
 # The build back end is locked too: the project itself is installed without build isolation, so nothing is unpinned.
-COMPILE = echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet pyproject.toml - --all-extras --generate-hashes \
-	--python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+LOCKED = --generate-hashes --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+COMPILE = echo 'setuptools>=77' | $(BIN)/uv pip compile --quiet pyproject.toml - --all-extras $(LOCKED)
 lock: $(VENV)/.dev
 	$(COMPILE) --output-file locks/run.txt
 	$(COMPILE) --group dev --output-file locks/dev.txt
+	$(BIN)/uv pip compile --quiet pyproject.toml $(LOCKED) --constraints locks/run.txt --output-file locks/cli.txt
+
+# Wheel, sdist and their sums, from the commit that is checked out: docs/releasing.md.
+dist: $(VENV)/.dev
+	@rm -rf dist build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/uv build --no-build-isolation --python $(BIN)/python --out-dir dist .
+	@cd dist && sha256sum *.whl *.tar.gz > SHA256SUMS && cat SHA256SUMS
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is written when its set is complete. The development set contains the runtime set.
 $(VENV)/.run: $(BIN)/pip locks/run.txt pyproject.toml

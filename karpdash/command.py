@@ -5,19 +5,37 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-WIRED = {"up": "processes.up", "worker": "processes.lanes", "backup": "backup"}
+WIRED = {"up": "processes.up", "worker": "processes.lanes", "backup": "backup", "files": "files"}
 """Commands of the wiring, each with the module that runs it."""
+
+SERVES = ("up", "worker")
+"""Commands that need the packages of the extra `server`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code of the command."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in WIRED:
+        if words[0] in SERVES and (lacking := _lacking(f"karpdash {words[0]}")):
+            sys.stderr.write(f"{lacking}\n")
+            return 2
         module: Any = importlib.import_module(f"karpdash.{WIRED[words[0]]}")
         return int(module.run(words[1:]))
     from migrations_app.cli import main as product
 
     return product(words)
+
+
+def _lacking(command: str) -> str:
+    """One line that says which packages are not installed; empty if they are."""
+    from migrations_app.cli.django_setup import require_server
+    from migrations_app.errors import InvalidSetting
+
+    try:
+        require_server(command)
+    except InvalidSetting as wrong:
+        return str(wrong)
+    return ""
 
 
 if __name__ == "__main__":

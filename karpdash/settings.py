@@ -1,16 +1,14 @@
 """Django settings, built from `env`."""
 
-from pathlib import Path
-
 from karpdash.celery import app as celery_app
 from karpdash.configuration.cache import caches
 from karpdash.configuration.env import current
 from karpdash.configuration.rest import REST_FRAMEWORK, SPECTACULAR_SETTINGS
+from karpdash.files import folder
 
 __all__ = ["REST_FRAMEWORK", "SPECTACULAR_SETTINGS", "celery_app"]
 
 ENV = current()
-BASE_DIR = Path(__file__).resolve().parent.parent
 
 DEBUG = False
 SECRET_KEY = ENV.secret_key or "not-for-serving"
@@ -55,7 +53,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [folder("templates")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -113,7 +111,7 @@ USE_TZ = True
 USE_I18N = False
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [folder("static")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

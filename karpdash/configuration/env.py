@@ -25,6 +25,7 @@ from karpdash.configuration.values import (
     read_signing_key,
     read_token,
 )
+from karpdash.files import data_folder
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.identity_provider import OidcClient
@@ -40,7 +41,11 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 class Env:
     """The validated values. `database` is Django's dictionary for one database. The last fields combine settings."""
 
-    data_dir: Path = setting(Path("var"), "Folder for SQLite, keys and the embedded broker's socket.")
+    data_dir: Path = setting(
+        Path(),
+        "Folder for SQLite, keys and the embedded broker's socket; empty: `var` of a checkout, otherwise the "
+        "platform's folder for data, such as ~/.local/share/karpdash.",
+    )
     database: dict[str, Any] = setting(
         {},
         "postgres://user:password@host/name or sqlite:///path; empty: SQLite in DATA_DIR.",
@@ -171,7 +176,7 @@ def current() -> Env:
 def read(environ: Mapping[str, str]) -> Env:
     """Validates every variable. Raises InvalidSetting with the variable's name in `where`."""
     given = texts(settings(), environ)
-    folder = Path(given.get("data_dir") or "var").absolute()
+    folder = Path(given.get("data_dir") or data_folder(environ)).absolute()
     if_empty = _texts_of(folder)
     filled = if_empty | {name: text for name, text in given.items() if text or name not in if_empty}
     env = Env(**{each.name: each.value(filled[each.name]) for each in settings() if each.name in filled})

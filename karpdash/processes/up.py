@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+from karpdash.files import data_folder
 from karpdash.processes import datadir
 from karpdash.processes.broker import broker_command, broker_program
 from karpdash.processes.lanes import WORKERS, beat_command, worker_command
@@ -34,7 +35,10 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="karpdash up", description="Run karpdash on this machine.")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port to serve on (default: %(default)s)")
-    parser.add_argument("--data-dir", type=Path, default=Path(os.environ.get("KARPDASH_DATA_DIR") or "var"))
+    kept = Path(os.environ.get("KARPDASH_DATA_DIR") or data_folder(os.environ))
+    parser.add_argument(
+        "--data-dir", type=Path, default=kept, help="folder for the database, keys and logs (default: %(default)s)"
+    )
     parser.add_argument("--demo", action=argparse.BooleanOptionalAction, default=True, help="load the sample fleet")
     return parser.parse_args(argv)
 
@@ -74,6 +78,7 @@ def _web(options: argparse.Namespace) -> list[str]:
 
 
 def _serve(options: argparse.Namespace, children: list[Child]) -> int:
+    data_dir = options.data_dir.absolute()
     supervisor = Supervisor(children)
     supervisor.catch_signals()
     try:
@@ -82,10 +87,10 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         supervisor.start_rest()
         address = f"http://{_reachable(options.host)}:{options.port}"
         if supervisor.wait_until_serving(f"{address}/healthz"):
-            print(f"karpdash is serving on {address}/  (Ctrl-C stops it; logs in {options.data_dir}/logs)", flush=True)
+            print(f"karpdash is serving on {address}/  (Ctrl-C stops it; data and logs in {data_dir})", flush=True)
             _scan_what_is_due()
         elif not supervisor.stopping:
-            print(f"karpdash up: no page is served yet; see {options.data_dir}/logs", file=sys.stderr, flush=True)
+            print(f"karpdash up: no page is served yet; see {data_dir / 'logs'}", file=sys.stderr, flush=True)
         return supervisor.watch()
     finally:
         supervisor.stop()

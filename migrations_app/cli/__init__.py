@@ -3,11 +3,13 @@
 Each command loads only what it needs, so that commands that work on files load neither Django nor a database.
 """
 
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 
+from migrations_app import __version__
 from migrations_app.cli.terminal import Exit, flush, prepare, print_error
 from migrations_app.errors import KarpdashError, ReadError
 
@@ -18,19 +20,25 @@ COMMANDS: dict[str, str] = {
     "scan": "judge a cluster, live or from files, and tell by the exit code",
     "plan": "print the path to a release as a runbook",
     "convert": "convert Karpenter manifests between generations",
+    "lint": "find manifests and Helm values that a release does not accept",
     "iam": "find what the controller's IAM policies lack for a release",
     "bundle": "write what a scan reads into a redacted file",
     "cluster": "add, list or remove registered clusters",
     "token": "create, list or revoke API tokens",
     "person": "create, list, close or open accounts, and give them roles",
     "audit": "prove, export or seal the audit log",
+    "files": "tell where the docs, the ClusterRoles and the Helm chart are",
 }
-_ELSEWHERE = ("up", "worker", "backup")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write answers where nothing more can be stored."""
+_ELSEWHERE = ("up", "worker", "backup", "files")
 """Commands outside this package; the `karpdash` program runs them itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look."""
+    """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the result was
+    not written.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare()
     known = bool(words) and words[0] in COMMANDS and words[0] not in _ELSEWHERE
@@ -38,19 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def version() -> str:
-    """The installed version; `source` if karpdash runs from a folder without being installed."""
-    from importlib import metadata  # loads e-mail and sockets, which would double the start time of a light command
-
-    try:
-        return metadata.version("karpdash")
-    except metadata.PackageNotFoundError:
-        return "source"
+    """The release of this program."""
+    return __version__
 
 
 def usage() -> str:
     """The usage text: one line for each command."""
     rows = "\n".join(f"  {name:<9}{about}" for name, about in COMMANDS.items())
-    return f"usage: karpdash COMMAND [options]\n\n{rows}\n\nkarpdash COMMAND --help tells its options."
+    more = "karpdash COMMAND --help tells its options, karpdash --version the release."
+    return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
 
 def _dispatch(words: list[str], *, known: bool) -> int:
@@ -82,7 +86,17 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
         print_error(name, "stopped")
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has closed the pipe; the interpreter would report it again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return Exit.READER_GONE
+    except OSError as wrong:
+        if wrong.errno not in _NO_ROOM:
+            raise
+        _forget_output()
+        print_error(name, f"the result cannot be written: {wrong.strerror}")
+        return Exit.CANNOT_WRITE
     return code
+
+
+def _forget_output() -> None:
+    """Nobody takes what is still to be written; the interpreter would fail again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,7 @@ import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from migrations_app.errors import InvalidSetting
@@ -12,8 +13,17 @@ SETTINGS = "karpdash.settings"
 _HINT = "start `karpdash up` once, or point KARPDASH_DATA_DIR or KARPDASH_DATABASE_URL at its data"
 
 
+def require_server(command: str) -> None:
+    """Raises InvalidSetting if karpdash was installed without the packages that the server needs."""
+    missing = [name for name in ("django", "celery") if find_spec(name) is None]
+    if missing:
+        told = f"needs packages that are not installed ({', '.join(missing)})"
+        raise InvalidSetting(f"{told}: pip install 'karpdash[server,embedded]'", where=command)
+
+
 def setup_django() -> None:
     """Makes models usable. Raises InvalidSetting if the settings name no karpdash database."""
+    require_server("a command of the database")
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from migrations_app.clients.local_files import beginning
 from migrations_app.errors import InvalidInput, InvalidPolicy
 from migrations_app.iam.policy import IamPolicy, parse_policy
 from migrations_app.iam.requirements.evaluation import CHOSEN, EvaluationRequest, EvaluationResult, evaluate_request
@@ -32,7 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="karpdash iam", description="Find what the policies of the controller lack for a release of Karpenter."
     )
-    parser.add_argument("--policy", metavar="FILE", nargs="+", action="extend", required=True, help="policy document")
+    parser.add_argument(
+        "--policy", metavar="FILE", nargs="+", action="extend", required=True, help="policy document; - for stdin"
+    )
     parser.add_argument("--to", metavar="RELEASE", required=True, help="release to judge for, such as 0.32 or 1.0.14")
     parser.add_argument("--boundary", metavar="FILE", help="permissions boundary of the role")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
@@ -123,8 +126,7 @@ def _read(path: str) -> tuple[IamPolicy, ...]:
 
 def _content(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            return file.read(MOST_BYTES + 1)
+        return beginning(Path(path), MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InvalidPolicy(f"cannot be read: {reason}", where=path) from error

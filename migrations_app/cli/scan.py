@@ -1,10 +1,13 @@
 """`karpdash scan`: reads a cluster, prints the report, and shows by the exit code whether it is ready."""
 
 import argparse
+from pathlib import Path
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import add_sources, look
 from migrations_app.cli.terminal import colour_wanted, show
+from migrations_app.clients.local_files import is_stdin
+from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs import json_schema, junit, markdown, sarif, table
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.verdict import exit_code
@@ -16,7 +19,9 @@ def run(argv: list[str]) -> int:
     """0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
     options = _parser().parse_args(argv)
     report = look(options).report
-    show(_rendered(report, options.output))
+    for form, path in options.also:
+        _store(path, _form(report, form, bundle=options.bundle))
+    show(_form(report, options.output, bundle=options.bundle, colour=colour_wanted()))
     return exit_code(report, fail_on=options.fail_on, strict=options.strict)
 
 
@@ -25,10 +30,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="karpdash scan",
         description="Judge whether a cluster is ready for each hop of its Karpenter upgrade.",
         epilog="Exit codes: 0 ready; 1 findings at or above --fail-on; 2 wrong usage or unreadable input; 3 could not "
-        "look, or a blocker that is unknown or waits for a person.",
+        "look, or a blocker (with --fail-on warning, a warning too) is unknown or waits for a person; 74 or 141 the "
+        "result could not be written.",
     )
     add_sources(parser)
     parser.add_argument("-o", "--output", choices=OUTPUTS, default="table")
+    parser.add_argument(
+        "--also",
+        metavar="FORM=FILE",
+        type=_also,
+        action="append",
+        default=[],
+        help="write another form of the same look into a file, such as sarif=karpdash.sarif; may be repeated",
+    )
     parser.add_argument(
         "--fail-on", choices=("blocker", "warning", "never"), default="blocker", help="what makes the exit code 1"
     )
@@ -38,15 +52,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rendered(report: Report, output: str) -> str:
+def _also(text: str) -> tuple[str, Path]:
+    form, _, name = text.partition("=")
+    if form not in OUTPUTS or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FORM=FILE, where FORM is one of {', '.join(OUTPUTS)}")
+    return form, Path(name)
+
+
+def _store(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as wrong:
+        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
+
+
+def _form(report: Report, form: str, *, bundle: Path | None, colour: bool = False) -> str:
+    return _as_sarif(report, bundle) if form == "sarif" else _rendered(report, form, colour=colour)
+
+
+def _as_sarif(report: Report, bundle: Path | None) -> str:
+    if bundle is None or is_stdin(bundle):
+        return sarif.render(report, version=version())
+    from migrations_app.use_cases.scans.source_places import bundle_places
+
+    rows = [row for finding in report.checks if finding.status in sarif.FAILED for row in finding.evidence]
+    return sarif.render(report, version=version(), places=bundle_places(bundle, rows))
+
+
+def _rendered(report: Report, output: str, *, colour: bool) -> str:
     match output:
         case "json":
             return json_schema.render(report)
-        case "sarif":
-            return sarif.render(report, version=version())
         case "junit":
             return junit.render(report)
         case "markdown":
             return markdown.render(report)
         case _:
-            return table.render(report, colour=colour_wanted())
+            return table.render(report, colour=colour)

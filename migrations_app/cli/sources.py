@@ -20,8 +20,12 @@ _NETWORKS = "KARPDASH_ALLOWED_NETWORKS"
 def add_sources(parser: argparse.ArgumentParser) -> None:
     """Exactly one source, and the target."""
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects")
-    group.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster; nothing in the file is run")
+    group.add_argument(
+        "--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects; - for stdin"
+    )
+    group.add_argument(
+        "--kubeconfig", metavar="FILE", type=Path, help="a live cluster; nothing in it is run; - for stdin"
+    )
     group.add_argument("--cluster", metavar="NAME", help="a registered cluster, looked at afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
     parser.add_argument(

@@ -14,6 +14,8 @@ class Exit(IntEnum):
     FINDINGS = 1
     USAGE = 2
     COULD_NOT_LOOK = 3
+    CANNOT_WRITE = 74
+    """As EX_IOERR of sysexits.h: the result could not be written whole."""
     INTERRUPTED = 130
     READER_GONE = 141
 

@@ -49,21 +49,22 @@ def exit_code(report: Report, *, fail_on: FailOn = "blocker", strict: bool = Fal
     """READY, FINDINGS at or above `fail_on`, or COULD_NOT_LOOK.
 
     A certain failure is told before an uncertainty. A blocker that is unknown, or waits for a person to confirm it, is
-    never ready, whatever `fail_on` says. `strict` takes every waived failure as a failure, and every unknown check and
-    every part not read whole as not having looked.
+    never ready, whatever `fail_on` says, and neither is such a warning where warnings count. `strict` takes every
+    waived failure as a failure, and every unknown check and every part not read whole as not having looked.
     """
     failed = ("fail", "waived") if strict else ("fail",)
     if any(f.status in failed and f.severity in _COUNTED[fail_on] for f in report.checks):
         return FINDINGS
-    return COULD_NOT_LOOK if _untold(report) or (strict and _unread(report)) else READY
+    return COULD_NOT_LOOK if _untold(report, fail_on) or (strict and _unread(report)) else READY
 
 
-def _untold(report: Report) -> bool:
-    """A blocker without an answer, a hop of which not enough is known, or not even a path."""
+def _untold(report: Report, fail_on: FailOn) -> bool:
+    """A check that counts without an answer, a hop of which not enough is known, or not even a path."""
     no_path = report.target.release is None and report.cluster.stage != "no_karpenter"
     needs_facts = any(hop.verdict == "needs_facts" for hop in report.hops)
-    open_blocker = any(f.severity == "blocker" and f.status in ("unknown", "manual") for f in report.checks)
-    return no_path or needs_facts or open_blocker
+    counted = {"blocker", *_COUNTED[fail_on]}
+    is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in report.checks)
+    return no_path or needs_facts or is_open
 
 
 def _unread(report: Report) -> bool:

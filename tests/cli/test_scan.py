@@ -1,4 +1,5 @@
 import json
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -64,6 +65,57 @@ def test_junit_is_xml_with_a_suite_a_hop(karpdash: Karpdash, bundle: Bundle) -> 
 def test_sarif_carries_the_version(karpdash: Karpdash, bundle: Bundle) -> None:
     driver = karpdash("scan", "--bundle", bundle("beta_037"), "-o", "sarif").json["runs"][0]["tool"]["driver"]
     assert (driver["name"], "semanticVersion" in driver) == ("karpdash", True)
+
+
+def test_sarif_points_at_the_file_and_the_line_of_the_object(
+    karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = fleet.find("beta_037")
+    assert story is not None
+    fleet.write(story, tmp_path / "dump")
+    monkeypatch.chdir(tmp_path)
+    lines = Path("dump/objects.json").read_text().splitlines()
+    results = karpdash("scan", "--bundle", "dump", "--to", "1.0", "-o", "sarif").json["runs"][0]["results"]
+    for result in results:
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "dump/objects.json"
+    named = next(result for result in results if result["ruleId"] == "protected_pods_off_rolled_nodes")
+    start = named["locations"][0]["physicalLocation"]["region"]["startLine"]
+    assert '"name": "settlement"' in "\n".join(lines[start - 40 : start + 40])
+
+
+def test_an_archive_is_pointed_at_as_a_whole(karpdash: Karpdash, bundle: Bundle, tmp_path: Path) -> None:
+    packed = tmp_path / "look.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(bundle("beta_037"), arcname="look")
+    results = karpdash("scan", "--bundle", packed, "--to", "1.0", "-o", "sarif").json["runs"][0]["results"]
+    places = [result["locations"][0]["physicalLocation"] for result in results]
+    assert {(each["artifactLocation"]["uri"], each["region"]["startLine"]) for each in places} == {
+        (f"{tmp_path.name}/look.tar.gz", 1)
+    }
+
+
+def test_one_look_is_written_in_several_forms(karpdash: Karpdash, bundle: Bundle, tmp_path: Path) -> None:
+    also = [word for form in ("json", "junit", "sarif") for word in ("--also", f"{form}={tmp_path / form}")]
+    said = karpdash("scan", "--bundle", bundle("beta_037"), "--to", "1.0", *also)
+    assert (said.code, said.out.startswith("Cluster     beta_037")) == (0, True)
+    assert json.loads((tmp_path / "json").read_text())["cluster"]["name"] == "beta_037"
+    assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
+    assert (tmp_path / "junit").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("also", ["sarif", "pdf=x", "sarif=", "junit=no/such/folder/x"])
+def test_a_form_that_cannot_be_written_is_wrong_usage(karpdash: Karpdash, bundle: Bundle, also: str) -> None:
+    assert karpdash("scan", "--bundle", bundle("beta_037"), "--also", also).code == 2
+
+
+def test_a_bundle_comes_from_standard_input(
+    karpdash: Karpdash, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (bundle("beta_037") / "objects.json").open() as objects:
+        monkeypatch.setattr("sys.stdin", objects)
+        said = karpdash("scan", "--bundle", "-", "--to", "1.0", "-o", "json")
+    assert (said.json["cluster"]["name"], said.json["cluster"]["karpenter_version"]) == ("stdin", "0.37.8")
 
 
 def test_markdown_begins_with_the_cluster(karpdash: Karpdash, bundle: Bundle) -> None:

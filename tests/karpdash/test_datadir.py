@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from karpdash import files
+from karpdash.configuration.env import read
+from karpdash.files import data_folder, platform_folder
 from karpdash.processes import datadir
 from migrations_app.errors import InvalidSetting
 
@@ -52,3 +55,40 @@ def test_a_folder_is_held_by_one_at_a_time(tmp_path):  # R34
     with datadir.hold(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
         datadir.hold(tmp_path)
     datadir.hold(tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "wanted"),
+    [
+        ("linux", {"HOME": "/people/ada"}, "/people/ada/.local/share/karpdash"),
+        ("linux", {"HOME": "/people/ada", "XDG_DATA_HOME": "/data"}, "/data/karpdash"),
+        ("linux", {"HOME": "/people/ada", "XDG_DATA_HOME": "data"}, "/people/ada/.local/share/karpdash"),
+        ("linux", {}, ".local/share/karpdash"),
+        ("darwin", {"HOME": "/people/ada"}, "/people/ada/Library/Application Support/karpdash"),
+        ("win32", {"LOCALAPPDATA": "C:/people/ada/AppData/Local"}, "C:/people/ada/AppData/Local/karpdash"),
+        ("win32", {"USERPROFILE": "C:/people/ada"}, "C:/people/ada/AppData/Local/karpdash"),
+    ],
+)
+def test_each_platform_has_a_folder_for_data(platform, environ, wanted):
+    assert platform_folder(environ, platform=platform) == Path(wanted)
+
+
+def test_a_checkout_keeps_its_data_beside_the_code_wherever_one_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    root = Path(__file__).parents[2]
+    assert (data_folder({"HOME": "/people/ada"}), read({}).data_dir) == (root / "var", root / "var")
+    assert read({"KARPDASH_DATA_DIR": ""}).data_dir == root / "var"
+
+
+def test_an_installed_karpdash_keeps_its_data_where_the_platform_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "SHIPPED", tmp_path)
+    assert data_folder({"HOME": "/people/ada"}, platform="linux") == Path("/people/ada/.local/share/karpdash")
+    assert files.folder("templates") == tmp_path / "templates"
+
+
+def test_every_file_that_is_told_is_there(capsys):
+    assert files.run([]) == 0
+    told = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert (set(told), [path for path in told.values() if not Path(path).exists()]) == (set(files.SHOWN), [])
+    files.run(["cli"])
+    assert capsys.readouterr().out.strip() == told["cli"]

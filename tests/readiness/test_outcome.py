@@ -22,7 +22,10 @@ WARNING = {"severity": "warning"}
         ("unknown", {}, "blocker", COULD_NOT_LOOK),
         ("unknown", {}, "never", COULD_NOT_LOOK),
         ("manual", {}, "blocker", COULD_NOT_LOOK),
-        ("unknown", WARNING, "warning", READY),
+        ("unknown", WARNING, "warning", COULD_NOT_LOOK),
+        ("manual", WARNING, "warning", COULD_NOT_LOOK),
+        ("unknown", WARNING, "blocker", READY),
+        ("unknown", {"severity": "info"}, "warning", READY),
         ("not_applicable", {}, "blocker", READY),
     ],
 )

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -133,7 +134,7 @@ def test_a_scan_that_is_not_there(fleet):
 
 
 def test_no_wish_while_the_disk_is_full(fleet, settings):  # R25
-    settings.ENV = dataclasses.replace(settings.ENV, free_percent=100, data_dir=settings.BASE_DIR)
+    settings.ENV = dataclasses.replace(settings.ENV, free_percent=100, data_dir=Path(__file__).parent)
     with pytest.raises(Conflict) as refused:
         scan_fleet.request_fleet_scan(by="ada")
     assert (refused.value.code, FleetScan.objects.count()) == ("disk_full", 0)

@@ -1,12 +1,16 @@
-"""The report as SARIF 2.1.0: a rule for each check, a result for each cause; a waived finding is suppressed, not gone.
+"""The report as SARIF 2.1.0, as code scanning services take it: a result for each cause of a failure, and its rule.
 
+A waived failure is a suppressed result. What could not be told is a notification: never a result, and never left out.
 Fingerprints are made of check, hop and object, so that the same cause keeps its history from scan to scan.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
+from migrations_app import HOME_PAGE
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.outputs.json_schema import written
 from migrations_app.readiness.outputs.plain import plain
@@ -15,36 +19,54 @@ from migrations_app.readiness.report import PartLine, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
-KINDS = {
-    "pass": "pass",
-    "fail": "fail",
-    "waived": "fail",
-    "unknown": "open",
-    "manual": "review",
-    "not_applicable": "notApplicable",
-}
+FAILED = ("fail", "waived")
+OPEN = {"unknown": "could not be told", "manual": "waits for a person"}
 Tree = dict[str, Any]
 
 
-def render(report: Report, *, version: str = "") -> str:
-    """One SARIF log as JSON. Passed and inapplicable checks are results too, of their own kind."""
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Where an object is written: a path with forward slashes, relative to the working folder, and a line from 1."""
+
+    file: str
+    line: int = 1
+
+
+Places = Callable[[Evidence | None], SourceLine | None]
+"""Where the object of a piece of evidence is written; for None, where the cluster was read from."""
+
+
+def _nowhere(_row: Evidence | None) -> SourceLine | None:
+    return None
+
+
+def render(report: Report, *, version: str = "", places: Places = _nowhere) -> str:
+    """One SARIF log as JSON. An object that `places` does not know is placed at the path of its name in the cluster."""
     rules = _rules(report)
     order = {rule["id"]: at for at, rule in enumerate(rules)}
-    driver = {"name": "karpdash", "rules": rules} | ({"semanticVersion": version} if version else {})
+    driver = {"name": "karpdash", "informationUri": HOME_PAGE, "rules": rules}
+    driver |= {"semanticVersion": version} if version else {}
+    failed = [finding for finding in report.checks if finding.status in FAILED]
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"karpdash/{plain(report.cluster.name)}/"},
         "invocations": [_invocation(report)],
-        "results": [result for finding in report.checks for result in _results(finding, report, order=order)],
+        "results": [
+            _result(finding, row, report=report, places=places) | {"ruleIndex": order[finding.id]}
+            for finding in failed
+            for row in finding.evidence or (None,)
+        ],
         "columnKind": "unicodeCodePoints",
     }
     return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rules(report: Report) -> list[Tree]:
-    """One rule a check, with the severity of its strictest hop as the default level."""
+    """One rule for each check that failed or is open, with the severity of its strictest hop as the default level."""
     found: dict[str, Finding] = {}
     for finding in report.checks:
+        if finding.status not in (*FAILED, *OPEN):
+            continue
         kept = found.get(finding.id)
         if kept is None or _rank(finding) < _rank(kept):
             found[finding.id] = finding
@@ -58,6 +80,7 @@ def _rank(finding: Finding) -> int:
 def _rule(finding: Finding) -> Tree:
     return {
         "id": finding.id,
+        "helpUri": f"{HOME_PAGE}/blob/main/docs/checks.md#{finding.id}",
         "shortDescription": {"text": plain(finding.title)},
         "fullDescription": {"text": plain(finding.why) or plain(finding.title)},
         "help": {"text": "\n".join(["Sources:", *map(plain, finding.sources)]) if finding.sources else "karpdash"},
@@ -69,6 +92,7 @@ def _rule(finding: Finding) -> Tree:
 def _invocation(report: Report) -> Tree:
     short = [line for line in report.parts if not line.seen or line.quarantined]
     notes = [{"level": "warning", "message": {"text": plain(_short(line))}} for line in short]
+    notes += [_open(finding) for finding in report.checks if finding.status in OPEN]
     return {"executionSuccessful": report.complete, "toolExecutionNotifications": notes} | _ended(report)
 
 
@@ -78,31 +102,50 @@ def _short(line: PartLine) -> str:
     return f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})"
 
 
+def _open(finding: Finding) -> Tree:
+    """A check without an answer, as a notification about its rule."""
+    told = f"{finding.hop} {finding.id} {OPEN[finding.status]}: {finding.summary}"
+    return {
+        "level": LEVELS[finding.severity],
+        "message": {"text": plain(told)},
+        "associatedRule": {"id": finding.id},
+        "properties": {"hop": finding.hop, "status": finding.status},
+    }
+
+
 def _ended(report: Report) -> Tree:
     return {"endTimeUtc": report.scanned_at} if report.scanned_at.endswith("Z") else {}
 
 
-def _results(finding: Finding, report: Report, *, order: dict[str, int]) -> Iterator[Tree]:
-    for row in finding.evidence or (None,):
-        yield _result(finding, row, report=report) | {"ruleIndex": order[finding.id]}
-
-
-def _result(finding: Finding, row: Evidence | None, *, report: Report) -> Tree:
-    kind = KINDS[finding.status]
+def _result(finding: Finding, row: Evidence | None, *, report: Report, places: Places) -> Tree:
     told = plain(finding.summary) + (f": {object_line(row)}" if row else "")
     return {
         "ruleId": finding.id,
-        "kind": kind,
-        "level": LEVELS[finding.severity] if kind == "fail" else "none",
+        "kind": "fail",
+        "level": LEVELS[finding.severity],
         "message": {"text": told or finding.id},
-        "locations": [{"logicalLocations": [_place(row, report)]}],
+        "locations": [_physical(row, report, places=places) | {"logicalLocations": [_logical(row, report)]}],
         "partialFingerprints": {"karpdash/v1": _fingerprint(finding, row, report=report)},
         "occurrenceCount": row.count if row else 1,
         "properties": {"hop": finding.hop, "phase": finding.phase, "status": finding.status},
     } | _suppressed(finding)
 
 
-def _place(row: Evidence | None, report: Report) -> Tree:
+def _physical(row: Evidence | None, report: Report, *, places: Places) -> Tree:
+    """Code scanning services refuse a result without a file; for what no file holds it is named as in the cluster."""
+    where = places(row) or SourceLine("/".join(_steps(row, report)))
+    location = {"artifactLocation": {"uri": quote(plain(where.file))}, "region": {"startLine": where.line}}
+    return {"physicalLocation": location}
+
+
+def _steps(row: Evidence | None, report: Report) -> Iterator[str]:
+    """Cluster, namespace, kind and name, those that are known; no step leads up or to the root."""
+    told = (report.cluster.name, row.namespace, row.kind, row.name) if row else (report.cluster.name,)
+    steps = [plain(step).replace("/", "_").strip(".") for step in told]
+    yield from [step for step in steps if step] or ["cluster"]
+
+
+def _logical(row: Evidence | None, report: Report) -> Tree:
     cluster = plain(report.cluster.name)
     if row is None:
         return {"fullyQualifiedName": cluster, "kind": "namespace"}

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
+from migrations_app.clients.bundle.files import DIRECT
 from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
+from migrations_app.clients.local_files import beginning, is_stdin
 from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
@@ -71,8 +73,7 @@ def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
+        return beginning(path, MOST_BYTES + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
         raise InvalidPolicy(f"cannot be read: {reason}", where=str(path)) from None
@@ -80,6 +81,8 @@ def _content(path: Path) -> bytes:
 
 def _opened(path: Path) -> Bundle:
     try:
+        if is_stdin(path):
+            return open_bundle(beginning(path, DIRECT.archive.total_bytes + 1), limits=DIRECT)
         return open_bundle(path)
     except InvalidInput as wrong:
         if str(path) in wrong.where:
@@ -128,15 +131,16 @@ def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_KUBECONFIG + 1)
+        return beginning(path, LARGEST_KUBECONFIG + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
         raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None
 
 
 def _bundle_name(path: Path) -> str:
-    """The name of the file or folder without its extensions."""
+    """The name of the file or folder without its extensions; `stdin` for standard input."""
+    if is_stdin(path):
+        return "stdin"
     name = path.resolve().name
     for ending in (".tar.gz", ".tgz", ".yaml", ".yml", ".json"):
         name = name.removesuffix(ending)

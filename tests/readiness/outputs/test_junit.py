@@ -48,3 +48,31 @@ def test_a_failure_tells_message_and_evidence() -> None:
 @given(any_reports())
 def test_hostile_texts_stay_well_formed_xml(report: Report) -> None:
     assert set(cases(report)) == {finding.id for finding in report.checks}
+
+
+SCHEMA = {
+    "testsuites": ({"name", "time", "tests", "failures", "errors"}, set(), {"testsuite"}),
+    "testsuite": (
+        {"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+        {"name", "tests", "failures", "errors"},
+        {"testcase", "properties", "system-out"},
+    ),
+    "testcase": (
+        {"time", "classname", "group"}, {"name"}, {"skipped", "error", "failure", "system-out", "system-err"},
+    ),
+    "failure": ({"type", "message"}, set(), set()),
+    "error": ({"type", "message"}, set(), set()),
+    "skipped": ({"type", "message"}, set(), set()),
+    "system-out": (set(), set(), set()),
+}  # fmt: skip
+"""Attributes that may be there, those that must, and children: the JUnit schema of Jenkins' xUnit plugin (junit-10)."""
+
+
+@settings(max_examples=60)
+@given(any_reports())
+def test_elements_and_attributes_are_those_of_the_schema(report: Report) -> None:
+    for element in ET.fromstring(render(report)).iter():
+        may, must, inside = SCHEMA[element.tag]
+        given_ones = set(element.attrib)
+        assert (must - given_ones, given_ones - may - must) == (set(), set()), element.tag
+        assert {child.tag for child in element} <= inside

@@ -3,8 +3,9 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from migrations_app import HOME_PAGE
 from migrations_app.checks.base import Evidence
-from migrations_app.readiness.outputs.sarif import render
+from migrations_app.readiness.outputs.sarif import SourceLine, render
 from migrations_app.readiness.report import Report
 from tests.readiness.outputs.reports import a_report, any_reports, finding
 
@@ -16,21 +17,53 @@ def run_of(report: Report) -> dict[str, Any]:
     return dict(run)
 
 
-def kinds(report: Report) -> dict[str, tuple[str, str]]:
-    return {result["ruleId"]: (result["kind"], result["level"]) for result in run_of(report)["results"]}
-
-
-def test_levels_follow_severity_and_kinds_follow_status() -> None:
-    assert kinds(a_report()) == {
+def test_only_failures_are_results_and_levels_follow_severity() -> None:
+    levels = {result["ruleId"]: (result["kind"], result["level"]) for result in run_of(a_report())["results"]}
+    assert levels == {
         "gone": ("fail", "error"),
-        "webhook": ("open", "none"),
-        "backup": ("review", "none"),
         "marks": ("fail", "warning"),
         "note": ("fail", "note"),
         "accepted": ("fail", "warning"),
-        "fits": ("pass", "none"),
-        "windows": ("notApplicable", "none"),
     }
+
+
+def test_what_is_open_is_a_notification_and_has_a_rule() -> None:
+    run = run_of(a_report())
+    told = [note for note in run["invocations"][0]["toolExecutionNotifications"] if "associatedRule" in note]
+    assert [(note["level"], note["associatedRule"]["id"], note["message"]["text"]) for note in told] == [
+        ("error", "webhook", "0.33+ webhook could not be told: crds could not be read: forbidden"),
+        ("error", "backup", "0.33+ backup waits for a person: Summary of backup"),
+    ]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert rules == {"gone", "marks", "note", "accepted", "webhook", "backup"}
+
+
+def test_every_result_has_what_code_scanning_refuses_to_do_without() -> None:
+    def places(row: Evidence | None) -> SourceLine:
+        return SourceLine(f"dump/a b#{row.name}.yaml" if row else "dump", 7)
+
+    log = json.loads(render(a_report(), version="1.2.3", places=places))
+    run = log["runs"][0]
+    for result in run["results"]:
+        (location,) = result["locations"]
+        physical = location["physicalLocation"]
+        assert (physical["region"], "#" in physical["artifactLocation"]["uri"]) == ({"startLine": 7}, False)
+        assert (result["message"]["text"] != "", result["partialFingerprints"] != {}) == (True, True)
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]}
+    assert {"dump", "dump/a%20b%23pool-0.yaml"} <= uris
+    driver = run["tool"]["driver"]
+    assert (driver["informationUri"], driver["rules"][0]["helpUri"]) == (
+        HOME_PAGE, f"{HOME_PAGE}/blob/main/docs/checks.md#accepted",
+    )  # fmt: skip
+    needed = {"id", "shortDescription", "fullDescription", "help", "helpUri", "defaultConfiguration"}
+    assert [rule["id"] for rule in driver["rules"] if not needed <= set(rule)] == []
+
+
+def test_without_files_an_object_is_placed_by_its_name_in_the_cluster() -> None:
+    rows = (Evidence(kind="Pod", namespace="shop", name="../a"), Evidence(kind="Node", name="n/é"))
+    results = run_of(a_report((finding("gone", "fail", evidence=rows), finding("other", "fail"))))["results"]
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert uris == ["prod-1/shop/Pod/_a", "prod-1/Node/n_%C3%A9", "prod-1"]
 
 
 def test_a_waived_finding_is_suppressed_with_its_words() -> None:
@@ -62,14 +95,14 @@ def test_a_fingerprint_is_the_cause_not_the_count() -> None:
 
 
 def test_a_rule_takes_its_strictest_hop_and_the_tool_its_version() -> None:
-    mild = finding("gone", "pass", hop="0.32", severity="info")
+    mild = finding("gone", "fail", hop="0.32", severity="info")
     driver = run_of(a_report((mild, finding("gone", "fail"))))["tool"]["driver"]
     assert (driver["name"], driver["semanticVersion"]) == ("karpdash", "1.2.3")
     assert [(rule["id"], rule["defaultConfiguration"]) for rule in driver["rules"]] == [("gone", {"level": "error"})]
 
 
 def test_what_was_not_read_is_a_notification() -> None:
-    assert run_of(a_report())["invocations"] == [
+    assert run_of(a_report(()))["invocations"] == [
         {
             "executionSuccessful": False,
             "toolExecutionNotifications": [
@@ -87,4 +120,7 @@ def test_every_result_points_at_its_rule(report: Report) -> None:
     run = run_of(report)
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [rules[result["ruleIndex"]] for result in run["results"]] == [r["ruleId"] for r in run["results"]]
-    assert len(run["results"]) == sum(max(1, len(f.evidence)) for f in report.checks)
+    failed = [f for f in report.checks if f.status in ("fail", "waived")]
+    assert len(run["results"]) == sum(max(1, len(f.evidence)) for f in failed)
+    steps = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].split("/") for r in run["results"]]
+    assert [each for each in steps if "" in each or ".." in each] == []

@@ -1,0 +1,64 @@
+"""Files that come with the program: templates, static files, docs, ClusterRoles and the Helm chart.
+
+In a wheel they are inside this package, in a checkout beside it.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = _PACKAGE.parent
+SHIPPED = _PACKAGE / "shipped"
+"""Exists only where karpdash was installed from a wheel."""
+SHOWN = {
+    "docs": "docs",
+    "cli": "docs/cli.md",
+    "rbac": "deploy/rbac",
+    "chart": "deploy/helm/karpdash",
+    "monitoring": "deploy/prometheus",
+}
+"""What `karpdash files` names, each with its path."""
+
+
+def folder(name: str) -> Path:
+    """The path of a folder or file that comes with the program, such as `templates` or `deploy/rbac`."""
+    return (SHIPPED if SHIPPED.is_dir() else CHECKOUT) / name
+
+
+def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
+    """Where data is kept if nothing else is told: `var` of a checkout, otherwise the place of the platform.
+
+    Relative to the working folder only where the environment names no home.
+    """
+    if not SHIPPED.is_dir():
+        return CHECKOUT / "var"
+    return platform_folder(environ, platform=platform)
+
+
+def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
+    """The folder for data of applications of this user, by the convention of Linux, macOS or Windows."""
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "")
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "karpdash"
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "karpdash"
+    told = environ.get("XDG_DATA_HOME", "")
+    # A relative path there is to be ignored, says the XDG Base Directory Specification.
+    return (Path(told) if Path(told).is_absolute() else home / ".local" / "share") / "karpdash"
+
+
+def run(argv: Sequence[str]) -> int:
+    """`karpdash files`: 0 after printing the path of one of them, or of all with their names."""
+    parser = argparse.ArgumentParser(
+        prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm chart of karpdash are."
+    )
+    parser.add_argument("name", nargs="?", choices=tuple(SHOWN), help="print the path of this one only")
+    name = parser.parse_args(argv).name
+    if name:
+        print(folder(SHOWN[name]))
+        return 0
+    for each, path in SHOWN.items():
+        print(f"{each:<12}{folder(path)}")
+    return 0

@@ -1,0 +1,54 @@
+"""`karpdash lint`: manifests and Helm values of a repository against a release, for hooks and pipelines."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from migrations_app.cli.terminal import Exit, show
+from migrations_app.clients.local_files import beginning
+from migrations_app.conversion.source_lint import lint_texts
+from migrations_app.errors import InvalidInput
+from migrations_app.karpenter import releases
+from migrations_app.karpenter.versions import Release, parse, parse_minor
+from migrations_app.manifests.reader import MOST_BYTES
+from migrations_app.readiness.outputs.plain import plain
+
+
+def run(argv: list[str]) -> int:
+    """0: the release accepts all of it; 1: it does not; 2: wrong usage or unreadable input."""
+    options = _parser().parse_args(argv)
+    release = _release(options.to)
+    found = lint_texts(_texts(options.files), release)
+    for each in found:
+        show(f"{plain(each.file)}:{each.line}: {each.code}: {plain(each.what)}\n")
+    return Exit.FINDINGS if found else Exit.READY
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="karpdash lint",
+        description="Find manifests of generations that a release of Karpenter does not accept, and Helm values that "
+        "its chart does not read. A line for each, as FILE:LINE: CODE: WHAT.",
+        epilog="Exit codes: 0 nothing found; 1 something found; 2 wrong usage or unreadable input.",
+    )
+    parser.add_argument("--to", metavar="RELEASE", required=True, help="release to judge for, such as 1.0 or 1.4.2")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="manifests and values files; - for stdin")
+    return parser
+
+
+def _release(text: str) -> Release:
+    """A release as it is written, or the newest patch of a minor."""
+    whole = parse(text)
+    row = releases.find(whole or parse_minor(text) or "")
+    if row is None:
+        raise InvalidInput(f"{text[:40]!r} is no release that is known, such as 1.0 or 1.4.2", where="--to")
+    return whole or row.newest
+
+
+def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
+    for path in files:
+        try:
+            yield str(path), beginning(path, MOST_BYTES + 1)
+        except (OSError, ValueError) as wrong:
+            reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+            raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None

@@ -1,0 +1,21 @@
+"""Files that somebody names on the command line, and standard input."""
+
+import sys
+from pathlib import Path
+
+STDIN = "-"
+
+
+def is_stdin(path: Path) -> bool:
+    """Whether the name stands for standard input."""
+    return str(path) == STDIN
+
+
+def beginning(path: Path, most: int) -> bytes:
+    """At most that many bytes of the file, or of standard input for `-`. Raises OSError, and ValueError for a name
+    that no file can have.
+    """
+    if is_stdin(path):
+        return sys.stdin.buffer.read(most)
+    with path.open("rb") as file:
+        return file.read(most)

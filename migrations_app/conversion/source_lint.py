@@ -1,0 +1,88 @@
+"""What of a repository a release of Karpenter does not accept: manifests of other generations, Helm values not read."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from migrations_app.karpenter import kinds, releases
+from migrations_app.karpenter.controller_settings import UnreadKey, unread_crd_chart_keys, unread_helm_keys
+from migrations_app.karpenter.versions import Release
+from migrations_app.manifests.reader import Manifest, ManifestFault, read
+
+_ORDER = ("alpha", "beta", "v1")
+_VALUES = "values"
+_CHARTS = {"karpenter": unread_helm_keys, "karpenter-crd": unread_crd_chart_keys}
+"""Charts by the key that their values have below an umbrella chart."""
+
+
+class LintFinding(NamedTuple):
+    """One line of a file and what is wrong there; `line` is from 1."""
+
+    file: str
+    line: int
+    code: str
+    what: str
+
+
+def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> list[LintFinding]:
+    """The findings in (file name, text) pairs, file by file, in the order of their lines.
+
+    A document without apiVersion and kind counts as Helm values where the name of its file says "values".
+    """
+    return [
+        found
+        for name, text in sources
+        for found in sorted(_of_file(name, text, release=release), key=lambda one: one[1])
+    ]
+
+
+def _of_file(name: str, text: bytes | str, *, release: Release) -> Iterator[LintFinding]:
+    reading = read(text, file=name)
+    yield from (_of_fault(fault) for fault in reading.faults)
+    for manifest in reading.manifests:
+        if "kind" in manifest.body and "apiVersion" in manifest.body:
+            yield from _of_object(manifest, release)
+        elif _VALUES in name.rpartition("/")[2].lower():
+            yield from _of_values(manifest, release)
+
+
+def _of_fault(fault: ManifestFault) -> LintFinding:
+    return LintFinding(fault.file, max(1, fault.line), fault.code, fault.what)
+
+
+def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
+    kind, (group, _, version) = str(manifest.body["kind"]), str(manifest.body["apiVersion"]).partition("/")
+    row = kinds.find(kind, group=group)
+    generation = row.generation_of(version) if row else ""
+    if generation and not _accepted(generation, release):
+        later = any(_accepted(each, release) for each in _ORDER[_ORDER.index(generation) + 1 :])
+        hint = ": karpdash convert makes its successor" if later else " yet"
+        told = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
+        line = manifest.line_of(("apiVersion",))
+        yield LintFinding(manifest.document.file, line, "other-generation", told)
+
+
+def _accepted(generation: str, release: Release) -> bool:
+    """Whether the release acts on objects of that generation, or its webhook converts them; True where unknown."""
+    row = releases.find(release)
+    if row is not None and row.generation == "v1_with_beta_conversion" and generation == "beta":
+        return True
+    return releases.serves(release, generation) is not False
+
+
+def _of_values(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
+    below = {name: manifest.body[name] for name in _CHARTS if isinstance(manifest.body.get(name), dict)}
+    for name, tree in (below or {"": manifest.body}).items():
+        for key in _CHARTS[name or "karpenter"](tree, release):
+            steps = ((name,) if name else ()) + tuple(key.key.split("."))
+            yield LintFinding(manifest.document.file, manifest.line_of(steps), "unread-value", _said(key, release))
+
+
+def _said(key: UnreadKey, release: Release) -> str:
+    instead = f"; use {key.replacement}" if key.replacement else ""
+    why = f" ({key.fate})" if key.fate else ""
+    return f"{key.key} is not read by the chart of Karpenter {release}{why}{instead}"
+
+
+def _name(body: dict[str, Any]) -> str:
+    metadata = body.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, dict) else ""

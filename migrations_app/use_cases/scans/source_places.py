@@ -1,0 +1,78 @@
+"""Where the objects of a bundle are written: file and line, for reports that point at them."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from migrations_app.checks.base import Evidence
+from migrations_app.clients.archive import is_archive
+from migrations_app.clients.bundle.files import DIRECT, files
+from migrations_app.manifests.reader import MOST_BYTES, Manifest, read
+from migrations_app.readiness.outputs.sarif import Places, SourceLine
+
+Key = tuple[str, str, str]
+"""Kind, namespace and name."""
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
+    """Finds the file and the line of the field for each of these rows; for all others the bundle itself.
+
+    Files above the size that manifests may have are not searched: their objects are placed in them without a line, as
+    those of an archive are. Raises InvalidBundle as reading the bundle does.
+    """
+    whole = SourceLine(_shown(bundle))
+    wanted = {_key(row) for row in rows}
+    found = {} if _is_archive(bundle) else _found(bundle, wanted)
+
+    def place(row: Evidence | None) -> SourceLine:
+        written = found.get(_key(row)) if row else None
+        if row is None or written is None:
+            return whole
+        return SourceLine(written.document.file, max(1, written.line_of(_steps(row.path))))
+
+    return place
+
+
+def _found(bundle: Path, wanted: set[Key]) -> dict[Key, Manifest]:
+    found: dict[Key, Manifest] = {}
+    for name, body in files(bundle, DIRECT):
+        path = bundle / name if bundle.is_dir() else bundle
+        if len(body) > MOST_BYTES:
+            continue
+        for manifest in read(body, file=_shown(path)).manifests:
+            key = _key_of(manifest)
+            if key in wanted:
+                found.setdefault(key, manifest)
+    return found
+
+
+def _key(row: Evidence) -> Key:
+    return row.kind, row.namespace, row.name
+
+
+def _key_of(manifest: Manifest) -> Key:
+    metadata = manifest.body.get("metadata")
+    told = metadata if isinstance(metadata, dict) else {}
+    return str(manifest.body.get("kind")), str(told.get("namespace") or ""), str(told.get("name"))
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    """`spec.template[0]` as steps; a step that is not in the text leads to its nearest ancestor."""
+    return tuple(int(number) if number else name for number, name in _STEP.findall(path))
+
+
+def _is_archive(bundle: Path) -> bool:
+    if bundle.is_dir():
+        return False
+    with bundle.open("rb") as raw:
+        return is_archive(raw.read(512))
+
+
+def _shown(path: Path) -> str:
+    """Relative to the working folder if it is below it, otherwise the last two steps; with forward slashes."""
+    absolute = path.absolute()
+    try:
+        return absolute.relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return "/".join(absolute.parts[-2:])
