@@ -27,6 +27,22 @@ class UnparsableObject:
         return self.name == NO_NAME
 
 
+NOT_CONVERTED = "not_converted"
+"""For `OtherVersion.why`: the CRD converts nothing, and the content is of another version than its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVersion:
+    """Why a list was not, or not only, taken in the version `wanted` (such as karpenter.sh/v1).
+
+    `why` is the code of the errors.ReadError, or NOT_CONVERTED. `detail` is safe to show.
+    """
+
+    wanted: str
+    why: str
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[T]):
     """The items of a part. `served` is the group/version they were read in, None if no server version provides the
@@ -38,6 +54,8 @@ class Seen(Generic[T]):
     quarantined: tuple[UnparsableObject, ...] = ()
     total: int | None = None
     """Number of objects read if `items` are groups (pods); None means that each item is one object."""
+    other_version: OtherVersion | None = None
+    """Set if objects were read in another version than the newest served one."""
 
     @property
     def count(self) -> int:

@@ -18,6 +18,17 @@ from migrations_app.karpenter.versions import Release, within
 Tree = dict[str, Any]
 POOLS, CLAIMS, CLASSES = kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name
 
+REQUIRED_IN_V1 = {
+    kinds.NODE_POOL.kind: "spec.template.spec.nodeClassRef.group",
+    kinds.NODE_CLAIM.kind: "spec.nodeClassRef.group",
+    kinds.EC2_NODE_CLASS.kind: "spec.amiSelectorTerms",
+}
+"""A field that v1 requires and v1beta1 does not, by kind: an object without it was never written as v1."""
+POLICY, V1_POLICY = "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized"
+"""A field of NodePools, and its value that v1beta1 does not know; v1beta1 fills in WhenUnderutilized."""
+ONLY_IN_BETA = "spec.disruption.expireAfter"
+"""A field of NodePools that v1beta1 fills in and v1 does not know: a NodePool of v1beta1 without it was pruned."""
+
 
 class FieldMark(NamedTuple):
     """A field of one CRD version that exists from that release on; `loss` says what happens if it is missing."""

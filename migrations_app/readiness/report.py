@@ -92,6 +92,8 @@ class PartLine(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     reasons: tuple[str, ...] | UnsetType = UNSET
     """The codes of what kept us from objects that were set aside, each once. Stored, and never published."""
+    read_as: str = ""
+    """The version in which objects were read, and why; empty where it is the newest served one."""
 
     @property
     def partly_forbidden(self) -> bool:

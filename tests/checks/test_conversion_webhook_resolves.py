@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.inventory.parts import UnparsableObject
+from migrations_app.checks.catalogue.crds.conversion_webhook_resolves import check
+from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject, Unseen
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, blind, case_at, reads, remedies, told
 
 CHECK = "conversion_webhook_resolves"
 GOOD = ("pass", "The conversion webhook answers", ())
@@ -107,6 +110,38 @@ def test_what_could_not_be_read_is_not_absent(part, kind):
     odd = UnparsableObject(kind, "kube-system", "karpenter", "$.spec", "Expected `object`")
     why = f"whether kube-system/karpenter answers could not be read: garbled ({kind} karpenter at $.spec)"
     assert told(CHECK, "1.0", a_cluster().without(part).set_aside(part, odd)) == ("unknown", why, ())
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Unseen("conversion_failed", "x509: unknown authority"),
+        Seen((), "v1beta1", other_version=OtherVersion("v1", "conversion_failed", "x509: unknown authority")),
+    ],
+    ids=["unseen", "read in another version"],
+)
+def test_a_service_that_is_there_and_a_call_that_fails(part):  # D5
+    cluster = a_cluster()
+    case = case_at("1.0", cluster)
+    case = replace(case, inventory=replace(case.inventory, nodepools=part))
+    assert check.ask(case) == (
+        Evidence(
+            kind="CustomResourceDefinition",
+            name="nodepools.karpenter.sh",
+            path="spec.conversion.webhook",
+            seen="the API server's call fails: x509: unknown authority",
+            wanted="an answer",
+        ),
+    )
+
+
+def test_objects_that_only_carry_the_label_of_v1_are_told_beside_the_strategy():  # D12
+    case = case_at("1.1+", with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1beta1", "v1")))
+    odd = Seen(
+        (), "karpenter.sh/v1", other_version=OtherVersion("karpenter.sh/v1", NOT_CONVERTED, "1 of 1 hold v1beta1")
+    )
+    rows = {row.name: row.seen for row in check.ask(replace(case, inventory=replace(case.inventory, nodepools=odd)))}
+    assert rows == {name: "None; 1 of 1 hold v1beta1" if "nodepools" in name else "None" for name in NAMES}
 
 
 def test_a_webhook_by_url_is_unknown():

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.catalogue.preflight.karpenter_lists_answer import LISTS, check
-from migrations_app.inventory.parts import Unseen
+from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, Unseen
 from tests.builders import a_cluster, ask, blind, case_at, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
@@ -31,6 +31,22 @@ def test_the_evidence_tells_what_the_server_said():
     case = case_at("1.0", a_cluster())
     inventory = replace(case.inventory, nodes=Unseen("timeout", "nodes: HTTP 504"))
     assert [row.seen for row in check.ask(replace(case, inventory=inventory))] == ["timeout: nodes: HTTP 504"]
+
+
+def in_another_version(why: str):
+    case = case_at("1.0", a_cluster())
+    read = Seen((), "karpenter.sh/v1beta1", other_version=OtherVersion("karpenter.sh/v1", why, "webhook failed"))
+    return check.ask(replace(case, inventory=replace(case.inventory, nodepools=read)))
+
+
+def test_a_list_that_answers_in_another_version_only_fails_all_the_same():  # D5
+    seen = "karpenter.sh/v1 conversion_failed, read as karpenter.sh/v1beta1: webhook failed"
+    (row,) = in_another_version("conversion_failed")
+    assert (row.name, row.seen) == ("nodepools.karpenter.sh", seen)
+
+
+def test_a_list_that_converts_nothing_answers():
+    assert in_another_version(NOT_CONVERTED) == ()
 
 
 @pytest.mark.parametrize("part", LISTS)

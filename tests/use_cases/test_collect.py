@@ -10,7 +10,7 @@ from migrations_app.clients.kubernetes.api import Clock, ListPage, Served
 from migrations_app.errors import Expired, Forbidden, NotServed, ReadError, ServerFailed
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.objects.karpenter import ServedResource
-from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.inventory.parts import OtherVersion, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.use_cases.collect.collect import collect
 
@@ -154,3 +154,59 @@ def test_of_the_deployments_that_of_another_autoscaler_is_kept():
     named_so = named("prod-cluster-autoscaler", "web")
     found = inventory_of(objects=CORE | {("apps", "v1", "deployments"): named_so}).deployments
     assert ([one.name for one in found.items], found.total) == (["prod-cluster-autoscaler"], 2)
+
+
+ONE = ("karpenter.sh", "v1", "nodepools")
+CRDS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+def unconverted(*versions):
+    """The CRD of NodePools, which converts nothing."""
+    served = [{"name": name, "served": True, "storage": name == versions[0]} for name in versions]
+    stored = {"storedVersions": ["v1beta1", "v1"]}
+    spec = {"group": "karpenter.sh", "names": {"kind": "NodePool", "plural": "nodepools"}, "versions": served}
+    return {CRDS: [{"metadata": {"name": "nodepools.karpenter.sh"}, "spec": spec, "status": stored}]}
+
+
+def a_pool(version, **disruption):
+    template = {"spec": {"nodeClassRef": {"name": "default"}}}
+    spec = {"template": template, "disruption": disruption}
+    return {"apiVersion": f"karpenter.sh/{version}", "metadata": {"name": "a"}, "spec": spec}
+
+
+def test_what_was_read_as_v1_alone_and_lost_fields_is_set_aside():  # D12
+    found = collect(Cluster(objects=CORE | unconverted("v1") | {ONE: [a_pool("v1")]}), cluster="c")
+    line = next(one for one in found.parts if one.name == "nodepools")
+    assert found.inventory.nodepools.items == ()
+    assert (line.quarantined, line.detail) == (1, "a: holds v1beta1 and was read as v1, which drops fields")
+    assert not found.complete
+
+
+def test_what_was_read_as_v1_alone_and_lost_nothing_is_judged_as_v1beta1():
+    found = inventory_of(objects=CORE | unconverted("v1") | {ONE: [a_pool("v1", expireAfter="720h")]})
+    assert [pool.api_version for pool in found.nodepools.items] == ["karpenter.sh/v1beta1"]
+    assert found.nodepools.quarantined == ()
+
+
+@pytest.mark.parametrize("why", ["conversion_failed", "server_failed"])
+def test_a_list_that_fails_is_asked_for_in_the_other_version(why):  # D5
+    cluster = Cluster(objects=CORE | {ONE: [], BETA: named("old")}, wrong={"nodepools": [ServerFailed("no", code=why)]})
+    found = collect(cluster, cluster="c").inventory.nodepools
+    assert [(one.version, one.plural) for one in cluster.asked if one.plural == "nodepools"] == [
+        ("v1", "nodepools"),
+        ("v1beta1", "nodepools"),
+    ]
+    assert found.other_version == OtherVersion("karpenter.sh/v1", why, "no")
+
+
+@pytest.mark.parametrize("reason", [Forbidden("no"), ServerFailed("busy", code="throttled"), Expired("gone")])
+def test_a_list_that_fails_for_another_reason_is_not(reason):
+    cluster = Cluster(objects=CORE | {ONE: [], BETA: []}, wrong={"nodepools": reason})
+    assert collect(cluster, cluster="c").inventory.nodepools == Unseen(reason.code, reason.message)
+    assert {one.version for one in cluster.asked if one.plural == "nodepools"} == {"v1"}
+
+
+def test_where_no_version_answers_the_first_reason_counts():
+    broken = ServerFailed("no", code="conversion_failed")
+    found = inventory_of(objects=CORE | {ONE: [], BETA: []}, wrong={"nodepools": broken})
+    assert found.nodepools == Unseen("conversion_failed", "no")

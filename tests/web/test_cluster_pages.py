@@ -367,3 +367,9 @@ def test_query_count_of_the_page(ada, shop, size, django_assert_num_queries):
     # session, user, one-time password, cluster, scan under way, content, waivers, kill switch, labels, groups
     with django_assert_num_queries(10):
         page_of(ada, shop)
+
+
+def test_a_list_in_another_version_is_told_where_it_stands(ada, shop):
+    told = "karpenter.sh/v1beta1, because karpenter.sh/v1 fails: conversion_failed (<b>no</b>)"
+    a_snapshot(shop, a_report(parts=[PartLine(name="nodepools", seen=True, count=1, read_as=told)]))
+    assert f"NodePools read as {told}" in text(page_of(ada, shop, "parts"))

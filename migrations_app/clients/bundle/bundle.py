@@ -59,8 +59,13 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     failed: dict[str, str] = {}
 
     def part(self, resource: Resource) -> RequestedPart | None:
-        """The entry that covers this resource; one that was read is preferred. None if there is none."""
-        found = sorted((part for part in self.asked if part.covers(resource)), key=lambda part: not part.seen)
+        """The entry that covers this resource; one of its version is preferred, then one that was read. None if there
+        is none.
+
+        A list may have failed in one version and answered in another.
+        """
+        covering = (part for part in self.asked if part.covers(resource))
+        found = sorted(covering, key=lambda part: (part.version not in ("", resource.version), not part.seen))
         return found[0] if found else None
 
 

@@ -39,6 +39,8 @@ class Index:
     plurals: dict[Place, str] = field(default_factory=dict)
     odd: int = 0
     repeated: int = 0
+    _again: dict[Place, dict[tuple[str, str, str], BundleObject]] = field(default_factory=dict)
+    """Objects that are held in a second API version, by namespace, name and that version."""
     _waiting: list[BundleObject | ListedKind] = field(default_factory=list)
 
     def add(self, found: BundleObject | ListedKind) -> None:
@@ -82,8 +84,13 @@ class Index:
         return sum(len(each) for each in self.places.values()) + len(self._waiting)
 
     def find(self, resource: Resource) -> list[msgspec.Raw]:
-        """The objects that match the request, in any API version."""
-        every = self.places.get((resource.group, resource.plural), {}).values()
+        """The objects that match the request: in its API version where they are held in it, else in any."""
+        place = (resource.group, resource.plural)
+        again = self._again.get(place, {})
+        every = (
+            again.get((*key, resource.version), found) if again else found
+            for key, found in self.places.get(place, {}).items()
+        )
         wanted = selector(resource)
         home = resource.namespace
         return [found.raw for found in every if (not home or found.namespace == home) and wanted(found)]
@@ -117,10 +124,13 @@ class Index:
         if isinstance(found, ListedKind):
             return
         key = (found.namespace, found.name or f"\0{len(place)}")
-        if key in place:
+        if key not in place:
+            place[key] = found
+        elif found.version == place[key].version:
             self.repeated += 1
         else:
-            place[key] = found
+            again = self._again.setdefault((found.group, self.plural(found)), {})
+            again.setdefault((*key, found.version), found)
 
 
 def _heartbeats(found: BundleObject) -> Iterator[str]:

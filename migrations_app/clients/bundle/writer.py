@@ -132,7 +132,8 @@ class Recording:
 
     def _is_covered(self, resource: Resource) -> bool:
         with self._lock:
-            return any(part.seen and part.covers(resource) for part, _ in self._lists.values())
+            kept = [part for part, _ in self._lists.values() if part.seen and part.covers(resource)]
+            return any(part.version == resource.version for part in kept)
 
 
 def write_bundle(

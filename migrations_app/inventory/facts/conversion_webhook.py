@@ -5,6 +5,7 @@ karpenter-crd will write into the CRDs.
 from dataclasses import dataclass
 from typing import Any
 
+from migrations_app.errors import CONVERSION_FAILED
 from migrations_app.inventory.facts.controller import (
     ABSENT,
     CRD_CHART,
@@ -17,13 +18,14 @@ from migrations_app.inventory.facts.controller import (
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Endpoints, Service, ServiceReference, Workload
-from migrations_app.inventory.parts import Part, Unseen, is_whole
+from migrations_app.inventory.parts import NOT_CONVERTED, Part, Seen, Unseen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.releases import find, serves
 from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
+CONVERTED_PARTS = {"nodepools": kinds.NODE_POOL, "nodeclaims": kinds.NODE_CLAIM, "ec2nodeclasses": kinds.EC2_NODE_CLASS}
 DEFAULT_PORT = 443
 """The port that the API server uses if the reference names none."""
 
@@ -46,6 +48,26 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
     only_v1 = bool(found) and all(crd.stored == ("v1",) for crd in found)
     acts = running is not None and serves(running, "v1") is True
     return only_v1 and acts and webhooks_off(installation(inventory), running)
+
+
+def failed_conversions(inventory: Inventory) -> dict[str, str]:
+    """What the API server said of each list that it could not convert, by the name of its CRD."""
+    found = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
+    return {name: told for name, told in found.items() if told is not None}
+
+
+def _failed_conversion(part: Part[object]) -> str | None:
+    if isinstance(part, Unseen):
+        return part.detail if part.why == CONVERSION_FAILED else None
+    other = part.other_version
+    return other.detail if other is not None and other.why == CONVERSION_FAILED else None
+
+
+def labelled_alone(inventory: Inventory) -> dict[str, str]:
+    """How many objects hold v1beta1 under the label v1, in words, by the name of their CRD."""
+    parts = ((kind.crd_name, inventory.part(name)) for name, kind in CONVERTED_PARTS.items())
+    others = ((name, part.other_version) for name, part in parts if isinstance(part, Seen))
+    return {name: other.detail for name, other in others if other is not None and other.why == NOT_CONVERTED}
 
 
 def conversion_target(crd: CRD) -> ServiceReference | None:

@@ -140,3 +140,8 @@ def _parts(report: Report) -> Iterator[str]:
     for line in short:
         told = line.why if not line.seen else f"{line.quarantined} set aside"
         yield f"- {line.name}: {text(told)}" + (f" ({text(line.detail)})" if line.detail else "")
+    others = [line for line in report.parts if line.read_as]
+    if others:
+        yield from ("", "## Read in another version") if short else ("## Read in another version",)
+        yield ""
+    yield from (f"- {line.name}: {text(line.read_as)}" for line in others)

@@ -149,6 +149,11 @@ def _parts(report: Report) -> Iterator[str]:
         yield ""
         yield "Not read whole"
     yield from (f"  {_part(line)}" for line in short)
+    others = [line for line in report.parts if line.read_as]
+    if others:
+        yield ""
+        yield "Read in another version"
+    yield from (plain(f"  {line.name}: {line.read_as}") for line in others)
 
 
 def _part(line: PartLine) -> str:

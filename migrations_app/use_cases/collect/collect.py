@@ -13,9 +13,10 @@ from msgspec import UNSET
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
-from migrations_app.inventory.parts import Behind, Part, Seen, Unseen
+from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
 from migrations_app.use_cases.collect import parts as readers
+from migrations_app.use_cases.collect import unconverted
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
 PARALLEL = 4
@@ -75,6 +76,7 @@ def collect(
         with _side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
+    run.parts |= unconverted.as_content_shows(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **parts)
     return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
@@ -102,6 +104,16 @@ def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
         yield PartLine(name=DOCUMENTS, seen=True, count=told.documents, quarantined=told.passed_over, detail=why)
 
 
+def _read_as(part: Seen[Any]) -> str:
+    """Which version the list was not taken in, and why; empty in the usual case."""
+    other = part.other_version
+    if other is None:
+        return ""
+    if other.why == NOT_CONVERTED:
+        return f"v1beta1 where the content shows it: {other.detail}"
+    return f"{part.served}, because {other.wanted} fails: {other.why} ({other.detail})"
+
+
 def _line(name: str, run: _Run) -> PartLine:
     part = run.parts[name]
     seconds = run.seconds[name]
@@ -117,5 +129,6 @@ def _line(name: str, run: _Run) -> PartLine:
             detail=first,
             seconds=seconds,
             reasons=codes or UNSET,
+            read_as=_read_as(part),
         )
     return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

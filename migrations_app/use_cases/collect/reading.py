@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
-from migrations_app.errors import Expired, NotServed, ServerFailed, TimedOut
+from migrations_app.errors import CONVERSION_FAILED, Expired, NotServed, ReadError, ServerFailed, TimedOut
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
-from migrations_app.inventory.parts import Part, Seen, UnparsableObject
+from migrations_app.inventory.parts import OtherVersion, Part, Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -17,6 +17,11 @@ RESTARTS = 2
 """How often a list is restarted after its resource version expired (K11)."""
 HOME_NAMESPACES = ("karpenter", "kube-system")
 """Default namespaces of the Helm charts; read when no controller was found."""
+
+MAY_BE_CONVERSION = (CONVERSION_FAILED, ServerFailed.code)
+"""Codes after which another version of a Karpenter kind is tried: an overloaded server is not asked again."""
+DETAIL = 500
+"""Characters kept of the server's words."""
 
 N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
@@ -28,7 +33,8 @@ class Reading:
 
     api: ClusterApi
     ends: float
-    versions: dict[tuple[str, str], str] = field(default_factory=dict)
+    versions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """The versions that discovery reports, by group and plural, newest first; only those that karpdash knows."""
     found: dict[str, Any] = field(default_factory=dict)
 
     def check_deadline(self) -> None:
@@ -45,14 +51,17 @@ class Reading:
         if kind is None or resource.version not in kind.versions:
             return
         key = (kind.group, kind.plural)
-        chosen = self.versions.get(key)
-        if chosen is None or kind.versions.index(resource.version) < kind.versions.index(chosen):
-            self.versions[key] = resource.version
+        known = {*self.versions.get(key, ()), resource.version}
+        self.versions[key] = tuple(version for version in kind.versions if version in known)
+
+    def served(self, kind: Kind) -> tuple[str, ...]:
+        """The versions that discovery reports, newest first; every known one if it does not report the kind."""
+        return self.versions.get((kind.group, kind.plural), kind.versions)
 
     def candidates(self, kind: Kind, **narrow: Any) -> tuple[Resource, ...]:  # noqa: ANN401 - the fields of Resource
         """The version that discovery reports, else each known one: the kind is not served if all of them return 404."""
-        key = (kind.group, kind.plural)
-        versions = (self.versions[key],) if key in self.versions else kind.versions
+        reported = (kind.group, kind.plural) in self.versions
+        versions = self.served(kind)[:1] if reported else kind.versions
         return tuple(Resource(kind.group, version, kind.plural, **narrow) for version in versions)
 
     def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - as above
@@ -76,10 +85,30 @@ class Reading:
         self.refuse_doubtful(kind)
         for resource in self.candidates(kind, **narrow):
             try:
-                return self._list(resource, projection)
+                return self.listed(resource, projection)
             except NotServed:
                 continue
+            except ReadError as reason:
+                return self._in_another_version(kind, resource, projection=projection, reason=reason)
         return Seen((), None)
+
+    def _in_another_version(self, kind: Kind, resource: Resource, *, projection: type[N], reason: ReadError) -> Seen[N]:
+        """The list in another served version. Raises `reason` if there is none, or none of them answers.
+
+        Objects are stored in one version: with a broken conversion webhook, the list in that version needs none.
+        """
+        others = self.served(kind) if kind.generation and reason.code in MAY_BE_CONVERSION else ()
+        for version in others:
+            if version == resource.version:
+                continue
+            try:
+                found = self.listed(replace(resource, version=version), projection)
+            except ReadError:
+                continue
+            return replace(
+                found, other_version=OtherVersion(resource.group_version, reason.code, reason.message[:DETAIL])
+            )
+        raise reason
 
     def refuse_doubtful(self, kind: Kind) -> None:
         """Raises ServerFailed if discovery of the kind's group failed: then a 404 does not prove its absence."""
@@ -87,7 +116,8 @@ class Reading:
             if bad.name.partition("/")[0] == kind.group and kind.group:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
 
-    def _list(self, resource: Resource, projection: type[N]) -> Seen[N]:
+    def listed(self, resource: Resource, projection: type[N]) -> Seen[N]:
+        """Every object of the list. Raises ReadError."""
         good: list[N] = []
         bad: list[UnparsableObject] = []
 

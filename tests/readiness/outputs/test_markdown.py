@@ -3,7 +3,7 @@ import re
 from hypothesis import given, settings
 
 from migrations_app.readiness.outputs.markdown import fence, render, text
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import PartLine, Report
 from tests.readiness.outputs.reports import a_report, any_reports, finding, unread
 
 
@@ -81,3 +81,9 @@ def test_no_html_and_no_control_character_gets_through(report: Report) -> None:
     outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", out, flags=re.DOTALL | re.MULTILINE)
     assert not re.search(r"(?<!\\)<", outside)
     assert all(line.isprintable() for line in out.split("\n"))
+
+
+def test_a_list_in_another_version_has_its_heading() -> None:
+    part = PartLine(name="nodepools", seen=True, count=1, read_as="karpenter.sh/v1beta1")
+    lines = render(a_report(parts=(part,))).splitlines()
+    assert lines[lines.index("## Read in another version") + 2] == "- nodepools: karpenter.sh/v1beta1"

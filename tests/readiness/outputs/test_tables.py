@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.table import render
-from migrations_app.readiness.report import ClusterFacts, Report, Target
+from migrations_app.readiness.report import ClusterFacts, PartLine, Report, Target
 from migrations_app.readiness.verdict import hop_line
 from tests.readiness.outputs.reports import a_report, any_reports, step, unread
 
@@ -108,3 +108,13 @@ def test_a_range_of_minors_is_told_as_such() -> None:
 @given(any_reports())
 def test_no_text_of_a_cluster_steers_the_terminal(report: Report) -> None:
     assert all(line.isprintable() for line in render(report).split("\n"))
+
+
+OTHER = PartLine(name="nodepools", seen=True, count=1, read_as="karpenter.sh/v1beta1, because karpenter.sh/v1 fails")
+
+
+def test_a_list_in_another_version_is_told_beside_what_is_missing() -> None:
+    lines = render(a_report(parts=(OTHER,)), colour=False).splitlines()
+    at = lines.index("Read in another version")
+    assert lines[at + 1] == "  nodepools: karpenter.sh/v1beta1, because karpenter.sh/v1 fails"
+    assert "Not read whole" not in lines

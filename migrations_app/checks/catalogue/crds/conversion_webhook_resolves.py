@@ -21,14 +21,13 @@ check = Check(
     phase="crds",
     severity="blocker",
     why="While it does not, every read of an object stored in the other version fails, the controller's too.",
-    how="Service and port in spec.conversion of each CRD: there, with ready endpoints, and these of the controller.",
+    how="Service and port in spec.conversion of each CRD: there, ready, the controller's; lists that do not convert.",
     reads=("crds", "services", "controller"),
     says=(
         "{count} CRD converts through a webhook that cannot answer",
         "{count} CRDs convert through a webhook that cannot answer",
     ),
-    # Within 0.33 to 0.37 the hop to the latest patch is itself what puts the webhook right.
-    severity_at={ALPHA_LEFT: "warning"},
+    severity_at={ALPHA_LEFT: "warning"},  # the hop to the latest patch of 0.33 to 0.37 itself puts it right
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws#6818",
@@ -41,10 +40,8 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = facts.conversion_crds(case.inventory)
-    if not found:
-        yield NotApplicable("no CRD converts between versions")
-    elif facts.converts_nothing(case.inventory, case.running.release):
-        yield NotApplicable(facts.NOTHING_CONVERTED)
+    if not found or facts.converts_nothing(case.inventory, case.running.release):
+        yield NotApplicable(facts.NOTHING_CONVERTED if found else "no CRD converts between versions")
         return
     real = facts.webhook_service(case.inventory)
     for crd in found:
@@ -52,19 +49,28 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
-    target, strategy = facts.conversion_target(crd), facts.strategy_of(crd)
-    if strategy != "Webhook":
-        # A controller with webhooks on insists on its place in the CRD, whatever is stored.
-        if crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
-            yield at_crd(crd, "spec.conversion.strategy", seen=strategy, wanted="Webhook")
-    elif target is None:
-        yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
-    elif isinstance(problem := facts.ready_port(case.inventory, target), Unseen):
-        yield could_not_read(f"whether {target.namespace}/{target.name} answers", problem)
-    elif problem:
+    strategy = facts.strategy_of(crd)
+    if strategy == "Webhook":
+        yield from _called(case, crd, real=real)
+    # A controller with webhooks on insists on its place in the CRD, whatever is stored.
+    elif crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
+        seen = facts.labelled_alone(case.inventory).get(crd.name, "")
+        yield at_crd(crd, "spec.conversion.strategy", seen=f"{strategy}; {seen}".strip("; "), wanted="Webhook")
+
+
+def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
+    target, failed = facts.conversion_target(crd), facts.failed_conversions(case.inventory).get(crd.name)
+    problem = facts.ready_port(case.inventory, target) if target else ""
+    place = f"{target.namespace}/{target.name}" if target else ""
+    if target and isinstance(problem, str) and problem:
         wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
-        seen = f"{target.namespace}/{target.name}:{target.port or 443}: {problem}"
-        yield at_crd(crd, SERVICE, seen=seen, wanted=wanted)
+        yield at_crd(crd, SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=wanted)
+    elif failed is not None:
+        yield at_crd(crd, "spec.conversion.webhook", seen=f"the API server's call fails: {failed}", wanted="an answer")
+    elif isinstance(problem, Unseen):
+        yield could_not_read(f"whether {place} answers", problem)
+    elif not target:
+        yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
 
 
 @check.advise

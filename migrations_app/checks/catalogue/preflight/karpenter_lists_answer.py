@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
 from migrations_app.checks.shell import word
 from migrations_app.errors import CONVERSION_FAILED
-from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -21,16 +21,14 @@ LISTS: dict[str, Kind] = {
     "nodes": kinds.NODE,
     "pods": kinds.POD,
 }
-OURS = ("forbidden", "unauthorized", "not_asked", "too_large", "scan_too_large")
-"""Reasons that lie with the scan, its rights and its limits: whether the server would answer is not known."""
-
 check = Check(
     __name__,
     title="Every list of Karpenter's objects, nodes and pods answers",
     phase="preflight",
     severity="blocker",
     why="The controller reads the same lists: what fails for a scan fails for it, and a hop cannot be watched.",
-    how="The lists of Karpenter's kinds, nodes and pods are read; an error is told apart from an empty list.",
+    how="The lists of Karpenter's kinds, nodes and pods are read; an error is told apart from an empty list. What "
+    "another served version answers is read in that version.",
     reads=("discovery",),
     says=("{count} list fails", "{count} lists fail"),
     sources=(
@@ -44,15 +42,13 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = {name: case.inventory.part(name) for name in LISTS}
-    unseen = {name: part for name, part in parts.items() if isinstance(part, Unseen)}
-    for name, part in unseen.items():
-        if part.why not in OURS:
-            told = f"{part.why}: {part.detail}" if part.detail else part.why
-            found = Evidence(kind=LISTS[name].kind, name=_listed(name), path="list", seen=told, wanted="a list")
-            yield found.with_data(why=part.why)
-    not_tried = [f"{name} ({part.why})" for name, part in unseen.items() if part.why in OURS]
-    if not_tried:
-        yield Unknown(f"whether these lists answer is not known: {', '.join(not_tried)}")
+    for one in failed_lists(parts):
+        kind, name = LISTS[one.part].kind, _listed(one.part)
+        row = Evidence(kind=kind, name=name, path="list", seen=one.told, wanted="a list")
+        yield row.with_data(why=one.why)
+    unclear = not_tried(parts)
+    if unclear:
+        yield Unknown(f"whether these lists answer is not known: {', '.join(unclear)}")
 
 
 def _listed(name: str) -> str:

@@ -1,0 +1,71 @@
+"""Reads objects whose CRD converts nothing in the version that their content shows (`facts/content_version.py`)."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.errors import ReadError
+from migrations_app.inventory.facts.content_version import BETA, holds_beta, labels_only, pruned, relabelled
+from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodeClaim, NodePool
+from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+V = TypeVar("V", NodePool, NodeClaim, EC2NodeClass)
+
+
+def as_content_shows(reading: Reading) -> Parts:
+    """The parts of these kinds that hold v1beta1 under the label v1; the others are not in the result."""
+    found = {
+        "nodepools": _read(reading, kinds.NODE_POOL, part="nodepools", projection=NodePool),
+        "nodeclaims": _read(reading, kinds.NODE_CLAIM, part="nodeclaims", projection=NodeClaim),
+        "ec2nodeclasses": _read(reading, kinds.EC2_NODE_CLASS, part="ec2nodeclasses", projection=EC2NodeClass),
+    }
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def _read(reading: Reading, kind: Kind, *, part: str, projection: type[V]) -> Seen[V] | None:
+    crd = next((one for one in reading.found["crds"].items if one.name == kind.crd_name), None)
+    labelled = reading.found[part]
+    if crd is None or not labels_only(crd) or not isinstance(labelled, Seen) or labelled.other_version is not None:
+        return None
+    return _as_stored(reading, kind, labelled=labelled, projection=projection)
+
+
+def _as_stored(reading: Reading, kind: Kind, *, labelled: Seen[V], projection: type[V]) -> Seen[V] | None:
+    odd = [one for one in labelled.items if _labelled(one, labelled.served, version="v1") and holds_beta(one)]
+    if not odd:
+        return None
+    whole = _in_beta(reading, kind, projection=projection) if BETA in reading.served(kind) else {}
+    lost: set[str] = {one.name for one in odd if one.name not in whole and pruned(one)}
+    content = {one.name: whole.get(one.name) or relabelled(one) for one in odd}
+    return replace(
+        labelled,
+        items=tuple(content.get(one.name, one) for one in labelled.items if one.name not in lost),
+        quarantined=(*labelled.quarantined, *(_set_aside(kind, name) for name in sorted(lost))),
+        other_version=_told(kind, odd=len(odd), total=len(labelled.items)),
+    )
+
+
+def _told(kind: Kind, *, odd: int, total: int) -> OtherVersion:
+    told = f"{odd} of {total} objects labelled v1 hold v1beta1: their CRD converts nothing"
+    return OtherVersion(kind.api_version("v1"), NOT_CONVERTED, told)
+
+
+def _set_aside(kind: Kind, name: str) -> UnparsableObject:
+    why = "holds v1beta1 and was read as v1, which drops fields"
+    return UnparsableObject(kind.kind, "", name, "$.apiVersion", why, NOT_CONVERTED)
+
+
+def _labelled(one: NodePool | NodeClaim | EC2NodeClass, served: str | None, *, version: str) -> bool:
+    return (one.api_version or served or "").rpartition("/")[2] == version
+
+
+def _in_beta(reading: Reading, kind: Kind, *, projection: type[V]) -> dict[str, V]:
+    """The objects that are answered as v1beta1, by name. Empty if that list fails."""
+    try:
+        listed = reading.listed(Resource(kind.group, BETA, kind.plural), projection)
+    except ReadError:
+        return {}
+    return {one.name: relabelled(one) for one in listed.items if _labelled(one, listed.served, version=BETA)}
