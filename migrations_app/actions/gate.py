@@ -22,6 +22,8 @@ class Gate(ActionValue, frozen=True):
     """
     no_legacy_nodes: bool = False
     """No node is owned by a Machine or Provisioner any more."""
+    no_drains: bool = False
+    """No node of Karpenter is being drained: what it replaces by itself is over, too."""
     pending_above: int | None = 0
     seconds: int = 900
 
@@ -47,6 +49,10 @@ class ClusterCounters(ActionValue, frozen=True):
     oldest_pending_seconds: int | None = None
     unready_claims: int | None = None
     """Machines and NodeClaims whose node is missing or not Ready, except those being deleted."""
+    draining_nodes: int | None = None
+    """Nodes of Karpenter that are being deleted."""
+    pending: tuple[str, ...] = ()
+    """The first Pending pods, as namespace/name."""
     blocked: tuple[BlockedEviction, ...] = ()
     standing: tuple[str, ...] = ()
     """The gate's objects that still exist, as `ObjectTarget.said`."""
@@ -77,9 +83,17 @@ def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> li
         found += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)
     if gate.no_legacy_nodes:
         found += _none("nodes of Provisioners", now.legacy_nodes)
+    if gate.no_drains:
+        found += _none("nodes that Karpenter drains", now.draining_nodes)
     if gate.pending_above is not None:
-        found += _at_most("Pending pods", now.pending_pods, before=before.pending_pods, above=gate.pending_above)
+        many = _at_most("Pending pods", now.pending_pods, before=before.pending_pods, above=gate.pending_above)
+        found += [f"{words}: {_named(now)}" if now.pending and now.pending_pods else words for words in many]
     return found
+
+
+def _named(now: ClusterCounters) -> str:
+    rest = (now.pending_pods or 0) - len(now.pending)
+    return ", ".join(now.pending) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _at_most(what: str, now: int | None, *, before: int | None, above: int) -> list[str]:

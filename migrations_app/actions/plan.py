@@ -86,6 +86,8 @@ class Forecast(ActionValue, frozen=True):
     blocked: tuple[str, ...] = ()
     """Budgets and annotations that will delay it, as text."""
     at_least: bool = False
+    beside: tuple[str, ...] = ()
+    """What Karpenter does by itself because of the steps, outside their batches, as text."""
     cannot_be_undone: tuple[str, ...] = ()
 
 

@@ -69,6 +69,7 @@ def gate_words(gate: Gate) -> str:
     parts += [f"{one.said} is gone" for one in gate.gone] if len(gate.gone) == 1 else []
     parts += ["all that was launched is Ready"] if gate.replaced else []
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
+    parts += ["Karpenter drains no other node"] if gate.no_drains else []
     if gate.pending_above is not None:
         parts.append(
             "no more pods are Pending than before" + (f", but {gate.pending_above}" * bool(gate.pending_above))

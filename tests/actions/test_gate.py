@@ -10,10 +10,12 @@ BEFORE = ClusterCounters(taken_at="0", unready_claims=1, pending_pods=2, legacy_
 
 
 def now(**changed):
-    return ClusterCounters(**{"taken_at": "1", "unready_claims": 1, "pending_pods": 2, "legacy_nodes": 0} | changed)
+    return ClusterCounters(
+        **{"taken_at": "1", "unready_claims": 1, "pending_pods": 2, "legacy_nodes": 0, "draining_nodes": 0} | changed
+    )
 
 
-GATE = Gate(gone=(NODE,), replaced=True, no_legacy_nodes=True, seconds=60)
+GATE = Gate(gone=(NODE,), replaced=True, no_legacy_nodes=True, no_drains=True, seconds=60)
 
 
 def test_go_when_everything_is_so():  # A24
@@ -24,6 +26,12 @@ WAITS = [
     ({"standing": ("Node node-1",)}, "Node node-1 is still there"),
     ({"unready_claims": 2}, "2 claims without a Ready node, at most 1 are allowed"),
     ({"pending_pods": 3}, "3 Pending pods, at most 2 are allowed"),
+    (
+        {"pending_pods": 4, "pending": ("shop/a", "shop/b")},
+        "4 Pending pods, at most 2 are allowed: shop/a, shop/b and 2 more",
+    ),
+    ({"draining_nodes": 2}, "2 nodes that Karpenter drains are left"),
+    ({"draining_nodes": None}, "nodes that Karpenter drains could not be counted"),
     ({"legacy_nodes": 1}, "1 nodes of Provisioners are left"),
     ({"unready_claims": None}, "claims without a Ready node could not be counted"),
     ({"pending_pods": None}, "Pending pods could not be counted"),

@@ -23,7 +23,7 @@ action = Action(
     button="Delete pools with {nodes} nodes at once",
     why="The last way, where nodes neither drift nor can be rolled: capacity is gone before its replacement is there.",
     risk="destructive",
-    parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "controller_pods"),
+    parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "pods", "controller_pods"),
     may=(
         RbacNeed(verb="delete", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
         RbacNeed(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
@@ -100,4 +100,5 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     chosen = _chosen(scene.inventory, parameters)
     going = {one.name for old in chosen for one in _nodes_of(scene.inventory, old)}
     lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)
-    return nodes.forecast(scene.inventory, going, lost=(*lost, f"{nodes.counted(len(going), 'node')}, all at once"))
+    everything = (*lost, f"{nodes.counted(len(going), 'node')}, all at once")
+    return nodes.forecast(scene.inventory, going, lost=everything, also=nodes.held_pods(scene.inventory, going))

@@ -9,7 +9,7 @@ from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
-from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets import drift, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -60,11 +60,13 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
-    yield from _fences(scene, going)
+    fenced = _to_fence(scene, going)
+    drifting = drift.beside(scene, fenced)
+    yield from (_fence(one, drifting=drifting) for one in fenced)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
         for one in batch:
-            yield _roll(one, batch=batch)
+            yield _roll(one, batch=batch, drifting=len(drifting))
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
@@ -99,17 +101,15 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
     return msgspec.structs.replace(scene.limits, batch=wanted)
 
 
-def _fences(scene: PlanningContext, going: Sequence[NodeRemoval]) -> Iterator[Step]:
-    """Steps that taint the old Provisioners first; otherwise they would launch the replacements as Machines again."""
+def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
+    """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
     owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
     old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
         _refuse_nowhere_to_go(scene.inventory)
-    for one in old:
-        if not pools.fenced(one):
-            yield _fence(one)
+    return [one for one in old if not pools.fenced(one)]
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
@@ -118,20 +118,21 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(one: Provisioner) -> Step:
-    note = "nodes that can drift begin to, beside those that are deleted here"
+def _fence(one: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+    note = drift.words(row for row in drifting if row.owned.pool == one.name)
     return pools.fence(one, title=f"Taint Provisioner {one.name}: it launches no more nodes for these pods", note=note)
 
 
-def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval]) -> Step:
-    last = one is batch[-1]
-    gone = tuple(row.target for row in batch)
+def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
+    """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
+    gone, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
+    gate = Gate(gone=gone, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
         one.target,
         rests_on=RESTS_ON,
         title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
         risk="high",
-        after=Gate(gone=gone, replaced=True, pending_above=0, seconds=GATE_SECONDS) if last else None,
+        after=gate if one is batch[-1] else None,
         note="a deleted node does not come back; its pods are evicted within their budgets",
     )
 
@@ -144,4 +145,6 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
-    return nodes.forecast(scene.inventory, {one.name for one in going}, lost=tuple(lost), also=also)
+    drifting = drift.beside(scene, _to_fence(scene, going))
+    moving = {one.name for one in (*going, *drifting)}
+    return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))

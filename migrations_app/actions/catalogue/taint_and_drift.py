@@ -6,19 +6,17 @@ from migrations_app.actions.base import Action, Parameter, Parameters, PlanningC
 from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets import drift, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Provisioner
-from migrations_app.karpenter import kinds, labels
-from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.release_facts import DRAIN_TAINT, SHORT_LIFE
 
-LEAST_SECONDS, SECONDS_A_NODE = 3600, 900
-"""Seconds that the watch lasts, at least and for each node: the old controllers replace nodes one after the other."""
+LEAST_SECONDS = 3600
+"""Seconds that the watch lasts at least."""
 EXPIRY = "ttlSecondsUntilExpired"
 DRIFT, BY_EXPIRY = "drift", "expiry"
 
@@ -83,20 +81,15 @@ def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
-    hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
-    every = nodes.alpha(inventory, {one.name for one in old})
-    reached = [one for one in every if by == BY_EXPIRY or (one.owned.can_drift and one.owned.pool in hashed)]
-    return reached, [one for one in every if one not in reached]
+    every = list(nodes.alpha(inventory, {one.name for one in old}))
+    going = every if by == BY_EXPIRY else drift.reached(inventory, old)
+    return going, [one for one in every if one not in going]
 
 
 def _refuse_without_drift(
     scene: PlanningContext, old: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
 ) -> None:
-    running, found = scene.running.release, installation(scene.inventory)
-    given = given_gates(found) if found else None
-    gates = given.text if given else None
-    settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
-    if running is None or not drift_is_on(running, feature_gates=gates, global_settings=settings):
+    if not drift.is_on(scene):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if rest and not going:
         owners = nodes.said(one.name for one in old)
@@ -129,7 +122,7 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
         replaced=compared,
         no_legacy_nodes=whole,
         pending_above=0 if compared else None,
-        seconds=max(LEAST_SECONDS, SECONDS_A_NODE * len(going)),
+        seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(going)),
     )
     title = f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready"
     return Step(id="", title=title, after=gate, note=_rest(rest))

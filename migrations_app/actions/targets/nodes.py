@@ -162,6 +162,15 @@ def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str
             yield f"{of_group(group)} {why}, and not all of its nodes are known"
 
 
+def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
+    """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
+    told: dict[str, list[str]] = {}
+    for name in sorted(names):
+        for why in _stuck(inventory, name, local_data=False):
+            told.setdefault(why, []).append(name)
+    return tuple(f"on {said(where)}: {why}" for why, where in told.items())
+
+
 def _why_stuck(group: PodGroup, *, local_data: bool) -> str:
     mark = _mark(group.markers, PROTECTING)
     if not group.owner_kind:
@@ -177,10 +186,15 @@ def _mark(given: dict[str, str], keys: tuple[str, ...]) -> str:
 
 
 def forecast(
-    inventory: Inventory, names: Collection[str], *, lost: tuple[str, ...] = (), also: tuple[str, ...] = ()
+    inventory: Inventory,
+    names: Collection[str],
+    *,
+    lost: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
+    beside: str = "",
 ) -> Forecast:
     """The effect of removing these nodes in numbers. `lost`: what cannot be restored; `also`: further reasons for
-    delay.
+    delay; `beside`: what controllers do outside the steps.
     """
     pods, whole = _count(inventory, names)
     bare = None if pods is None or not isinstance(inventory.pdbs, Seen) else _unbudgeted(inventory, names)
@@ -191,6 +205,7 @@ def forecast(
         blocked=(*blockers(inventory, names), *also),
         at_least=not whole,
         cannot_be_undone=lost,
+        beside=(beside,) if beside else (),
     )
 
 

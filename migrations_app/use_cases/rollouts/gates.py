@@ -3,8 +3,9 @@
 The counters take a few narrow reads; the page of a running rollout shows them as well.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -15,13 +16,14 @@ from migrations_app.actions.conditions import all_hold
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate, GateDecision, judge
 from migrations_app.actions.plan import Step
 from migrations_app.actions.states import GATE, Position, batch_of
+from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.objects.base import NamedObject, Projection, StatusCondition, Strings
 from migrations_app.inventory.objects.workloads import LabelSelector
-from migrations_app.karpenter import labels
+from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.attempts import RolloutHalted
@@ -29,6 +31,9 @@ from migrations_app.use_cases.rollouts.journal import ExecutionContext, note, re
 
 T = TypeVar("T")
 MOST_BLOCKED = 50
+MOST_DRAINED = 20
+"""Nodes whose pods are read at one look, so that it costs few requests."""
+MOST_SAID = 10
 PENDING = "status.phase=Pending"
 
 
@@ -51,6 +56,11 @@ class _WatchedNode(NamedObject, frozen=True):
     @property
     def legacy(self) -> bool:
         return self.metadata.label(labels.PROVISIONER_NAME) is not None and not self.metadata.label(labels.NODEPOOL)
+
+    @property
+    def drains(self) -> bool:
+        """Whether it is a node of Karpenter that is being deleted."""
+        return bool(self.metadata.deleting) and (self.legacy or self.metadata.label(labels.NODEPOOL) is not None)
 
 
 class _ClaimStatus(Projection, frozen=True):
@@ -82,8 +92,8 @@ class _Budget(NamedObject, frozen=True):
     status: _BudgetStatus | None = None
 
 
-def cluster_counters(writer: Writer, *, standing: Iterable[ObjectTarget]) -> ClusterCounters:
-    """Counts the cluster's current state; None if it could not be read. `standing` are targets that must be gone."""
+def cluster_counters(writer: Writer, *, gate: Gate | None) -> ClusterCounters:
+    """Counts the cluster's current state; None if it could not be read. `gate` is what the rollout waits for."""
     nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
@@ -96,8 +106,10 @@ def cluster_counters(writer: Writer, *, standing: Iterable[ObjectTarget]) -> Clu
         pending_pods=None if pending is None else len(pending),
         oldest_pending_seconds=None if pending is None else _oldest(pending),
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
-        blocked=tuple(_blocked(writer, nodes or []))[:MOST_BLOCKED],
-        standing=tuple(target.said for target in standing if _stands(writer, target)),
+        draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
+        pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_SAID]),
+        blocked=tuple(islice(_blocked(writer, _to_drain(nodes or [], gate)), MOST_BLOCKED)),
+        standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
     )
 
 
@@ -164,16 +176,34 @@ def _stands(writer: Writer, target: ObjectTarget) -> bool:
     return read is not None and (not target.uid or read.get("metadata", {}).get("uid") == target.uid)
 
 
-def _blocked(writer: Writer, nodes: list[_WatchedNode]) -> Iterator[BlockedEviction]:
-    """Pods on nodes being deleted whose PodDisruptionBudget allows no disruption now."""
-    going = [node.name for node in nodes if node.metadata.deleting]
-    tight = _tight_budgets(writer) if going else []
-    for name in going if tight else ():
+def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
+    """The nodes whose pods are looked at: those being deleted, then those that the gate waits for."""
+    waited = {target.name for target in gate.gone if target.plural == kinds.NODE.plural} if gate else set()
+    legacy = gate is not None and gate.no_legacy_nodes
+    later = [node for node in nodes if not node.metadata.deleting and (node.name in waited or (legacy and node.legacy))]
+    going = [node for node in nodes if node.metadata.deleting]
+    return [node.name for node in (*going, *later)][:MOST_DRAINED]
+
+
+def _blocked(writer: Writer, names: list[str]) -> Iterator[BlockedEviction]:
+    """Pods on these nodes that an annotation or a PodDisruptionBudget without room protects now."""
+    tight = _tight_budgets(writer) if names else []
+    for name in names:
         pods = _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), kind=_Pod) or []
         for pod in pods:
-            for budget in tight:
-                if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
-                    yield BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=f"budget {budget.name}")
+            yield from (
+                BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=by) for by in _holding(pod, tight)
+            )
+
+
+def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[str]:
+    owner = next((one.kind for one in pod.metadata.owner_references or () if one.controller), "")
+    if owner in STAYS_WITH_NODE:
+        return
+    yield from (f"annotation {key}" for key in PROTECTING if pod.metadata.annotation(key) == "true")
+    for budget in tight:
+        if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
+            yield f"budget {budget.name}"
 
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:
@@ -193,7 +223,7 @@ def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None
     batch = batch_of(work.plan, step)
     if work.row.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
         return
-    taken = cluster_counters(writer, standing=())
+    taken = cluster_counters(writer, gate=None)
     kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
     note(work, baseline=kept, picture=kept["picture"], gate_since=None)
 
@@ -204,7 +234,6 @@ def baseline(work: ExecutionContext) -> ClusterCounters:
     return msgspec.convert(kept, type=ClusterCounters) if kept else ClusterCounters(taken_at="")
 
 
-MOST_SAID = 10
 VERIFY_SECONDS = 60
 """How long a step without a gate may take until its result is visible, in seconds."""
 
@@ -222,7 +251,7 @@ def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool
         return report_waiting(work, "the cluster to show it")
     if step.after is None:
         return _passed(work, step, reason="verified")
-    now = cluster_counters(writer, standing=gate.gone)
+    now = cluster_counters(writer, gate=gate)
     journal.note(work, picture=msgspec.to_builtins(now))
     said = judge(gate, before=baseline(work), now=now, waited=waited)
     words = _words(said, now)

@@ -143,7 +143,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
         Counter(word="Ready nodes", value=now.ready_nodes, was=before.ready_nodes),
         Counter(word="Pending pods", value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word="claims without a Ready node", value=now.unready_claims, was=before.unready_claims),
-        Counter(word="pods held by a budget", value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
+        Counter(word="pods held back", value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
     )
 
 

@@ -21,7 +21,7 @@ from tests.actions.on_server import (
 )
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders import a_cluster
-from tests.builders_pods import OLD, OTHER, pods
+from tests.builders_pods import OLD, OTHER, bare, pods
 from tests.builders_pools import a_claim, a_pool, a_provisioner
 from tests.builders_pools import put as changed
 
@@ -58,6 +58,15 @@ def test_one_object_a_step_and_nothing_takes_it_back():  # A31
     assert step.brings == (Terminating(),)
     assert step.after == Gate(gone=(old,), replaced=True, pending_above=0, seconds=3600)
     assert step.note == "nothing undoes this: the object, its claims and its nodes are gone"
+
+
+def test_protected_pods_are_named_before_they_hold_the_drain():  # A28, A32
+    marked = pods(name="batch", annotations={"karpenter.sh/do-not-evict": "true"})
+    told = forecast_of(ACTION, a_scene(alpha(POOL, *marked, bare("one"))), provisioners=["web"])
+    assert told.blocked == (
+        f"on {OLD.node}: Deployment shop/batch is marked karpenter.sh/do-not-evict",
+        f"on {OLD.node}: Pod shop/one has no controller",
+    )
 
 
 def test_the_name_has_to_be_typed():

@@ -247,6 +247,35 @@ def test_the_forecast():
     assert told.cannot_be_undone == ("2 nodes",)
 
 
+def drifting_cluster(**env):
+    """Three nodes of a fenced Provisioner; two have a hash and drift where the gate is on."""
+    docs = [*machine(OLD, template="default"), *machine(THIRD, template="default")]
+    docs += machine(OTHER, template="default", hashed=False)
+    pools = (a_provisioner({"metadata.annotations": {"karpenter.sh/provisioner-hash": "1"}}), a_template(), POOL)
+    return a_cluster("0.32.10", kubernetes="1.28", env=env).with_docs(*pools, *docs)
+
+
+THIRD = Launched(pool="web", number=78, cluster="test", kubelet="v1.27.4")
+BESIDE = f"Karpenter itself replaces 2 nodes by drift, outside the batches and their limits: {OLD.node}, {THIRD.node}"
+
+
+def test_karpenters_own_drift_is_part_of_the_forecast_and_of_the_gate():
+    scene = a_scene(drifting_cluster(FEATURE_GATES="Drift=true"))
+    told = forecast_of(ACTION, scene, nodes=[OTHER.node])
+    assert (told.nodes, told.beside) == (3, (BESIDE,))
+    fence, roll = steps_of(ACTION, scene, nodes=[OTHER.node])
+    assert fence.note == BESIDE
+    assert (roll.after.no_drains, roll.after.seconds) == (True, 900 + 2 * 900)
+
+
+def test_without_the_gate_nothing_drifts():
+    scene = a_scene(drifting_cluster(FEATURE_GATES="Drift=false"))
+    told = forecast_of(ACTION, scene, nodes=[OTHER.node])
+    assert (told.nodes, told.beside) == (1, ())
+    fence, roll = steps_of(ACTION, scene, nodes=[OTHER.node])
+    assert (fence.note, roll.after.no_drains, roll.after.seconds) == ("", False, 900)
+
+
 def test_a_group_on_many_nodes_is_counted_from_below():
     spread = pods(nodes=(OLD.node, "elsewhere"), count=4)
     told = forecast_of(ACTION, a_scene(alpha(*spread)))

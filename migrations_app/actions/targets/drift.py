@@ -1,0 +1,45 @@
+"""Karpenter's own drift: whether it is on, and which nodes it replaces by itself once their Provisioner changes."""
+
+from collections.abc import Collection, Iterable
+
+from migrations_app.actions.base import PlanningContext
+from migrations_app.actions.targets import nodes
+from migrations_app.actions.targets.nodes import NodeRemoval
+from migrations_app.inventory.facts.controller import given_gates, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import Provisioner
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller_settings import drift_is_on
+
+SECONDS_A_NODE = 900
+"""Seconds to wait for each node that drifts: the old controllers replace nodes one after the other."""
+
+
+def is_on(scene: PlanningContext) -> bool | None:
+    """Whether the running controller replaces nodes that drift; None if that is not known."""
+    running, found = scene.running.release, installation(scene.inventory)
+    given = given_gates(found) if found else None
+    gates = given.text if given else None
+    settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
+    return None if running is None else drift_is_on(running, feature_gates=gates, global_settings=settings)
+
+
+def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
+    """The nodes that a change of these Provisioners makes drift: nothing drifts without a hash on both sides."""
+    hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
+    mine = nodes.alpha(inventory, {one.name for one in old}) if old else ()
+    return [one for one in mine if one.owned.can_drift and one.owned.pool in hashed]
+
+
+def beside(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
+    """The nodes that Karpenter replaces by itself because the plan changes these Provisioners, or may replace."""
+    return [] if not changing or is_on(scene) is False else reached(scene.inventory, changing)
+
+
+def words(drifting: Iterable[NodeRemoval]) -> str:
+    """The forecast of it as text; empty without such nodes."""
+    names = [one.name for one in drifting]
+    if not names:
+        return ""
+    count = nodes.counted(len(names), "node")
+    return f"Karpenter itself replaces {count} by drift, outside the batches and their limits: {nodes.said(names)}"
