@@ -1,19 +1,22 @@
 """`karpdash plan`: prints the path to a release and the work at each hop as a runbook. Changes nothing."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from migrations_app.cli.sources import add_sources, look
 from migrations_app.cli.terminal import Exit, print_note, show
-from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
-from migrations_app.readiness.published import published_plan
-from migrations_app.readiness.report import Report
-from migrations_app.readiness.runbook import Runbook, runbook
+
+if TYPE_CHECKING:
+    from migrations_app.readiness.report import Report
+    from migrations_app.readiness.runbook import Runbook
 
 
 def run(argv: list[str]) -> int:
     """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = _parser().parse_args(argv)
     report = look(options).report
+    from migrations_app.readiness.runbook import runbook  # only here: --help needs none of it
+
     show(_rendered(runbook(report), options.output))
     return _told(report)
 
@@ -30,7 +33,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rendered(plan: Runbook, output: str) -> str:
+def _rendered(plan: "Runbook", output: str) -> str:
+    from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
+    from migrations_app.readiness.published import published_plan
+
     match output:
         case "json":
             return json_schema.written(published_plan(plan))
@@ -40,7 +46,7 @@ def _rendered(plan: Runbook, output: str) -> str:
             return plan_table.render(plan)
 
 
-def _told(report: Report) -> int:
+def _told(report: "Report") -> int:
     if report.target.release is not None:
         return Exit.READY
     if report.cluster.stage == "no_karpenter":
