@@ -2,14 +2,15 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrations_app.cli.sources import add_sources, look
 from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
-from migrations_app.readiness.published import published_plan
-from migrations_app.readiness.report import Report
-from migrations_app.readiness.runbook import Runbook, runbook
+
+if TYPE_CHECKING:
+    from migrations_app.readiness.report import Report
+    from migrations_app.readiness.runbook import Runbook
 
 OUTPUTS = ("table", "json", "markdown")
 
@@ -18,6 +19,8 @@ def run(argv: list[str]) -> int:
     """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = _parser().parse_args(argv)
     report = look(options).report
+    from migrations_app.readiness.runbook import runbook  # only here: --help needs none of it
+
     plan = runbook(report)
     if options.output in OUTPUTS:
         show(_rendered(plan, options.output))
@@ -51,9 +54,11 @@ def _output(text: str) -> str:
     return text
 
 
-def _write(plan: Runbook, folder: Path) -> None:
+def _write(plan: "Runbook", folder: Path) -> None:
     """Raises InvalidInput where the folder is there already or cannot be made: nothing is written over."""
-    files = plan_markdown.render_files(plan)
+    from migrations_app.readiness.outputs.plan_markdown import render_files
+
+    files = render_files(plan)
     try:
         folder.mkdir(parents=True)
         for file in files:
@@ -63,7 +68,10 @@ def _write(plan: Runbook, folder: Path) -> None:
     print_note(f"wrote {len(files)} files to {folder}; begin with plan.md")
 
 
-def _rendered(plan: Runbook, output: str) -> str:
+def _rendered(plan: "Runbook", output: str) -> str:
+    from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
+    from migrations_app.readiness.published import published_plan
+
     match output:
         case "json":
             return json_schema.written(published_plan(plan))
@@ -73,7 +81,7 @@ def _rendered(plan: Runbook, output: str) -> str:
             return plan_table.render(plan)
 
 
-def _told(report: Report) -> int:
+def _told(report: "Report") -> int:
     if report.target.release is not None:
         return Exit.READY
     if report.cluster.stage == "no_karpenter":

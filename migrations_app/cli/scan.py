@@ -2,15 +2,16 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import add_sources, look
 from migrations_app.cli.terminal import colour_wanted, show
 from migrations_app.clients.local_files import is_stdin
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.outputs import json_schema, junit, markdown, sarif, table
-from migrations_app.readiness.report import Report
-from migrations_app.readiness.verdict import exit_code
+
+if TYPE_CHECKING:
+    from migrations_app.readiness.report import Report
 
 OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 
@@ -19,6 +20,8 @@ def run(argv: list[str]) -> int:
     """0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
     options = _parser().parse_args(argv)
     report = look(options).report
+    from migrations_app.readiness.verdict import exit_code  # only here: --help needs none of it
+
     for form, path in options.also:
         _store(path, _form(report, form, bundle=options.bundle))
     show(_form(report, options.output, bundle=options.bundle, colour=colour_wanted()))
@@ -66,11 +69,13 @@ def _store(path: Path, text: str) -> None:
         raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
 
 
-def _form(report: Report, form: str, *, bundle: Path | None, colour: bool = False) -> str:
+def _form(report: "Report", form: str, *, bundle: Path | None, colour: bool = False) -> str:
     return _as_sarif(report, bundle) if form == "sarif" else _rendered(report, form, colour=colour)
 
 
-def _as_sarif(report: Report, bundle: Path | None) -> str:
+def _as_sarif(report: "Report", bundle: Path | None) -> str:
+    from migrations_app.readiness.outputs import sarif
+
     if bundle is None or is_stdin(bundle):
         return sarif.render(report, version=version())
     from migrations_app.use_cases.scans.source_places import bundle_places
@@ -79,7 +84,9 @@ def _as_sarif(report: Report, bundle: Path | None) -> str:
     return sarif.render(report, version=version(), places=bundle_places(bundle, rows))
 
 
-def _rendered(report: Report, output: str, *, colour: bool) -> str:
+def _rendered(report: "Report", output: str, *, colour: bool) -> str:
+    from migrations_app.readiness.outputs import json_schema, junit, markdown, table
+
     match output:
         case "json":
             return json_schema.render(report)

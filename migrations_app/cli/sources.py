@@ -1,16 +1,19 @@
-"""The options that select the cluster to read, shared by `scan` and `plan`."""
+"""The options that select the cluster to read, shared by `scan` and `plan`.
+
+What reads a cluster is imported when it is read: --help and wrong usage need none of it.
+"""
 
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from migrations_app.cli.terminal import Progress
 from migrations_app.errors import AddressRefused, InvalidInput
-from migrations_app.karpenter.versions import kubernetes_minor
-from migrations_app.readiness.missing_rows import require_rows
-from migrations_app.readiness.report import Scanned
-from migrations_app.use_cases.scans import one_off
-from migrations_app.use_cases.scans.one_off import Policies, Reachable
+
+if TYPE_CHECKING:
+    from migrations_app.readiness.report import Scanned
+    from migrations_app.use_cases.scans.one_off import Policies, Reachable
 
 _LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
 _PRIVATE = "KARPDASH_ALLOW_PRIVATE"
@@ -43,8 +46,12 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
-def look(options: argparse.Namespace) -> Scanned:
+def look(options: argparse.Namespace) -> "Scanned":
     """Reads and evaluates the source. Raises InvalidInput with the file or option, and ReadError."""
+    from migrations_app.karpenter.versions import kubernetes_minor
+    from migrations_app.readiness.missing_rows import require_rows
+    from migrations_app.use_cases.scans import one_off
+
     require_rows()
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
@@ -61,8 +68,10 @@ def look(options: argparse.Namespace) -> Scanned:
         raise
 
 
-def reachable() -> Reachable:
+def reachable() -> "Reachable":
     """The addresses that may be connected to: the same settings as those of the server."""
+    from migrations_app.use_cases.scans.one_off import Reachable
+
     networks = tuple(piece.strip() for piece in os.environ.get(_NETWORKS, "").split(",") if piece.strip())
     return Reachable(
         allow_loopback=os.environ.get(_LOOPBACK, "0") == "1",
@@ -77,7 +86,9 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
     return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
 
 
-def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
+def _looked(options: argparse.Namespace, progress: Progress) -> "Scanned":
+    from migrations_app.use_cases.scans import one_off
+
     policies = one_off.read_policies(options.iam_policy)
     if options.bundle:
         return one_off.scan_bundle(
@@ -103,7 +114,7 @@ def _looked(options: argparse.Namespace, progress: Progress) -> Scanned:
         raise with_hint(refused) from None
 
 
-def _registered(options: argparse.Namespace, policies: Policies, *, progress: Progress) -> Scanned:
+def _registered(options: argparse.Namespace, policies: "Policies", *, progress: Progress) -> "Scanned":
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()

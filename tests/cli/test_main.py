@@ -54,6 +54,17 @@ def test_no_command_loads_django_before_it_must(command: str) -> None:
     assert ran.stdout == "False\n"
 
 
+@pytest.mark.parametrize("command", ["scan", "plan"])
+def test_help_of_a_slow_command_loads_nothing_that_only_reading_needs(command: str) -> None:
+    heavy = (
+        "('msgspec', 'boto3', 'urllib3', 'cryptography', 'yaml', 'migrations_app.checks', 'migrations_app.karpenter')"
+    )
+    load = f"from migrations_app.cli import main; main(['{command}', '--help'])"
+    code = f"import sys; {load}; print([name for name in {heavy} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_reader_that_goes_away_is_no_crash() -> None:
     command = [sys.executable, "-m", "karpdash.command", "--help"]
     reading, writing = os.pipe()
