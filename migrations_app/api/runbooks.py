@@ -27,8 +27,8 @@ from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.readiness.action_offers import offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import published_plan
-from migrations_app.readiness.runbook import Runbook
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 

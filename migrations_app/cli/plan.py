@@ -9,8 +9,8 @@ from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from migrations_app.readiness.plan.runbook import Runbook
     from migrations_app.readiness.report import Report
-    from migrations_app.readiness.runbook import Runbook
 
 OUTPUTS = ("table", "json", "markdown")
 
@@ -19,7 +19,7 @@ def run(argv: list[str]) -> int:
     """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = _parser().parse_args(argv)
     report = look(options).report
-    from migrations_app.readiness.runbook import runbook  # only here: --help needs none of it
+    from migrations_app.readiness.plan.runbook import runbook  # only here: --help needs none of it
 
     plan = runbook(report)
     if options.output in OUTPUTS:

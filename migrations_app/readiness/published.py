@@ -7,8 +7,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Finding
+from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.report import ClusterFacts, PartLine, Report
-from migrations_app.readiness.runbook import Runbook, RunbookHop
 
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),

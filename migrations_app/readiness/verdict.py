@@ -12,8 +12,8 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from migrations_app.checks.base import PHASES, Finding
+from migrations_app.readiness.plan.walk import WAITS, own, settled_earlier
 from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
-from migrations_app.readiness.walk import WAITS, own, settled_earlier
 
 
 def next_hop(report: Report) -> HopLine | None:

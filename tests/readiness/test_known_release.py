@@ -10,8 +10,8 @@ from migrations_app.karpenter.releases import known_up_to, newer_than_known
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import markdown, plan_markdown, plan_table, table
+from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Collected, Report
-from migrations_app.readiness.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from tests.builders import a_cluster
 from tests.newest import NEWEST, NEWEST_MINOR

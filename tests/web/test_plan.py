@@ -4,8 +4,8 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Reason
 from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Target
-from migrations_app.readiness.runbook import runbook
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, text
 

@@ -13,9 +13,9 @@ from migrations_app.checks.base import Reason
 from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
+from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import INTERNAL, published
 from migrations_app.readiness.report import Report
-from migrations_app.readiness.runbook import Runbook
 
 _LONE = re.compile("[\ud800-\udfff]")
 

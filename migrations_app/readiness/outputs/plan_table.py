@@ -13,7 +13,7 @@ from migrations_app.readiness.outputs.wording import (
     settled,
     stage_title,
 )
-from migrations_app.readiness.runbook import Runbook
+from migrations_app.readiness.plan.runbook import Runbook
 
 RULE = "-" * 20
 

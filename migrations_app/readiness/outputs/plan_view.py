@@ -10,7 +10,8 @@ from typing import NamedTuple
 from migrations_app.checks.base import How, Remedy
 from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs.wording import forecast_number, ids, left_out, object_line
-from migrations_app.readiness.runbook import Lost, Runbook, RunbookHop, Stage
+from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
+from migrations_app.readiness.plan.stages import Lost, Stage
 
 EVIDENCE_SHOWN = 2
 COMMAND_LINES = 6

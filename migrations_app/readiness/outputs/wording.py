@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.plan.forecast import ForecastLine
+from migrations_app.readiness.plan.runbook import RunbookHop
+from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.walk import OF_TODAY
 from migrations_app.readiness.report import Counts, PathStep, Report
-from migrations_app.readiness.runbook import ForecastLine, RunbookHop, Stage
-from migrations_app.readiness.walk import OF_TODAY
 
 PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}

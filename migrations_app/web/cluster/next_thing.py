@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.plan.work_order import OPEN
 from migrations_app.readiness.report import Report, Verdict
-from migrations_app.readiness.runbook import runbook
-from migrations_app.readiness.work_order import OPEN
 from migrations_app.web.cluster.hops import Hop
 from migrations_app.web.cluster.sections import SharedRemedies, in_work_order
 

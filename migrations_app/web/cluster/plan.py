@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs import plan_markdown
-from migrations_app.readiness.runbook import Runbook, RunbookHop, Stage, runbook
+from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
+from migrations_app.readiness.plan.stages import Stage
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 from migrations_app.web.cluster.sections import SharedRemedies, told_of

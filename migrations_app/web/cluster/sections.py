@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, group_findings
+from migrations_app.readiness.plan.work_order import Part, by_work, parts_of
 from migrations_app.readiness.verdict import order
-from migrations_app.readiness.work_order import Part, by_work, parts_of
 
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 

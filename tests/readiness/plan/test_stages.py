@@ -7,10 +7,10 @@ import yaml
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import NO_RETURN
-from migrations_app.readiness.helm_upgrade import controller_commands, crd_commands
+from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
+from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.work_order import LANDS
 from migrations_app.readiness.report import Installed
-from migrations_app.readiness.runbook import Stage, stages
-from migrations_app.readiness.work_order import LANDS
 from tests.newest import NEWEST
 from tests.readiness.outputs.reports import finding, step
 

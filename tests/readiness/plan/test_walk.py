@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from migrations_app.checks.base import Evidence, Finding, Remedy
 from migrations_app.readiness.outputs import plan_table
+from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
+from migrations_app.readiness.plan.walk import OF_TODAY, WAITS, own, settled_earlier
 from migrations_app.readiness.report import Target
-from migrations_app.readiness.runbook import DoneEarlier, runbook
 from migrations_app.readiness.verdict import hop_lines
-from migrations_app.readiness.walk import OF_TODAY, WAITS, own, settled_earlier
 from tests.readiness.outputs.reports import a_report, finding, step
 
 HOPS = ("0.32", "0.33+", "1.0")

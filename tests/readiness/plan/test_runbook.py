@@ -3,8 +3,8 @@ import re
 from hypothesis import given, settings
 
 from migrations_app.readiness.outputs import plan_markdown, plan_table
+from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import ClusterFacts, Report, Target
-from migrations_app.readiness.runbook import runbook
 from migrations_app.readiness.verdict import hop_line
 from tests.readiness.outputs.reports import a_report, any_reports, finding, step, unread
 

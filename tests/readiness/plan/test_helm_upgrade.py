@@ -5,7 +5,7 @@ from pathlib import Path
 import migrations_app
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue, When
-from migrations_app.readiness.helm_upgrade import HelmWalk, in_the_plan
+from migrations_app.readiness.plan.helm_upgrade import HelmWalk, in_the_plan
 from migrations_app.readiness.report import Installed
 from tests.readiness.outputs.reports import finding
 

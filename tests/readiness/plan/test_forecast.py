@@ -1,5 +1,5 @@
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.runbook import FORECAST, ForecastLine, forecast
+from migrations_app.readiness.plan.forecast import FORECAST, ForecastLine, forecast
 from tests.readiness.outputs.reports import finding
 
 

@@ -14,9 +14,9 @@ from migrations_app.checks.changes import HelmChange
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import service_of
 from migrations_app.karpenter.hops import ALPHA_LEFT
-from migrations_app.readiness.report import Installed, Report
-from migrations_app.readiness.runbook import RunbookHop, Stage, runbook, stages
-from migrations_app.readiness.work_order import (
+from migrations_app.readiness.plan.runbook import RunbookHop, runbook
+from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.work_order import (
     CONVERTED_FROM,
     HOLDS,
     LANDS,
@@ -27,6 +27,7 @@ from migrations_app.readiness.work_order import (
     WITH_LANDING,
     parts_of,
 )
+from migrations_app.readiness.report import Installed, Report
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
 from tests.builders import as_published

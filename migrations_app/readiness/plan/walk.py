@@ -9,7 +9,7 @@ from typing import Final
 
 from migrations_app.checks.base import Evidence, Finding, Severity
 from migrations_app.karpenter.hops import CONVERTED
-from migrations_app.readiness.work_order import LANDS
+from migrations_app.readiness.plan.work_order import LANDS
 
 WAITS: Final = "hop_start_runs"
 """Fails at every hop whose turn has not come, and says nothing of the hop itself."""
