@@ -13,7 +13,7 @@ from migrations_app.checks.docs import coverage_page
 from migrations_app.checks.docs import page as checks_page
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
-from migrations_app.readiness.outputs.json_schema import scan_schema
+from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -29,6 +29,7 @@ def pages() -> dict[str, str]:
         "coverage.md": coverage_page(CHANGES, PAINS),
         "permissions.md": docs.permissions_page(all_actions()),
         "schema/scan-v1.json": scan,
+        "schema/plan-v2.json": json.dumps(typed_plan_schema(), indent=2) + "\n",
         f"{DEPLOY}/rbac/scan.yaml": docs.scan_file(),
         f"{DEPLOY}/rbac/act.yaml": docs.act_file(all_actions()),
         **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in docs.chart_files(all_actions()).items()},

@@ -23,7 +23,7 @@ def run(argv: list[str]) -> int:
 
     plan = runbook(report)
     if options.output in OUTPUTS:
-        show(_rendered(plan, options.output))
+        show(_rendered(plan, options.output, version=options.schema))
     else:
         _write(plan, Path(options.output))
     return _told(report)
@@ -44,6 +44,9 @@ def _parser() -> argparse.ArgumentParser:
         type=_output,
         default="table",
         help="a format (table); or a new folder, named with a slash, for plan.md and the long commands as files",
+    )
+    parser.add_argument(
+        "--schema", type=int, choices=(1, 2), default=2, help="version of the JSON (2: with typed changes)"
     )
     return parser
 
@@ -68,13 +71,13 @@ def _write(plan: "Runbook", folder: Path) -> None:
     print_note(f"wrote {len(files)} files to {folder}; begin with plan.md")
 
 
-def _rendered(plan: "Runbook", output: str) -> str:
+def _rendered(plan: "Runbook", output: str, *, version: int) -> str:
     from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
-    from migrations_app.readiness.published import published_plan
+    from migrations_app.readiness.published import published_plan, typed_plan
 
     match output:
         case "json":
-            return json_schema.written(published_plan(plan))
+            return json_schema.written(published_plan(plan) if version == 1 else typed_plan(plan))
         case "markdown":
             return plan_markdown.render(plan)
         case _:

@@ -7,9 +7,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
+from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.report import ClusterFacts, PartLine, Report
 
+PLAN: Final = "karpdash/plan/v1"
+TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason",),
@@ -31,12 +33,15 @@ def published(report: Report) -> Report:
 
 
 def published_plan(plan: Runbook) -> Runbook:
-    """The runbook as it is printed and served."""
-    return replace(plan, cluster=_cluster(plan.cluster), hops=tuple(map(_hop, plan.hops)))
+    """The runbook as version 1 of its JSON: fixes are text alone."""
+    hops = tuple(replace(hop, steps=tuple(map(_finding, hop.steps))) for hop in plan.hops)
+    return replace(plan, cluster=_cluster(plan.cluster), hops=hops)
 
 
-def _hop(hop: RunbookHop) -> RunbookHop:
-    return replace(hop, steps=tuple(map(_finding, hop.steps)))
+def typed_plan(plan: Runbook) -> Runbook:
+    """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
+    hops = tuple(replace(hop, steps=tuple(replace(one, reason=UNSET) for one in hop.steps)) for hop in plan.hops)
+    return replace(plan, schema=TYPED_PLAN, cluster=_cluster(plan.cluster), hops=hops)
 
 
 def _line(line: PartLine) -> PartLine:

@@ -1,15 +1,20 @@
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]  # its stubs are not among the locked packages
+
+from migrations_app.readiness.outputs.json_schema import typed_plan_schema
 from tests.cli.conftest import Karpdash
 
+VALIDATOR = jsonschema.Draft202012Validator
 Bundle = Callable[[str], Path]
 
 
 def test_the_path_of_an_alpha_cluster_hop_by_hop(karpdash: Karpdash, bundle: Bundle) -> None:
     said = karpdash("plan", "--bundle", bundle("alpha_030"), "--to", "1.0", "--print", "-o", "json")
-    assert (said.code, said.json["schema"], said.json["target"]) == (0, "karpdash/plan/v1", "1.0.14")
+    assert (said.code, said.json["schema"], said.json["target"]) == (0, "karpdash/plan/v2", "1.0.14")
     assert [(hop["lands"]["hop"], hop["lands"]["release"]) for hop in said.json["hops"]] == [
         ("0.31", "0.31.5"), ("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"),
     ]  # fmt: skip
@@ -64,3 +69,22 @@ def test_a_usual_hop_is_read_in_ten_minutes(karpdash: Karpdash, bundle: Bundle) 
         things = [thing for hop in hops for thing in re.split(r"\n   (?:  - |\d+\.\d+ )", hop)[1:]]
         assert [thing for thing in things if len(thing.splitlines()) > 15] == []
     assert (max(sizes) <= 170, sorted(sizes)[len(sizes) * 3 // 4] <= 120) == (True, True)
+
+
+def test_the_json_has_typed_changes_and_version_1_on_request(karpdash: Karpdash, bundle: Bundle) -> None:
+    VALIDATOR.check_schema(typed_plan_schema())
+    changes = set()
+    for name in ("alpha_030", "halfway_032", "old_settings", "v1_beta_stored"):
+        plan = karpdash("plan", "--bundle", bundle(name), "-o", "json").json
+        VALIDATOR(typed_plan_schema()).validate(plan)
+        fixes = [fix for hop in plan["hops"] for step in hop["steps"] for fix in step["remedies"]]
+        changes |= {fix["change"]["type"] for fix in fixes if "change" in fix}
+        old = karpdash("plan", "--bundle", bundle(name), "-o", "json", "--schema", "1").json
+        assert (old["schema"], "change" in str(old["hops"][0]["steps"][0]["remedies"])) == ("karpdash/plan/v1", False)
+        assert [hop["lands"] for hop in old["hops"]] == [hop["lands"] for hop in plan["hops"]]
+    assert changes >= {"group", "helm"}
+
+
+def test_the_published_schema_is_that_of_the_code() -> None:
+    published = Path(__file__).parents[2] / "docs/schema/plan-v2.json"
+    assert published.read_text() == json.dumps(typed_plan_schema(), indent=2) + "\n"

@@ -5,6 +5,7 @@ The JSON Schema of a report, made from the types, so that it cannot say anything
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -14,7 +15,7 @@ from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.published import INTERNAL, published
+from migrations_app.readiness.published import INTERNAL, PLAN, TYPED_PLAN, published
 from migrations_app.readiness.report import Report
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -31,7 +32,6 @@ def written(value: object) -> str:
     return escaped_json(_LONE.sub("\ufffd", text)) + "\n"
 
 
-PLAN = "karpdash/plan/v1"
 REFERENCES = "#/$defs/{name}"
 
 
@@ -56,6 +56,20 @@ def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
     return found
 
 
+def typed_plan_schema() -> dict[str, Any]:
+    """The published document, docs/schema/plan-v2.json."""
+    kept = {name: tuple(field for field in fields if field != "change") for name, fields in INTERNAL.items()}
+    found = _of(Runbook, REFERENCES, internal=kept, dropped=("Reason",))
+    found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": TYPED_PLAN,
+        "description": "What `karpdash plan -o json` prints: the hops, and for each fix the change that it makes.",
+        "$ref": REFERENCES.format(name="Runbook"),
+        "$defs": found,
+    }
+
+
 def scan_schema() -> dict[str, Any]:
     """The published document, docs/schema/scan-v1.json."""
     return {
@@ -67,14 +81,26 @@ def scan_schema() -> dict[str, Any]:
     }
 
 
-def _of(kind: type, template: str) -> dict[str, Any]:
+_CHANGES = tuple(one.__name__ for one in (ChangeTarget, HelmValue, *get_args(Change)))
+
+
+def _of(
+    kind: type,
+    template: str,
+    *,
+    internal: Mapping[str, tuple[str, ...]] = INTERNAL,
+    dropped: tuple[str, ...] = (Reason.__name__, *_CHANGES),
+) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind], ref_template=template)
-    for inner in (Reason, ChangeTarget, HelmValue, *get_args(Change)):
-        found.pop(inner.__name__, None)
+    for inner in dropped:
+        found.pop(inner, None)
     for name, schema in found.items():
-        for field in INTERNAL.get(name, ()):
+        for field in internal.get(name, ()):
             del schema["properties"][field]
-        _tighten(schema)
+        if name not in _CHANGES:  # a change writes only what it has
+            _tighten(schema)
+    if "change" not in internal.get("Remedy", ()) and "Remedy" in found:
+        found["Remedy"]["required"].remove("change")
     return found
 
 
