@@ -6,6 +6,7 @@ A minor is text such as "0.32" or "1.10". Minors do not sort as text ("1.10" < "
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _RELEASE = re.compile(
     r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
@@ -55,8 +56,11 @@ class Release:
 
 def parse(text: object) -> Release | None:
     """The release named by "v0.32.10", "0.32.10" or "1.0.0-rc.1"; None for anything else, a bare minor included."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        return None
+    return _parsed(text) if isinstance(text, str) and len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=4096)  # the tables name the same few hundred releases thousands of times in one judgement
+def _parsed(text: str) -> Release | None:
     found = _RELEASE.fullmatch(text.strip())
     if found is None:
         return None
