@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,12 +18,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.checks.base import PHASES, Finding, Remedy
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, NextStep, group_findings, next_step
+from migrations_app.readiness.planned import planned_minor
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, HopLine, PartLine, PathStep, Report
 from migrations_app.readiness.verdict import order
@@ -281,12 +284,15 @@ def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
     """The template context common to all tabs. `report` is None for a cluster that was never scanned."""
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
-    report = report_of(head.snapshot.id) if head.snapshot else None
+    kubernetes, refused = _kubernetes_asked(request)
+    report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
     return {
         "section": "fleet",
         "head": head,
         "report": report,
+        "kubernetes": kubernetes,
+        "kubernetes_refused": refused,
         "hops": hops,
         "hop": next((hop for hop in hops if hop.chosen), _no_hop(head)),
         "unread": _unread(report),
@@ -310,6 +316,15 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
     return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 
 
+def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
+    """The Kubernetes minor in the address, and why what stands there is none; both may be empty."""
+    text = request.GET.get("kubernetes", "").strip()
+    try:
+        return (planned_minor(text), "") if text else ("", "")
+    except InvalidInput as wrong:
+        return "", wrong.message
+
+
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
     try:
         return uuid.UUID(request.GET["at"]) if request.GET.get("at") else None
@@ -330,7 +345,9 @@ def _unread(report: Report | None) -> list[PartLine]:
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:
-    at = f"?at={request.GET['at']}" if not head.is_latest and request.GET.get("at") else ""
+    kept = {"at": "" if head.is_latest else request.GET.get("at", ""), "kubernetes": _kubernetes_asked(request)[0]}
+    asked = urlencode({name: value for name, value in kept.items() if value})
+    at = f"?{asked}" if asked else ""
     unread = len(_unread(report))
     counts = {
         "cluster-nodes": report.nodes.total if report else None,
