@@ -15,6 +15,8 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
+from migrations_app.inventory.metric_queries import read_monitor
+from migrations_app.inventory.objects import cluster
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
 from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
@@ -28,7 +30,7 @@ from migrations_app.karpenter.versions import kubernetes_minor, release
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks
-from migrations_app.samples.kubernetes_objects import Doc, server_version
+from migrations_app.samples.kubernetes_objects import Doc, namespaces_of, server_version
 
 NOW = "2026-10-01T12:00:00Z"
 PLACE = AwsPlace(region="eu-central-1", cluster="test", account="111122223333")
@@ -57,6 +59,15 @@ PARTS: dict[str, tuple[str, type[o.Projection]]] = {
     "Kustomization": ("deliveries", o.GitOpsDelivery),
     "ClusterRole": ("controller_rbac", ClusterRole),
     "NetworkPolicy": ("network_policies", NetworkPolicy),
+    "Namespace": ("namespaces", cluster.Namespace),
+    "PersistentVolume": ("volumes", cluster.PersistentVolume),
+    "Rollout": ("argo_rollouts", o.Workload),
+    "ClusterPolicy": ("policies", cluster.AdmissionPolicy),
+    "Policy": ("policies", cluster.AdmissionPolicy),
+    "Assign": ("policies", cluster.AdmissionPolicy),
+    "GitRepository": ("sources", cluster.GitOpsSource),
+    "OCIRepository": ("sources", cluster.GitOpsSource),
+    "HelmRepository": ("sources", cluster.GitOpsSource),
 }
 
 
@@ -168,6 +179,8 @@ class ACluster:
         elif kind == "ConfigMap":
             part = "aws_auth" if doc["metadata"]["name"] == "aws-auth" else "settings"
             self._items[part].append(msgspec.convert(doc, o.ConfigMap))
+        elif kind in ("ServiceMonitor", "PodMonitor"):
+            self._items["monitors"].append(read_monitor(msgspec.Raw(msgspec.json.encode(doc)), kind))
         elif kind == "CustomResourceDefinition":
             self._items["crds"].append(read_crd(msgspec.Raw(msgspec.json.encode(doc))))
         elif kind != "ClusterRoleBinding":  # roles are filed as bound
@@ -197,7 +210,8 @@ def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: A
     """A cluster that runs that release as its charts install it, and no pool, claim or node beside it."""
     made = ACluster().with_kubernetes(server_version(kubernetes)["gitVersion"])
     chosen = Install(cluster="test", version=version, **install)
-    return made.with_docs(*controller(chosen, [NODE]), *helm_crds(version, namespace=chosen.namespace))
+    docs = controller(chosen, [NODE])
+    return made.with_docs(*docs, *namespaces_of(docs), *helm_crds(version, namespace=chosen.namespace))
 
 
 def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[Doc]:

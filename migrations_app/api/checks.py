@@ -13,14 +13,33 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.checks.base import Check as CatalogueCheck
 from migrations_app.checks.registry import RETIRED, about, all_checks
 from migrations_app.errors import NotFound
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage
 
 
 class CoveredRowSerializer(serializers.Serializer[Any]):
-    """A change of a release or a known pain; `release` is empty for a pain."""
+    """A change of a release or a known pain; `release` is empty for a pain. `extent` is judged, partly, person (told to
+    a person) or not_looked; `proven` says whether a test plants it into a clean cluster.
+    """
 
     id = OutputText()
     subject = OutputText()
     release = OutputText()
+    extent = serializers.ChoiceField(choices=tuple(EXTENTS))
+    proven = serializers.BooleanField()
+
+
+class ExtentCountSerializer(serializers.Serializer[Any]):
+    extent = serializers.ChoiceField(choices=tuple(EXTENTS))
+    entries = serializers.IntegerField()
+    proven = serializers.IntegerField()
+
+
+class CoverageCountsSerializer(serializers.Serializer[Any]):
+    """How far the known changes and pains are covered, whatever check answers them."""
+
+    changes = ExtentCountSerializer(many=True)
+    pains = ExtentCountSerializer(many=True)
 
 
 class CheckRowSerializer(serializers.Serializer[Any]):
@@ -62,6 +81,7 @@ class RetiredRowSerializer(serializers.Serializer[Any]):
 class CheckListSerializer(serializers.Serializer[Any]):
     results = CheckRowSerializer(many=True)
     retired = RetiredRowSerializer(many=True)
+    coverage = CoverageCountsSerializer()
 
 
 class ChecksView(Endpoint):
@@ -78,6 +98,7 @@ class ChecksView(Endpoint):
             {
                 "results": CheckRowSerializer(rows, many=True).data,
                 "retired": RetiredRowSerializer(RETIRED, many=True).data,
+                "coverage": {"changes": _counts(CHANGES), "pains": _counts(PAINS)},
             }
         )
 
@@ -92,6 +113,10 @@ class CheckView(Endpoint):
         """The check of that id, or of that former id."""
         query_params(request, StrictSerializer)
         return Response(CheckRowSerializer(_told(_found(id))).data)
+
+
+def _counts(entries: tuple[Coverage, ...]) -> list[dict[str, Any]]:
+    return [one._asdict() for one in counted(entries)]
 
 
 def _told(check: CatalogueCheck) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.fields import OutputText, PlannedSerializer, StrictSerializer
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described
 from migrations_app.api.framework.views import Endpoint, query_params
@@ -78,7 +78,7 @@ JSON, MARKDOWN = "application/json", "text/markdown"
 _KINDS = {"json": JSON, "markdown": MARKDOWN}
 
 
-class PlanQuerySerializer(StrictSerializer):
+class PlanQuerySerializer(PlannedSerializer):
     format = serializers.ChoiceField(
         required=False, choices=tuple(_KINDS), help_text="Without it the Accept header decides; JSON where it does not."
     )
@@ -109,7 +109,7 @@ class ClusterPlanView(Endpoint):
         Every hop with its stages, what is still open at each, the commands, the way back and what cannot be undone.
         """
         query = query_params(request, PlanQuerySerializer)
-        newest = newest_runbook(id)
+        newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
         body = plan_markdown.render(plan).encode() if kind == MARKDOWN else msgspec.json.encode(published_plan(plan))

@@ -20,7 +20,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.clusters import SnapshotSummarySerializer
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, PlannedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
@@ -223,14 +223,16 @@ class SnapshotView(Endpoint):
         id="snapshots_read",
         tag="snapshots",
         named=True,
+        query=PlannedSerializer,
         more=[IF_NONE_MATCH],
         answers={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
     )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
         ETag is of the bytes."""
-        query_params(request, StrictSerializer)
-        return _whole(request, msgspec.json.encode(published(report_of(id))), kind="application/json")
+        query = query_params(request, PlannedSerializer)
+        report = report_of(id, kubernetes=query.get("kubernetes", ""))
+        return _whole(request, msgspec.json.encode(published(report)), kind="application/json")
 
 
 class SnapshotSarifView(Endpoint):
@@ -243,13 +245,15 @@ class SnapshotSarifView(Endpoint):
         id="snapshots_sarif",
         tag="snapshots",
         named=True,
+        query=PlannedSerializer,
         more=[IF_NONE_MATCH],
         answers={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
     )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
-        query_params(request, StrictSerializer)
-        return _whole(request, sarif.render(report_of(id)).encode(), kind=SARIF)
+        query = query_params(request, PlannedSerializer)
+        report = report_of(id, kubernetes=query.get("kubernetes", ""))
+        return _whole(request, sarif.render(report).encode(), kind=SARIF)
 
 
 class SnapshotNodesView(Endpoint):

@@ -8,7 +8,9 @@ from itertools import groupby
 
 from migrations_app.checks.base import PHASES, Check, Phase
 from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, about, severities, spoken_hops
-from migrations_app.karpenter.coverage.entry import CAUSES, Coverage
+from migrations_app.karpenter.coverage.entries import counted
+from migrations_app.karpenter.coverage.entry import CAUSES, EXTENTS, Coverage
+from migrations_app.karpenter.coverage.proven import PROVEN
 
 CATALOGUE_HEAD = """# Checks
 
@@ -95,13 +97,18 @@ This page is generated from the tables of coverage; change those, not this file.
 Every change of a Karpenter release that can break something, and every pain that is known from the field, stands here
 once: with the [checks](checks.md) that answer it, with what a person has to search for, or with the reason why there
 is nothing to check.
+
+*Judged*: a check says pass or fail by what it reads. *Partly judged*: a check judges what the cluster or AWS shows,
+and something beside it is seen by nobody. *Told to a person*: a check says what to search for, and where. *Not looked
+at*: no check asks, and the reason stands beside it. *Proven*: a test plants it into a clean cluster, and the check that
+is named here finds it at its place, or tells a person about it.
 """
 
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
     """The whole page: the changes by the release that brings them, then the pains by their area."""
     every, known = tuple(changes), tuple(pains)
-    parts = [COVERAGE_HEAD, _count("changes", every), _count("pains", known), "\n## Changes"]
+    parts = [COVERAGE_HEAD, *_counts(changes=every, pains=known), "\n## Changes"]
     for release, rows in groupby(every, key=lambda entry: entry.release):
         parts += _coverage_table(f"### {release}", rows)
     parts.append("\n## Pains")
@@ -110,15 +117,19 @@ def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str
     return "\n".join(parts) + "\n"
 
 
-def _count(word: str, entries: tuple[Coverage, ...]) -> str:
-    asked = sum(bool(entry.checks) for entry in entries)
-    return f"- {len(entries)} {word}: {asked} answered by checks, {len(entries) - asked} with a reason"
+def _counts(**tables: tuple[Coverage, ...]) -> Iterator[str]:
+    """How many entries of each table are covered to which extent, and how many of them are proven."""
+    yield f"| | {' | '.join(EXTENTS.values())} | all |\n| --- |{' --- |' * (len(EXTENTS) + 1)}"
+    for name, entries in tables.items():
+        cells = [f"{one.entries} ({one.proven} proven)" if one.proven else str(one.entries) for one in counted(entries)]
+        yield f"| {name} | {' | '.join(cells)} | {len(entries)} |"
 
 
 def _coverage_table(title: str, rows: Iterable[Coverage]) -> Iterator[str]:
-    yield f"\n{title}\n\n| entry | subject | answered by |\n| --- | --- | --- |"
+    yield f"\n{title}\n\n| entry | subject | how far | answered by |\n| --- | --- | --- | --- |"
     for entry in rows:
-        yield f"| {entry.id} | {_cell(entry.subject)} | {_cell(_answer(entry))} |"
+        extent = f"{EXTENTS[entry.extent]}{', proven' if entry.id in PROVEN else ''}"
+        yield f"| {entry.id} | {_cell(entry.subject)} | {extent} | {_cell(_answer(entry))} |"
 
 
 def _answer(entry: Coverage) -> str:
@@ -127,6 +138,8 @@ def _answer(entry: Coverage) -> str:
         told.append(f"table {entry.table}")
     if entry.search:
         told.append(f"by hand: {entry.search}")
+    if entry.unjudged:
+        told.append(f"not judged: {entry.unjudged}")
     if entry.cause:
         told.append(f"{CAUSES[entry.cause]}. {entry.reason}")
     return "; ".join(part for part in told if part)

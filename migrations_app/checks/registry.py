@@ -13,15 +13,21 @@ from typing import NamedTuple
 from migrations_app.checks import catalogue
 from migrations_app.checks.base import EVERY, Check, How, Severity
 from migrations_app.karpenter.coverage import entries
+from migrations_app.karpenter.coverage.entry import Extent
+from migrations_app.karpenter.coverage.proven import PROVEN
 from migrations_app.karpenter.hops import every_hop
 
 
 class CoveredEntry(NamedTuple):
-    """A change or a known pain that the check answers; `release` is empty for a pain."""
+    """A change or a known pain that the check answers; `release` is empty for a pain. `extent` is how far all checks
+    together answer it, `proven` whether a test plants it.
+    """
 
     id: str
     subject: str
     release: str
+    extent: Extent = "judged"
+    proven: bool = False
 
 
 class CheckDescription(NamedTuple):
@@ -43,7 +49,9 @@ class CheckDescription(NamedTuple):
 
 def about(check: Check) -> CheckDescription:
     """What the catalogue says of that check."""
-    covers = tuple(CoveredEntry(one.id, one.subject, one.release) for one in entries.covers(check.id))
+    covers = tuple(
+        CoveredEntry(one.id, one.subject, one.release, one.extent, one.id in PROVEN) for one in entries.covers(check.id)
+    )
     return CheckDescription(check, check.tools, covers, entries.introduced_by(check.id))
 
 

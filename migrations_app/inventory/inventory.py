@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, TypeVar
 
-from migrations_app.inventory.metric_queries import MetricUser
+from migrations_app.inventory.metric_queries import MetricMonitor, MetricUser
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS, AwsSeen
-from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
+from migrations_app.inventory.objects.cluster import (
+    AdmissionPolicy,
+    ClusterRole,
+    GitOpsSource,
+    Namespace,
+    NetworkPolicy,
+    PersistentVolume,
+)
 from migrations_app.inventory.parts import NOT_ASKED, Part
 
 
@@ -36,12 +43,13 @@ class Inventory:
     """Groups of pods; `Seen.total` is the number of pods."""
     deployments: Part[o.Workload] = NOT_ASKED
     """Only workloads that name a Karpenter key, and Karpenter's own; `Seen.total` counts all. The next
-    four likewise.
+    five likewise.
     """
     statefulsets: Part[o.Workload] = NOT_ASKED
     daemonsets: Part[o.Workload] = NOT_ASKED
     jobs: Part[o.Workload] = NOT_ASKED
     cronjobs: Part[o.Workload] = NOT_ASKED
+    argo_rollouts: Part[o.Workload] = NOT_ASKED
     pdbs: Part[o.DisruptionBudget] = NOT_ASKED
     controller: Part[o.Workload] = NOT_ASKED
     """The Karpenter Deployments; empty if there is none."""
@@ -68,6 +76,16 @@ class Inventory:
     """The ClusterRoles bound to the controllers' service accounts."""
     network_policies: Part[NetworkPolicy] = NOT_ASKED
     """All NetworkPolicies in the controllers' namespaces."""
+    namespaces: Part[Namespace] = NOT_ASKED
+    """The controllers' namespaces; `Seen.total` counts all. The parts after `volumes` likewise."""
+    volumes: Part[PersistentVolume] = NOT_ASKED
+    """Every PersistentVolume, with what it asks of nodes and the namespace of its claim."""
+    monitors: Part[MetricMonitor] = NOT_ASKED
+    """ServiceMonitors and PodMonitors that name Karpenter."""
+    policies: Part[AdmissionPolicy] = NOT_ASKED
+    """Policies of Kyverno, mutations and constraints of Gatekeeper that name Karpenter."""
+    sources: Part[GitOpsSource] = NOT_ASKED
+    """The sources of Flux that the deliveries name."""
     aws: AwsSeen = NO_AWS
     """What AWS shows about the cluster; its parts are named `aws.queue` and so on."""
     known: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -88,7 +106,7 @@ PART_NAMES: tuple[str, ...] = tuple(
 """Parts read from the cluster itself."""
 AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
 """Parts read from AWS, if access to it was configured."""
-WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs")
+WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "argo_rollouts")
 
 
 T = TypeVar("T")

@@ -23,6 +23,7 @@ LONGEST_QUERY = 1000
 QUERIES_KEPT = 300
 OBJECTS_KEPT = 1000
 _MARK = MARK.encode()
+WORD = b"karpenter"
 
 
 class Query(Projection, frozen=True):
@@ -38,6 +39,37 @@ class MetricUser(NamedObject, frozen=True):
     """A PrometheusRule, or a ConfigMap with dashboards, that names metrics of Karpenter."""
 
     queries: list[Query] = []
+
+
+class MetricMonitor(MetricUser, frozen=True):
+    """A ServiceMonitor or PodMonitor that names Karpenter; its `queries` are the regular expressions of relabelings."""
+
+    numbers: list[int] = []
+    """Port numbers that it scrapes; ports given by name are left out."""
+
+
+class _Relabeling(Projection, frozen=True):
+    regex: str | None = None
+    source_labels: list[str] | None = None
+
+
+class _MonitorEndpoint(Projection, frozen=True):
+    port: str | int | None = None
+    target_port: str | int | None = None
+    port_number: int | None = None
+    relabelings: list[_Relabeling] | None = None
+    metric_relabelings: list[_Relabeling] | None = None
+
+
+class _MonitorSpec(Projection, frozen=True):
+    endpoints: list[_MonitorEndpoint] | None = None
+    pod_metrics_endpoints: list[_MonitorEndpoint] | None = None
+
+
+class Monitor(NamedObject, frozen=True):
+    """As defined by the Prometheus operator's CRDs ServiceMonitor and PodMonitor; read but not kept."""
+
+    spec: _MonitorSpec = _MonitorSpec()
 
 
 class _Rule(Projection, frozen=True):
@@ -89,6 +121,43 @@ class MetricQueryCollector:
             self.items.append(found)
         elif found.queries:
             self.bad.append(UnparsableObject(found.kind, found.namespace, found.name, "$", "too many of them"))
+
+
+def read_monitor(item: msgspec.Raw, kind: str) -> MetricMonitor | UnparsableObject | None:
+    """What a ServiceMonitor or PodMonitor scrapes and keeps; None if it does not name Karpenter."""
+    if WORD not in bytes(item):
+        return None
+    found = read_one(item, Monitor, take=decoder(Monitor).decode)
+    if isinstance(found, UnparsableObject):
+        return found
+    return MetricMonitor(
+        kind=kind,
+        api_version=found.api_version,
+        metadata=found.metadata,
+        queries=list(_of_monitor(found))[:QUERIES_KEPT],
+        numbers=sorted({number for number in _numbers(found) if number is not None}),
+    )
+
+
+def _endpoints(found: Monitor) -> Iterator[tuple[str, _MonitorEndpoint]]:
+    for name, given in (("endpoints", found.spec.endpoints), ("podMetricsEndpoints", found.spec.pod_metrics_endpoints)):
+        for place, endpoint in enumerate(given or ()):
+            yield f"spec.{name}[{place}]", endpoint
+
+
+def _of_monitor(found: Monitor) -> Iterator[Query]:
+    for path, endpoint in _endpoints(found):
+        for place, row in enumerate(endpoint.metric_relabelings or ()):
+            if row.regex and names_in(row.regex):
+                yield Query(path=f"{path}.metricRelabelings[{place}].regex", text=short(row.regex))
+
+
+def _numbers(found: Monitor) -> Iterator[int | None]:
+    for _, endpoint in _endpoints(found):
+        yield endpoint.port_number
+        for given in (endpoint.port, endpoint.target_port):
+            digits = str(given)
+            yield int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else None
 
 
 def rules_fold() -> MetricQueryCollector:

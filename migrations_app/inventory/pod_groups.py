@@ -103,6 +103,11 @@ NODES_KEPT = 50
 BAD_KEPT = 1000
 _OVER = ("Succeeded", "Failed")
 
+TEMPLATE_HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-hash", "Rollout"))
+"""Labels with the template hash that ends the name of a ReplicaSet, and the kind that made it.
+argoproj/argo-rollouts@master:pkg/apis/rollouts/v1alpha1.
+"""
+
 Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...]]
 
 
@@ -181,13 +186,16 @@ def _storage(spec: PodSpec) -> tuple[str, ...]:
 
 
 def _owner(metadata: Metadata) -> tuple[str, str]:
-    """Kind and name of the pod's workload; for a ReplicaSet with a template hash in its name, the Deployment."""
+    """Kind and name of the pod's workload; for a ReplicaSet with a template hash in its name, the Deployment or the
+    Rollout of Argo.
+    """
     owner = _controller(metadata.owner_references)
     if owner is None:
         return "", ""
-    template_hash = metadata.label("pod-template-hash")
-    if owner.kind == "ReplicaSet" and template_hash and owner.name.endswith(f"-{template_hash}"):
-        return "Deployment", owner.name.removesuffix(f"-{template_hash}")
+    for label, kind in TEMPLATE_HASHES:
+        template_hash = metadata.label(label)
+        if owner.kind == "ReplicaSet" and template_hash and owner.name.endswith(f"-{template_hash}"):
+            return kind, owner.name.removesuffix(f"-{template_hash}")
     return owner.kind, owner.name
 
 

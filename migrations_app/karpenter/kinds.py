@@ -2,7 +2,7 @@
 successor.
 
 Sources: the CRDs of each tag of aws/karpenter-provider-aws (see crds.py), API groups of kubernetes/kubernetes, CRDs
-of fluxcd, argoproj and prometheus-operator. `versions` are in order of preference, newest first.
+of fluxcd, argoproj, prometheus-operator, kyverno and gatekeeper. `versions` are in order of preference, newest first.
 """
 
 from dataclasses import dataclass
@@ -187,6 +187,32 @@ CLUSTER_ROLE_BINDING = _cluster(
     "ClusterRoleBinding", "clusterrolebindings", group="rbac.authorization.k8s.io", namespaced=False
 )
 NETWORK_POLICY = _cluster("NetworkPolicy", "networkpolicies", group="networking.k8s.io")
+NAMESPACE = _cluster("Namespace", "namespaces", group="", namespaced=False)
+PERSISTENT_VOLUME = _cluster("PersistentVolume", "persistentvolumes", group="", namespaced=False)
+SERVICE_MONITOR = _cluster("ServiceMonitor", "servicemonitors", group="monitoring.coreos.com")
+POD_MONITOR = _cluster("PodMonitor", "podmonitors", group="monitoring.coreos.com")
+ARGO_ROLLOUT = _cluster("Rollout", "rollouts", group="argoproj.io", versions="v1alpha1")
+KYVERNO_CLUSTER_POLICY = _cluster(
+    "ClusterPolicy", "clusterpolicies", group="kyverno.io", versions="v1 v2beta1", namespaced=False
+)
+KYVERNO_POLICY = _cluster("Policy", "policies", group="kyverno.io", versions="v1 v2beta1")
+GATEKEEPER_MUTATIONS = tuple(
+    _cluster(kind, kind.lower(), group="mutations.gatekeeper.sh", versions="v1 v1beta1 v1alpha1", namespaced=False)
+    for kind in ("Assign", "AssignMetadata", "ModifySet")
+)
+GATEKEEPER_CONSTRAINT = _cluster("Constraint", "*", group="constraints.gatekeeper.sh", namespaced=False)
+"""Stands for the kinds that ConstraintTemplates make: each has a name of its own, told by discovery."""
+FLUX_GIT_REPOSITORY = _cluster(
+    "GitRepository", "gitrepositories", group="source.toolkit.fluxcd.io", versions="v1 v1beta2 v1beta1"
+)
+FLUX_OCI_REPOSITORY = _cluster(
+    "OCIRepository", "ocirepositories", group="source.toolkit.fluxcd.io", versions="v1 v1beta2"
+)
+FLUX_HELM_REPOSITORY = _cluster(
+    "HelmRepository", "helmrepositories", group="source.toolkit.fluxcd.io", versions="v1 v1beta2 v1beta1"
+)
+FLUX_SOURCES = (FLUX_GIT_REPOSITORY, FLUX_OCI_REPOSITORY, FLUX_HELM_REPOSITORY)
+POLICY_KINDS = (KYVERNO_CLUSTER_POLICY, KYVERNO_POLICY, *GATEKEEPER_MUTATIONS)
 
 CLUSTER_KINDS = (
     NODE,
@@ -213,6 +239,13 @@ CLUSTER_KINDS = (
     CLUSTER_ROLE,
     CLUSTER_ROLE_BINDING,
     NETWORK_POLICY,
+    NAMESPACE,
+    PERSISTENT_VOLUME,
+    SERVICE_MONITOR,
+    POD_MONITOR,
+    ARGO_ROLLOUT,
+    *POLICY_KINDS,
+    *FLUX_SOURCES,
 )
 KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)
 

@@ -231,3 +231,21 @@ def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, b
 def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
     """The same, without those that only affect what another check covers."""
     return [flip for flip in flips(running, coming) if not flip[0].felt_by]
+
+
+_VERSION_AGE = ("v1alpha1", "v1alpha5", "v1beta1", "v1")
+
+
+def version_gone(api_version: str, running: Release) -> str:
+    """The group and version in which the release stores what that older version held, where its CRDs do not serve it
+    any more; empty for a served or newer version, and for what is no version of Karpenter's groups.
+    """
+    group, _, version = api_version.partition("/")
+    shipped = crd_set(running)
+    mine = [crd for crd in shipped.crds if crd.kind.group == group] if shipped else []
+    served = {row.name for crd in mine for row in crd.versions if row.served}
+    stored = [one for one in _VERSION_AGE if any(crd.storage == one for crd in mine)]
+    if version not in _VERSION_AGE or version in served or not stored:
+        return ""
+    newest = stored[-1]
+    return f"{group}/{newest}" if _VERSION_AGE.index(version) < _VERSION_AGE.index(newest) else ""

@@ -4,7 +4,9 @@ A pure function of the tables; the checks say whether a cluster is ready for a h
 target: a release, a minor, a hop, or nothing for the newest release.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import hops
@@ -301,13 +303,23 @@ def path(
     return replace(found, steps=steps, notes=(*notes, *unread))
 
 
-def planned_kubernetes(way: Path, minor: str, *, table: Table = RELEASES) -> str:
+class SupportedLanding(NamedTuple):
+    """A hop, the release that it lands on, and the Kubernetes that this release supports."""
+
+    hop: str
+    release: str
+    kubernetes: SupportedKubernetes
+
+
+def planned_kubernetes(
+    current: Release, landings: Iterable[SupportedLanding], *, minor: str, table: Table = RELEASES
+) -> str:
     """In a sentence, from which release of the path on that Kubernetes minor is supported."""
-    own = kubernetes_window(way.current, table=table)
+    own = kubernetes_window(current, table=table)
     if own is not None and own.holds(minor):
-        return f"Kubernetes {minor}, as planned, is supported by {way.current} already"
-    said = f"{way.current} supports {own}" if own else f"what {way.current} supports is not known"
-    first = next((step for step in way.steps if step.kubernetes.holds(minor)), None)
+        return f"Kubernetes {minor}, as planned, is supported by {current} already"
+    said = f"{current} supports {own}" if own else f"what {current} supports is not known"
+    first = next((step for step in landings if step.kubernetes.holds(minor)), None)
     if first is not None:
         return f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {said}"
     return f"Kubernetes {minor}, as planned, is supported by no release of this path; {said}"

@@ -18,7 +18,15 @@ from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.releases import known_up_to, newer_than_known
-from migrations_app.karpenter.upgrade_path import Path, PathHop, hop_of, path, planned_kubernetes, stay
+from migrations_app.karpenter.upgrade_path import (
+    Path,
+    PathHop,
+    SupportedLanding,
+    hop_of,
+    path,
+    planned_kubernetes,
+    stay,
+)
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
@@ -236,7 +244,8 @@ def _target(known: _Known) -> Target:
     found = known.path
     if found is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    planned = (planned_kubernetes(found, known.planned),) if known.planned else ()
+    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in found.steps]
+    planned = (planned_kubernetes(found.current, landings, minor=known.planned),) if known.planned else ()
     return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
 
 

@@ -59,6 +59,8 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     kept_by: str = "hand"
     keeper: str = ""
     """Namespace and name of the Flux or Argo CD object, where one delivers it."""
+    source: str = ""
+    """The repository that this object delivers from, with its branch or version, where it is known."""
     crds_kept_by: str = "hand"
     crd_release: str | UnsetType = UNSET
     """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""

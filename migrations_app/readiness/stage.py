@@ -5,11 +5,12 @@ Where a cluster stands on the road: its stage, told from CRDs, objects and the r
 
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
-from migrations_app.inventory.facts.managers import delivered
+from migrations_app.inventory.facts.delivery_sources import comes_from
+from migrations_app.inventory.facts.managers import DELIVERERS, Managed, delivered
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import CRD, Container, HelmRelease, Workload
+from migrations_app.inventory.objects.karpenter import CRD, Container, GitOpsDelivery, HelmRelease, Workload
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
@@ -71,9 +72,23 @@ def installed(inventory: Inventory) -> Installed | None:
         release=found.release_name,
         kept_by=by.by,
         keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
+        source=_source(inventory, by),
         crds_kept_by=delivered(crd.metadata, inventory.deliveries.items).by if crd else "hand",
         crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
         controller=called.name if (called := webhook_service(inventory)) else found.name,
+    )
+
+
+def _source(inventory: Inventory, by: Managed) -> str:
+    """Where the Flux or Argo CD object comes from that delivers the controller; empty without one."""
+    found = (comes_from(inventory, one) for one in inventory.deliveries.items if _is_of(one, by))
+    return next(found, "")
+
+
+def _is_of(delivery: GitOpsDelivery, by: Managed) -> bool:
+    """Whether it is that delivery; Argo CD's marks do not tell the namespace."""
+    return (
+        DELIVERERS.get(delivery.kind) == by.by and delivery.name == by.name and by.namespace in ("", delivery.namespace)
     )
 
 

@@ -11,7 +11,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
 from migrations_app.samples.aws_account import SampleAws
-from migrations_app.samples.kubernetes_objects import Doc
+from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
 from migrations_app.samples.story import Story
 
 MADE_AT = "2026-10-01T06:00:00Z"
@@ -37,7 +37,7 @@ def _load(name: str) -> Story:
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    held = [doc for doc in story.docs if _plural(doc) not in story.refused]
+    held = [doc for doc in (*story.docs, *namespaces_of(story.docs)) if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {
         "manifest.json": _json(_manifest(story)),

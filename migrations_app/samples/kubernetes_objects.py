@@ -1,7 +1,7 @@
 """Builders of ordinary Kubernetes objects, in the format of `kubectl get -o json`."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Doc = dict[str, Any]
@@ -148,3 +148,10 @@ def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") ->
         "platform": "linux/amd64",
         "goVersion": "go1.22.5",
     }
+
+
+def namespaces_of(docs: Iterable[Doc]) -> list[Doc]:
+    """The Namespaces that those objects are in, and kube-system, each with the label that the API server gives it."""
+    homes = {"kube-system"} | {one["metadata"]["namespace"] for one in docs if one["metadata"].get("namespace")}
+    label = "kubernetes.io/metadata.name"
+    return [doc("v1", "Namespace", metadata=meta(home, labels={label: home})) for home in sorted(homes)]

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.base import Remedy
+from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
@@ -125,6 +126,12 @@ def cell_classes(cell: Any) -> str:  # noqa: ANN401 - a cell of the IAM matrix, 
     """The CSS classes of a cell: its tone, and whether it is faint, empty or unknown."""
     marks = (("faint", cell.faint), ("none", cell.look.id == "not_needed"), ("hatched", cell.look.id == "unknown"))
     return " ".join([f"is-{cell.look.tone}", *(name for name, holds in marks if holds)])
+
+
+@register.filter
+def extent_word(extent: str) -> str:
+    """How far a known change is covered, in words."""
+    return next((word for name, word in EXTENTS.items() if name == extent), extent)
 
 
 @register.filter

@@ -187,6 +187,12 @@ PARTS: dict[str, str] = {
     "dashboards": "Grafana dashboards",
     "controller_rbac": "Karpenter ClusterRoles",
     "network_policies": "NetworkPolicies around Karpenter",
+    "argo_rollouts": "Rollouts of Argo",
+    "namespaces": "Namespaces of Karpenter",
+    "volumes": "PersistentVolumes",
+    "monitors": "ServiceMonitors and PodMonitors",
+    "policies": "Policies of Kyverno and Gatekeeper",
+    "sources": "Sources of Flux",
 }
 REASONS: dict[str, str] = {
     "forbidden": "Forbidden: missing list permission",

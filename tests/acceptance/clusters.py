@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from migrations_app.samples.kubernetes_objects import doc, meta, server_version
+from migrations_app.samples.kubernetes_objects import doc, meta, namespaces_of, server_version
 from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
 from tests.acceptance.pools import Place
@@ -96,7 +96,7 @@ def _build(clean: Clean) -> list[Document]:
     rendered = chart.objects(installed)
     controller = rendered[0]
     values = {"webhook": {"enabled": True}} if clean.webhooks and place.order >= (0, 33) else {}
-    return [
+    found = [
         *crds,
         *(one if one["kind"] == "Node" else cluster_crds.with_defaults(one, crds) for one in own),
         *managed,
@@ -107,6 +107,7 @@ def _build(clean: Clean) -> list[Document]:
         *nodes.applications(launched),
         aws_auth(clean),
     ]
+    return [*found, *namespaces_of(found)]
 
 
 def _manifest(crds: list[Document]) -> str:

@@ -82,3 +82,12 @@ def test_the_docs_use_nothing_from_outside(ada: object, client: Client) -> None:
 def test_the_docs_send_strangers_to_the_sign_in(client: Client, db: None) -> None:
     assert client.get("/api/v1/docs/")["Location"] == "/login?next=/api/v1/docs/"
     assert client.get("/api/v1/schema/").status_code == 401
+
+
+def test_how_far_the_known_changes_are_covered(api: Tool) -> None:
+    told = api("GET", "checks").json()["coverage"]
+    assert [row["extent"] for row in told["changes"]] == ["judged", "partly", "person", "not_looked"]
+    assert (sum(row["entries"] for row in told["changes"]), sum(row["entries"] for row in told["pains"])) == (150, 85)
+    covers = api("GET", "checks/sources_outside_current").json()["covers"]
+    assert {row["extent"] for row in covers} == {"person", "partly"}
+    assert all(row["proven"] for row in covers)

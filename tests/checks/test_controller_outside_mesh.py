@@ -2,7 +2,8 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
-from tests.builders import NODE, a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from migrations_app.samples.kubernetes_objects import doc, meta
+from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "controller_outside_mesh"
 GOOD = ("pass", "No mesh keeps the API server from the webhook", ())
@@ -75,10 +76,48 @@ def elsewhere(**notes: str):
     return a_cluster(namespace="karpenter").without("controller", "controller_pods").with_docs(deployment, *rest)
 
 
-def test_a_namespace_may_ask_for_a_sidecar_and_is_not_read():
-    found = ask(CHECK, "1.0", elsewhere())
-    assert (found.status, found.severity) == ("manual", "info")
-    assert found.summary.startswith("Namespaces are not read: look whether karpenter carries one of istio-injection,")
+def marked(labels=None, annotations=None, **notes: str):
+    home = doc("v1", "Namespace", metadata=meta("karpenter", labels=labels or {}, annotations=annotations or {}))
+    return elsewhere(**notes).without("namespaces").with_docs(home)
+
+
+@pytest.mark.parametrize(
+    ("what", "key", "value", "mesh"),
+    [
+        ("labels", "istio-injection", "enabled", "Istio"),
+        ("labels", "istio.io/rev", "canary", "Istio"),
+        ("annotations", "linkerd.io/inject", "enabled", "Linkerd"),
+    ],
+)
+def test_a_namespace_that_asks_for_sidecars(what, key, value, mesh):
+    row = Evidence(
+        kind="Namespace",
+        name="karpenter",
+        path=f"metadata.{what}[{key}]",
+        seen=f"{value}: {mesh} takes every port",
+        wanted="8443 excluded, or no sidecar",
+    )
+    found = told(CHECK, "1.0", marked(**{what: {key: value}}))
+    assert found == ("fail", "1 pod of the controller is part of a mesh", (row,))
+
+
+@pytest.mark.parametrize("labels", [{}, {"istio-injection": "disabled"}, {"kubernetes.io/metadata.name": "karpenter"}])
+def test_a_namespace_that_asks_for_none(labels):
+    assert told(CHECK, "1.0", marked(labels)) == GOOD
+
+
+@pytest.mark.parametrize("notes", [{"sidecar.istio.io/inject": "false"}, {EXEMPT: "8443"}])
+def test_pods_that_refuse_the_sidecar_of_their_namespace(notes):
+    assert told(CHECK, "1.0", marked({"istio-injection": "enabled"}, **notes)) == GOOD
+
+
+def test_a_namespace_that_could_not_be_read_leaves_it_open():
+    why = "namespaces could not be read: forbidden"
+    assert told(CHECK, "1.0", elsewhere().unseen("namespaces")) == ("unknown", why, ())
+    why = "the Namespace karpenter was not among those that were read"
+    assert told(CHECK, "1.0", elsewhere().without("namespaces")) == ("unknown", why, ())
+    # Nothing is injected in kube-system, so nobody has to look.
+    assert told(CHECK, "1.0", a_cluster().unseen("namespaces")) == GOOD
 
 
 def test_pods_that_refuse_every_sidecar_need_no_look_at_their_namespace():

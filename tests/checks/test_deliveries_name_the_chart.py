@@ -43,6 +43,25 @@ def test_other_charts_are_not_asked(cluster):
     assert told(CHECK, "1.0", cluster) == NONE
 
 
+def by_oci(tag: str, url: str = "oci://public.ecr.aws/karpenter/karpenter"):
+    ref = {"kind": "OCIRepository", "name": "karpenter"}
+    release = doc(
+        "helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec={"chartRef": ref}
+    )
+    spec = {"url": url, "ref": {"tag": tag}}
+    version = "source.toolkit.fluxcd.io/v1"
+    source = doc(version, "OCIRepository", metadata=meta("karpenter", "flux-system"), spec=spec)
+    return a_cluster().with_docs(release, source)
+
+
+def test_the_tag_of_an_oci_repository_is_a_version_too():
+    what = {"kind": "OCIRepository", "namespace": "flux-system", "name": "karpenter"}
+    row = Evidence(**what, path="spec.ref.tag", seen="v1.0.14", wanted="1.0.14")
+    assert told(CHECK, "1.0", by_oci("v1.0.14")) == ("fail", "1 version is spelt as no chart is", (row,))
+    assert told(CHECK, "1.0", by_oci("1.0.14")) == GOOD
+    assert told(CHECK, "1.0", by_oci("v1.0.14", "oci://public.ecr.aws/other/redis")) == NONE
+
+
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")

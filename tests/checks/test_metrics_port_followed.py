@@ -3,6 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "metrics_port_followed"
@@ -13,7 +14,7 @@ MOVED = Evidence(
     name="karpenter",
     path="spec.ports[http-metrics]",
     seen="8000 now",
-    wanted="8080 in whatever scrapes it; ServiceMonitors and PodMonitors are not read",
+    wanted="8080 in scrape jobs outside of ServiceMonitors and PodMonitors",
 )
 
 
@@ -48,9 +49,33 @@ def test_without_a_controller_there_is_nothing_to_ask():
     assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == ("not_applicable", why, ())
 
 
+def pod_monitor(**endpoint):
+    spec = {"podMetricsEndpoints": [endpoint]}
+    return doc("monitoring.coreos.com/v1", "PodMonitor", metadata=meta("karpenter", "monitoring"), spec=spec)
+
+
+@pytest.mark.parametrize("endpoint", [{"targetPort": 8000}, {"targetPort": "8000"}, {"portNumber": 8000}])
+def test_a_monitor_that_names_the_number_loses_it(endpoint):
+    row = Evidence(
+        kind="PodMonitor",
+        namespace="monitoring",
+        name="karpenter",
+        path="spec",
+        seen="scrapes port 8000",
+        wanted="8080, or the name http-metrics",
+    )
+    found = told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))
+    assert found == ("fail", "2 ports of the controller change", (MOVED, row))
+
+
+@pytest.mark.parametrize("endpoint", [{"port": "http-metrics"}, {"targetPort": 9090}, {"targetPort": "8000 "}, {}])
+def test_a_monitor_that_names_the_port_or_another_one_follows(endpoint):
+    assert told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))[2] == (MOVED,)
+
+
 def test_without_a_service_a_pod_monitor_may_name_the_port():
     cluster = a_cluster().without("services")
-    said = "look for it in PodMonitors, ServiceMonitors and scrape jobs, which are not read"
+    said = "look for it in scrape jobs outside of ServiceMonitors and PodMonitors"
     assert told(CHECK, "1.0", cluster) == ("manual", f"metrics move from 8000 to 8080: {said}", ())
     assert told(CHECK, "1.0", cluster.with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
 

@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import node_class, pool
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, rolling, still
 
@@ -53,6 +54,32 @@ def test_every_zone_is_reached(docs):
 def test_a_zone_is_cut_off(docs):
     found = told(CHECK, "0.33+", with_claims(*docs))
     assert found == ("fail", "1 pod may not follow its volume", (row(OTHER.node, "eu-central-1b"),))
+
+
+def volume(zone: str, *, namespace: str = "shop", key: str = ZONE):
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": [zone]}]}] if zone else []
+    spec = {"claimRef": {"namespace": namespace, "name": "d"}}
+    spec |= {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}} if terms else {}
+    return doc("v1", "PersistentVolume", metadata=meta(f"pv-{zone}-{namespace}"), spec=spec)
+
+
+@pytest.mark.parametrize("key", [ZONE, "topology.ebs.csi.aws.com/zone"])
+def test_a_volume_that_is_bound_to_the_zone(key):
+    docs = zoned((ZONE, "In", ("eu-central-1a",)))
+    cluster = with_claims(*docs, volume("eu-central-1b", key=key), volume(""))
+    found = told(CHECK, "0.33+", cluster)
+    assert found == ("fail", "1 pod may not follow its volume", (row(OTHER.node, "eu-central-1b"),))
+
+
+@pytest.mark.parametrize("held", [volume(""), volume("eu-central-1a")])
+def test_volumes_that_are_bound_to_no_zone_or_another_one_follow(held):
+    docs = zoned((ZONE, "In", ("eu-central-1a",)))
+    assert told(CHECK, "0.33+", with_claims(*docs, held)) == GOOD
+
+
+def test_volumes_of_another_namespace_tell_nothing():
+    docs = zoned((ZONE, "In", ("eu-central-1a",)))
+    assert told(CHECK, "0.33+", with_claims(*docs, volume("", namespace="other")))[0] == "fail"
 
 
 def test_pods_without_claims_go_anywhere():

@@ -53,6 +53,7 @@ def test_argo_instance_label_names_the_application():
         ("argocd-application-controller", "argocd"),
         ("Terraform", "terraform"),
         ("HashiCorp", "terraform"),
+        ("terraform-provider-kubectl_v1.14.0", "terraform"),
         ("terraform-provider-helm_v2.12.1_x5", "terraform"),
         ("eksctl", "eksctl"),
         ("helm", "helm"),

@@ -42,7 +42,6 @@ def test_the_rows_to_be_searched_for_are_entries() -> None:
     asked = {
         "queries": "queries_outside_current",
         "sources": "sources_outside_current",
-        "unread": "unread_kinds_current",
     }
     assert [row.change for row in OUTSIDE_ROWS if asked[row.place] not in by_id[row.change].checks] == []
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from migrations_app.checks.registry import Retired, all_checks
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -65,3 +66,11 @@ def test_nothing_fits(ada):
 
 def test_foreign_filters_are_ignored(ada):
     assert len(listed(ada.get("/catalogue/?severity=fatal&hop=9.9"))) == len(all_checks())
+
+
+def test_how_far_the_known_changes_are_covered(ada):
+    words = text(ada.get("/catalogue/"))
+    assert "Known Judged Partly judged Told to a person Not looked at" in words
+    for entries in (CHANGES, PAINS):
+        assert " ".join(f"{one.entries} ({one.proven} proven)" for one in counted(entries) if one.proven) in words
+    assert "judged, proven" in text(ada.get("/catalogue/?q=alerts_name_current_metrics"))

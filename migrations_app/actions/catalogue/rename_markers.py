@@ -76,7 +76,8 @@ def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:
     """Templates first, since their pods have the new keys after a restart; then pods that will not
     restart, and nodes.
     """
-    steps, restarting, left, handled = [], 0, [], set()
+    steps, restarting, handled = [], 0, set()
+    left = [f"Rollout {name}: change its manifest" for name in workloads.argo_rollouts(scene.inventory, parameters)]
     renaming = workloads.renaming(scene, parameters)
     for target in workloads.templates(scene.inventory, parameters):
         read = scene.objects.get(target)

@@ -139,6 +139,7 @@ def _has(row: Any, key: str) -> bool:  # noqa: ANN401 - plain JSON
 TEMPLATE: Field = ("spec", "template")
 CRON_TEMPLATE: Field = ("spec", "jobTemplate", "spec", "template")
 POD = kinds.POD
+ROLLOUT = kinds.ARGO_ROLLOUT.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,10 @@ class Restart:
 
 
 def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> ObjectTarget | None:
-    """The workload in the version that was read; None for a kind that is not read."""
-    part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind), None)
+    """The workload in the version that was read; None for a kind that is not read, and for a Rollout of Argo, whose
+    controller changes its pods in steps that nobody previewed.
+    """
+    part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind != ROLLOUT), None)
     row = kinds.find(kind)
     if part is None or row is None:
         return None
@@ -214,10 +217,20 @@ def _replicas(target: ObjectTarget, read: Tree) -> int:
 def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
     """The workloads that name an old key, except the controller, whose chart rewrites its own rules."""
     own = {(one.namespace, one.name) for one in inventory.controller.items}
+    named = (one for one in _named(inventory, parameters) if (one.namespace, one.name) not in own)
+    return tuple(dict.fromkeys(target for one in named if (target := _target(inventory, one)) is not None))
+
+
+def argo_rollouts(inventory: Inventory, parameters: Parameters) -> tuple[str, ...]:
+    """Namespace and name of the Rollouts that name an old key: they are left to people."""
+    found = (one for one in _named(inventory, parameters) if one.kind == ROLLOUT)
+    return tuple(dict.fromkeys(f"{one.namespace}/{one.name}" for one in found))
+
+
+def _named(inventory: Inventory, parameters: Parameters) -> list[Mention]:
     found = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
     found += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
-    named = (one for one in found if _in(parameters, one.namespace) and (one.namespace, one.name) not in own)
-    return tuple(dict.fromkeys(target for one in named if (target := _target(inventory, one)) is not None))
+    return [one for one in found if _in(parameters, one.namespace)]
 
 
 def _target(inventory: Inventory, one: Mention) -> ObjectTarget | None:

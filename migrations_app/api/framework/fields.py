@@ -11,6 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from migrations_app.errors import InvalidInput
+from migrations_app.readiness.planned import planned_minor
+
 
 class StrictJsonParser(BaseParser):
     """JSON by the book: no NaN, no half characters, no depth that exhausts the stack."""
@@ -50,6 +53,22 @@ class Text(serializers.CharField):
         return str(super().to_internal_value(data))
 
 
+class KubernetesMinor(serializers.CharField):
+    """A Kubernetes version that names its minor, such as 1.33."""
+
+    default_error_messages = {"bad_kubernetes": "Not a Kubernetes version, such as 1.33."}
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
+        told = "The Kubernetes that the cluster is to be raised to, such as 1.33: judged as if that were planned."
+        super().__init__(required=False, max_length=40, help_text=told, **options)
+
+    def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
+        try:
+            return planned_minor(str(super().to_internal_value(data)))
+        except InvalidInput:
+            self.fail("bad_kubernetes")
+
+
 class StrictInteger(serializers.IntegerField):
     """A JSON whole number; a text of digits is none."""
 
@@ -70,6 +89,12 @@ class StrictSerializer(serializers.Serializer[Any]):
             if strange:
                 raise serializers.ValidationError(strange, code="unknown_field")
         return super().to_internal_value(data)
+
+
+class PlannedSerializer(StrictSerializer):
+    """The parameters of what is judged with a plan for Kubernetes."""
+
+    kubernetes = KubernetesMinor()
 
 
 class PagedSerializer(StrictSerializer):

@@ -98,7 +98,7 @@ _CRDS = (kinds.CRD.group, kinds.CRD.plural)
 _ALWAYS_SOME = frozenset(
     (kind.group, kind.plural)
     # People often leave Secrets out of a dump on purpose.
-    for kind in (kinds.CRD, kinds.DEPLOYMENT, kinds.SERVICE, kinds.ENDPOINTS, kinds.SECRET)
+    for kind in (kinds.CRD, kinds.DEPLOYMENT, kinds.SERVICE, kinds.ENDPOINTS, kinds.SECRET, kinds.NAMESPACE)
 )
 _OF_KARPENTER = frozenset((kind.group, kind.plural) for kind in kinds.KARPENTER_KINDS)
 

@@ -28,7 +28,7 @@ _WORD = b"karpenter"
 
 def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
     """The redacted object, or None if it is dropped entirely. Raises msgspec.DecodeError if it is not a JSON object."""
-    special = _SPECIAL.get((group, plural))
+    special = _policy if group == kinds.GATEKEEPER_CONSTRAINT.group else _SPECIAL.get((group, plural))
     doc = msgspec.json.decode(raw, type=Doc)
     kept = special(doc, bytes(raw)) if special else doc
     if kept is None:
@@ -215,6 +215,46 @@ def _flux_release(doc: Doc, raw: bytes) -> Doc | None:
     return doc | {"spec": spec | {"values": kept_values(spec["values"])} if "values" in spec else spec}
 
 
+def _policy(doc: Doc, raw: bytes) -> Doc | None:
+    """Only policies that name Karpenter, without their status."""
+    return {key: value for key, value in doc.items() if key != "status"} if _WORD in raw else None
+
+
+def _monitor(doc: Doc, raw: bytes) -> Doc | None:
+    """Only monitors that name Karpenter, and of their endpoints the ports and relabelings."""
+    if _WORD not in raw:
+        return None
+    spec = _inner(doc, "spec")
+    kept: Doc = {key: spec[key] for key in ("selector", "namespaceSelector") if key in spec}
+    for key in ("endpoints", "podMetricsEndpoints"):
+        if isinstance(spec.get(key), list):
+            kept[key] = [_endpoint(one) for one in spec[key] if isinstance(one, dict)]
+    return doc | {"spec": kept}
+
+
+def _endpoint(given: Doc) -> Doc:
+    kept = ("port", "targetPort", "portNumber", "relabelings", "metricRelabelings")
+    return {key: given[key] for key in kept if key in given}
+
+
+def _namespace(doc: Doc, _: bytes) -> Doc:
+    return {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
+
+
+def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
+    """What a PersistentVolume asks of nodes, and the namespace and name of its claim."""
+    spec, claim = _inner(doc, "spec"), _inner(_inner(doc, "spec"), "claimRef")
+    kept = {"nodeAffinity": spec["nodeAffinity"]} if "nodeAffinity" in spec else {}
+    named = {key: claim[key] for key in ("namespace", "name") if key in claim}
+    return _namespace(doc, b"") | {"spec": kept | ({"claimRef": named} if named else {})}
+
+
+def _flux_source(doc: Doc, _: bytes) -> Doc:
+    """The address of a source, and at which branch or version."""
+    spec = _inner(doc, "spec")
+    return _namespace(doc, b"") | {"spec": {key: spec[key] for key in ("url", "ref", "type") if key in spec}}
+
+
 def _flux_kustomization(doc: Doc, raw: bytes) -> Doc | None:
     return doc if _WORD in raw else None
 
@@ -264,5 +304,11 @@ _SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {
         (kinds.FLUX_KUSTOMIZATION, _flux_kustomization),
         (kinds.ARGO_APPLICATION, _argo_application),
         (kinds.PROMETHEUS_RULE, _prometheus_rule),
+        (kinds.SERVICE_MONITOR, _monitor),
+        (kinds.POD_MONITOR, _monitor),
+        (kinds.NAMESPACE, _namespace),
+        (kinds.PERSISTENT_VOLUME, _volume_of_cluster),
+        *((kind, _policy) for kind in kinds.POLICY_KINDS),
+        *((kind, _flux_source) for kind in kinds.FLUX_SOURCES),
     )
 }

@@ -35,8 +35,6 @@ def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
 
 SPARED = ("kube-system",)
 """Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
-MESH_LABELS = ("istio-injection", "istio.io/rev", "istio.io/dataplane-mode", "linkerd.io/inject")
-"""By these a Namespace asks for a mesh; Linkerd's is an annotation."""
 REFUSALS = frozenset({"false", "disabled"})
 
 
@@ -63,8 +61,24 @@ def may_get_sidecars(found: Installation) -> bool:
 
 def _refused(template: Metadata) -> bool:
     """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
-    held = [(template.label(mesh.asking[0]), template.annotation(mesh.asking[0])) for mesh in MESHES]
-    return all(set(values) & REFUSALS for values in held)
+    return all(_refuses(template, mesh) for mesh in MESHES)
+
+
+def _refuses(template: Metadata, mesh: Mesh) -> bool:
+    return bool({template.label(mesh.asking[0]), template.annotation(mesh.asking[0])} & REFUSALS)
+
+
+def meshes_of_namespace(metadata: Metadata, template: Metadata) -> Iterator[tuple[Mesh, str, str]]:
+    """The meshes that a Namespace requests for pods of that template, and which take the webhook's port: each with
+    the path of what requests it, and its value.
+    """
+    for mesh in MESHES:
+        if _refuses(template, mesh) or _exempt(template, mesh):
+            continue
+        for key, wanted in mesh.namespace_marks:
+            for what, held in (("labels", metadata.label(key)), ("annotations", metadata.annotation(key))):
+                if held is not None and held == (wanted or held) and held not in REFUSALS:
+                    yield mesh, f"metadata.{what}[{key}]", held
 
 
 def _exempt(metadata: Metadata, mesh: Mesh) -> bool:

@@ -48,6 +48,8 @@ WRITERS: tuple[tuple[str, Manager], ...] = (
 """Prefixes of field manager names in lower case, and the tool they stand for; the first match counts.
 Sources: fluxcd/pkg@main:ssa (kustomize-controller, helm-controller), argoproj/argo-cd@master:common,
 hashicorp/terraform-provider-kubernetes@main:manifest ("Terraform"; its typed resources write as "HashiCorp"),
+gavinbunney/terraform-provider-kubectl@master ("HashiCorp" by its user agent; server-side "kubectl", as alekc's fork:
+see `may_be_terraform`),
 helm/helm@main:pkg/kube ("helm"), kubernetes/kubectl@master (kubectl-client-side-apply, kubectl-edit and others).
 """
 
@@ -159,6 +161,14 @@ def keeps_version(field: ManagedField, version: str) -> bool:
 def applies_at_once(field: ManagedField) -> bool:
     """Whether the tool behind that field manager applies again without anybody's doing."""
     return _writer(field) in AT_ONCE
+
+
+def may_be_terraform(metadata: Metadata) -> bool:
+    """Whether the object was applied server-side as "kubectl": by kubectl itself, or by Terraform's provider kubectl,
+    whose resources use the same name. False where another mark names the tool.
+    """
+    applied = any((field.manager, field.operation) == ("kubectl", "Apply") for field in metadata.managed_fields or ())
+    return applied and managed(metadata).by == "hand"
 
 
 TERRAFORM = ("terraform", "hashicorp", "opentofu")

@@ -28,6 +28,7 @@ KIND_OF_PART = {
     "daemonsets": "DaemonSet",
     "jobs": "Job",
     "cronjobs": "CronJob",
+    "argo_rollouts": "Rollout",
 }
 CRON_TEMPLATE = "spec.jobTemplate.spec.template"
 

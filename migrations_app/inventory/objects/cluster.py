@@ -1,7 +1,11 @@
-"""Projections of the controller's permissions and reachability: cluster roles, their bindings, network policies."""
+"""Projections of what surrounds Karpenter: the controller's permissions, network policies and Namespaces, volumes,
+policies of admission controllers, and the sources of deliveries.
+"""
 
-from migrations_app.inventory.objects.base import NamedObject, Projection
-from migrations_app.inventory.objects.workloads import LabelSelector
+from collections.abc import Iterator
+
+from migrations_app.inventory.objects.base import NamedObject, Projection, WholeObject
+from migrations_app.inventory.objects.workloads import LabelSelector, NodeTerms, SelectorExpression
 
 
 class PolicyRule(Projection, frozen=True):
@@ -58,3 +62,69 @@ class NetworkPolicy(NamedObject, frozen=True):
         out.
         """
         return self.spec.policy_types is None or "Ingress" in self.spec.policy_types
+
+
+class Namespace(NamedObject, frozen=True):
+    """Only its labels and annotations count: they ask for the sidecars of a mesh."""
+
+
+ZONE_KEYS = (
+    "topology.kubernetes.io/zone",
+    "topology.ebs.csi.aws.com/zone",
+    "failure-domain.beta.kubernetes.io/zone",
+)
+"""Keys by which volumes name their zone: Kubernetes, the EBS driver, and volumes from before Kubernetes 1.17."""
+
+
+class VolumeClaimReference(Projection, frozen=True):
+    namespace: str | None = None
+    name: str | None = None
+
+
+class VolumeNodeAffinity(Projection, frozen=True):
+    required: NodeTerms | None = None
+
+
+class VolumeSpec(Projection, frozen=True):
+    claim_ref: VolumeClaimReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+
+
+class PersistentVolume(NamedObject, frozen=True):
+    spec: VolumeSpec = VolumeSpec()
+
+    @property
+    def expressions(self) -> Iterator[SelectorExpression]:
+        """What it asks of the nodes that may use it."""
+        affinity = self.spec.node_affinity
+        for term in (affinity.required.node_selector_terms if affinity and affinity.required else None) or ():
+            yield from term.match_expressions or ()
+
+    @property
+    def zones(self) -> frozenset[str]:
+        """The zones that it can be used in; empty if it is bound to none, as EFS."""
+        asked = {value for row in self.expressions if row.key in ZONE_KEYS for value in row.values or ()}
+        labelled = (self.metadata.label(key) for key in ZONE_KEYS)
+        return frozenset(asked) or frozenset(zone for zone in labelled if zone)
+
+    @property
+    def claimed_in(self) -> str:
+        """The namespace of its claim; empty if it is not claimed."""
+        return (self.spec.claim_ref.namespace if self.spec.claim_ref else None) or ""
+
+
+class AdmissionPolicy(WholeObject, frozen=True):
+    """A policy of Kyverno, or a mutation or constraint of Gatekeeper, that names Karpenter."""
+
+
+class GitOpsSource(WholeObject, frozen=True):
+    """A GitRepository, OCIRepository or HelmRepository of Flux that a delivery of Karpenter names."""
+
+    @property
+    def where(self) -> str:
+        """Its address, with the branch, tag, commit or version; empty if it has no address."""
+        ref = self.get("spec.ref", {})
+        keys = ("branch", "tag", "semver", "commit", "name", "digest")
+        at = next((f"{key} {ref[key]}" for key in keys if isinstance(ref, dict) and ref.get(key)), "")
+        url = self.get("spec.url", "")
+        return f"{url} {at}".strip() if isinstance(url, str) else ""

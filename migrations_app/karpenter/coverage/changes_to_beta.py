@@ -31,7 +31,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "rollback-from-0.32",
         "Only 0.31.4 and later can take over from 0.32",
-        checks="way_back_open",
+        checks="way_back_open hop_start_runs",
         release="0.32",
         table="karpenter.tables.release_rows_beta",
     ),
@@ -191,7 +191,7 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "requirement-defaults-dropped",
         "Requirements that the alpha webhook filled in are not filled in any more",
-        checks="alpha_behaviour_kept pools_replace_provisioners_alike",
+        checks="alpha_behaviour_kept pools_replace_provisioners_alike pools_state_capacity_type",
         release="0.32",
     ),
     covered(

@@ -203,7 +203,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "gitops-conversion-fight",
         "GitOps tools take conversion for drift",
-        checks="one_owner_of_crds gitops_applies_current_versions",
+        checks="one_owner_of_crds gitops_applies_current_versions delivery_tools_agree",
         release="1.0",
     ),
     covered(

@@ -1,15 +1,19 @@
 """Every change of a release and every known problem, with the check that covers it or the reason why none does."""
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
+from typing import NamedTuple
 
 from migrations_app.karpenter.coverage.changes_alpha import ALPHA_CHANGES
 from migrations_app.karpenter.coverage.changes_beta import BETA_CHANGES
 from migrations_app.karpenter.coverage.changes_to_beta import TO_BETA_CHANGES
 from migrations_app.karpenter.coverage.changes_to_v1 import TO_V1_CHANGES
 from migrations_app.karpenter.coverage.changes_v1 import V1_CHANGES
-from migrations_app.karpenter.coverage.entry import Coverage
+from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage, Extent
 from migrations_app.karpenter.coverage.pains_platform import PLATFORM_PAINS
 from migrations_app.karpenter.coverage.pains_work import WORK_PAINS
+from migrations_app.karpenter.coverage.proven import PROVEN
 from migrations_app.karpenter.versions import minor_order
 
 CHANGES: tuple[Coverage, ...] = (*ALPHA_CHANGES, *TO_BETA_CHANGES, *BETA_CHANGES, *TO_V1_CHANGES, *V1_CHANGES)
@@ -26,3 +30,25 @@ def introduced_by(check: str) -> str:
     """The oldest minor among the changes that a check covers; empty if it covers none."""
     releases = {entry.release for entry in covers(check) if entry.release}
     return min(releases, key=minor_order, default="")
+
+
+class ExtentCount(NamedTuple):
+    """How many entries are covered to which extent, and how many of these are proven: a test plants the change or
+    problem into a clean cluster and looks at the check that answers.
+    """
+
+    extent: Extent
+    entries: int
+    proven: int
+
+    @property
+    def word(self) -> str:
+        return EXTENTS[self.extent]
+
+
+def counted(entries: Iterable[Coverage]) -> tuple[ExtentCount, ...]:
+    """One count for each extent, from judged to not looked at."""
+    every = tuple(entries)
+    total = Counter(entry.extent for entry in every)
+    proven = Counter(entry.extent for entry in every if entry.id in PROVEN)
+    return tuple(ExtentCount(extent, total[extent], proven[extent]) for extent in EXTENTS)

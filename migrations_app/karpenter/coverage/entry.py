@@ -11,6 +11,15 @@ CAUSES: dict[Cause, str] = {
     "outside": "Happens outside of what is read",
     "how_we_read": "Settled by how karpdash reads a cluster",
 }
+Extent = Literal["judged", "partly", "person", "not_looked"]
+EXTENTS: dict[Extent, str] = {
+    "judged": "judged",
+    "partly": "partly judged",
+    "person": "told to a person",
+    "not_looked": "not looked at",
+}
+TELLING = frozenset({"queries_outside_current", "sources_outside_current"})
+"""Checks that judge nothing: they tell a person what to search for outside the cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +27,9 @@ class Coverage:
     """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read,
     below migrations_app, where there is one.
 
-    `search` says what to look for manually, and where. An entry with neither check nor search has a `cause` and a
-    `reason`. `release` is the first minor in which a change takes effect; problems have none.
+    `search` says what to look for manually, and where; `unjudged` what of it no check sees. An entry with neither check
+    nor search has a `cause` and a `reason`. `release` is the first minor in which a change takes effect; problems have
+    none.
     """
 
     id: str
@@ -28,13 +38,33 @@ class Coverage:
     checks: tuple[str, ...] = ()
     table: str = ""
     search: str = ""
+    unjudged: str = ""
     cause: Cause | None = None
     reason: str = ""
 
+    @property
+    def extent(self) -> Extent:
+        """How far checks answer it: all of it, a part, by telling a person what to search for, or not at all."""
+        if not self.checks:
+            return "not_looked"
+        if TELLING.issuperset(self.checks):
+            return "person"
+        return "partly" if self.search or self.unjudged else "judged"
 
-def covered(id: str, subject: str, *, checks: str, release: str = "", table: str = "", search: str = "") -> Coverage:  # noqa: A002 - what changes and pains call it
+
+def covered(
+    id: str,  # noqa: A002 - what changes and pains call it
+    subject: str,
+    *,
+    checks: str,
+    release: str = "",
+    table: str = "",
+    search: str = "",
+    unjudged: str = "",
+) -> Coverage:
     """An entry that checks cover; `checks` are ids separated by spaces."""
-    return Coverage(id=id, subject=subject, release=release, checks=tuple(checks.split()), table=table, search=search)
+    ids = tuple(checks.split())
+    return Coverage(id=id, subject=subject, release=release, checks=ids, table=table, search=search, unjudged=unjudged)
 
 
 def uncovered(id: str, subject: str, *, cause: Cause, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above

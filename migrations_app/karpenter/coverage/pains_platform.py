@@ -33,7 +33,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         "CRD-07",
         "The API server cannot reach the webhook",
         checks="ports_open controller_outside_mesh",
-        search="a mesh's injection label on the controller's Namespace that its pods do not show yet",
+        unjudged="security groups that keep the API server from the webhook's port",
     ),
     covered(
         "CRD-08", "v1beta1 is still listed as stored", checks="stored_versions_clean stored_versions_can_be_rewritten"
@@ -131,7 +131,12 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="karpenter.tables.outside_rows",
         search="karpenter.sh/provisioner-name in policies, event rules and cost reports",
     ),
-    covered("AWS-01", "No room for the nodes that replace others", checks="pools_have_room"),
+    covered(
+        "AWS-01",
+        "No room for the nodes that replace others",
+        checks="pools_have_room",
+        unjudged="free addresses of subnets, and quotas of EC2",
+    ),
     covered(
         "AWS-02",
         "Interruptions are silently not handled",
@@ -147,7 +152,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         table="iam.requirements.needs",
     ),
     covered("CTL-01", "The controller runs on nodes that it manages", checks="controller_off_its_nodes"),
-    covered("CTL-02", "The second replica finds no node", checks="controller_runs_redundantly"),
+    covered("CTL-02", "The second replica finds no node", checks="controller_runs_redundantly one_controller_runs"),
     covered("CTL-03", "The controller runs out of memory", checks="controller_resources_sized"),
     covered("CTL-04", "The controller needs the DNS that waits for its nodes", checks="controller_dns_reachable"),
     covered(

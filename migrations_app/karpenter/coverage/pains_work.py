@@ -20,7 +20,7 @@ WORK_PAINS: tuple[Coverage, ...] = (
     covered(
         "CONV-05",
         "A placeholder is applied as the role",
-        checks="instance_profiles_have_roles instance_profiles_named_exist",
+        checks="instance_profiles_have_roles instance_profiles_named_exist node_roles_may_join",
     ),
     covered("CONV-06", "A private network without a way to IAM", checks="isolated_vpc_needs_no_iam"),
     covered(
@@ -34,15 +34,14 @@ WORK_PAINS: tuple[Coverage, ...] = (
     covered(
         "WL-01",
         "Pods pinned to the old label stay pending",
-        checks="workloads_select_current_labels unread_kinds_current",
+        checks="workloads_select_current_labels policies_name_current_keys",
         table="karpenter.tables.label_rows",
-        search="karpenter.sh/provisioner-name in policies of Kyverno and Gatekeeper, PersistentVolumes and Rollouts",
     ),
     covered("WL-02", "Rules that keep pods off Karpenter stop working", checks="workloads_select_current_labels"),
     covered(
         "WL-03",
         "Annotations that protected pods do nothing any more",
-        checks="retired_annotations_replaced unread_kinds_current",
+        checks="retired_annotations_replaced policies_name_current_keys",
         table="karpenter.tables.annotation_rows",
         search="the two annotations in policies of Kyverno and Gatekeeper, and Rollouts",
     ),
@@ -81,9 +80,24 @@ WORK_PAINS: tuple[Coverage, ...] = (
         "Deleting a pool drains all nodes at once",
         checks="provisioners_hold_no_nodes pdbs_allow_disruption workloads_keep_a_pod",
     ),
-    covered("ROLL-04", "Terraform deletes and makes the pool anew", checks="terraform_adds_beside"),
-    covered("ROLL-05", "GitOps undoes what is done by hand", checks="gitops_paused delivery_tools_agree"),
-    covered("ROLL-06", "Server-side apply fights over converted fields", checks="gitops_applies_current_versions"),
+    covered(
+        "ROLL-04",
+        "Terraform deletes and makes the pool anew",
+        checks="terraform_adds_beside",
+        unjudged="what Terraform's kubectl provider applied under the name kubectl",
+    ),
+    covered(
+        "ROLL-05",
+        "GitOps undoes what is done by hand",
+        checks="gitops_paused delivery_tools_agree",
+        unjudged="what the repository applies next",
+    ),
+    covered(
+        "ROLL-06",
+        "Server-side apply fights over converted fields",
+        checks="gitops_applies_current_versions",
+        unjudged="manifests that no tool has applied yet",
+    ),
     covered(
         "ROLL-07",
         "Everything drifts after an upgrade",

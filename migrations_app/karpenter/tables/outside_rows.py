@@ -1,20 +1,11 @@
-"""What a cluster cannot show: words to search for in queries, scripts, policies and manifests kept elsewhere.
+"""What a cluster cannot show: words to search for in queries, scripts and manifests kept elsewhere.
 
 One row for each word and release. Renamed metrics are in metric_rows; these rows hold what else queries refer to.
 """
 
 from typing import Literal, NamedTuple
 
-Place = Literal["queries", "sources", "unread"]
-"""`unread` are objects in the cluster of kinds that no scan reads."""
-UNREAD_KINDS = (
-    "clusterpolicies.kyverno.io",
-    "policies.kyverno.io",
-    "assign.mutations.gatekeeper.sh",
-    "assignmetadata.mutations.gatekeeper.sh",
-    "persistentvolumes",
-    "rollouts.argoproj.io",
-)
+Place = Literal["queries", "sources"]
 
 
 class OutsideRow(NamedTuple):
@@ -39,15 +30,11 @@ OUTSIDE_ROWS: tuple[OutsideRow, ...] = (
                "scripts that read conditions", "the same without Machine", "status-conditions-renamed-beta"),
     OutsideRow("sources", "0.33", "karpenter.sh/provisioner-name",
                "IAM and service control policies, event rules, cost reports", "karpenter.sh/nodepool", "IAM-08"),
-    OutsideRow("unread", "0.33", "karpenter.sh/provisioner-name",
-               "policies of Kyverno and Gatekeeper, PersistentVolumes, Rollouts", "karpenter.sh/nodepool", "WL-01"),
     OutsideRow("queries", "0.37", 'logger="controller.', "queries over logs", "the field controller", "logger-name"),
     OutsideRow("queries", "0.37", 'controller="nodeclass"', "rules over controller_runtime_ metrics",
                "nodeclass.status, nodeclass.hash, nodeclass.termination", "nodeclass-controller-names"),
     OutsideRow("sources", "1.0", "karpenter.sh/managed-by", "IAM and service control policies, cost reports",
                "the EC2 tag eks:eks-cluster-name", "managed-by-tag-dropped"),
-    OutsideRow("unread", "1.0", "karpenter.sh/do-not-evict, karpenter.sh/do-not-consolidate",
-               "policies of Kyverno and Gatekeeper, Rollouts", "karpenter.sh/do-not-disrupt", "WL-03"),
     OutsideRow("queries", "1.0", "karpenter_cloudprovider_errors_total", "alerts that count every error",
                'error!="NodeClaimNotFoundError" beside it', "instance-termination-wait"),
     OutsideRow("sources", "1.1", "apiVersion: karpenter.sh/v1beta1, apiVersion: karpenter.k8s.aws/v1beta1",

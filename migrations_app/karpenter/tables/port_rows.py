@@ -47,6 +47,8 @@ class Mesh(NamedTuple):
     mark: str
     exclusion: str
     asking: tuple[str, str]
+    namespace_marks: tuple[tuple[str, str], ...] = ()
+    """Labels and annotations of a Namespace that request sidecars, each with its value; "" is any value."""
 
 
 MESHES: tuple[Mesh, ...] = (
@@ -55,12 +57,14 @@ MESHES: tuple[Mesh, ...] = (
         "sidecar.istio.io/status",
         "traffic.sidecar.istio.io/excludeInboundPorts",
         ("sidecar.istio.io/inject", "true"),
+        (("istio-injection", "enabled"), ("istio.io/rev", "")),
     ),
     Mesh(
         "Linkerd",
         "linkerd.io/proxy-version",
         "config.linkerd.io/skip-inbound-ports",
         ("linkerd.io/inject", "enabled"),
+        (("linkerd.io/inject", "enabled"),),
     ),
 )
 

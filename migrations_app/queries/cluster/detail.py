@@ -17,6 +17,7 @@ from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.readiness.planned import with_planned
 from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 
@@ -153,15 +154,18 @@ def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
     return _scan_row(row) if row else None
 
 
-def report_of(snapshot_id: uuid.UUID) -> Report:
+def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
     """The report of a snapshot with the waivers applied. Raises NotFound.
+
+    `kubernetes` is the minor that the cluster is to be raised to; raises InvalidInput for what is none.
 
     For the latest snapshot of a cluster these are the active waivers, else those that it was last counted with.
     """
     row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
     held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
-    return apply(row.report(), held, now=now if latest else row.scanned_at)
+    report = with_planned(row.report(), kubernetes)
+    return apply(report, held, now=now if latest else row.scanned_at)
 
 
 def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:

@@ -45,11 +45,13 @@ class NewestRunbook(NamedTuple):
     plan: Runbook
 
 
-def newest_runbook(cluster_id: uuid.UUID) -> NewestRunbook:
-    """The runbook of the newest snapshot. Raises NotFound if the cluster does not exist or was never scanned."""
+def newest_runbook(cluster_id: uuid.UUID, *, kubernetes: str = "") -> NewestRunbook:
+    """The runbook of the newest snapshot, for a cluster that is to be raised to that Kubernetes minor where one is
+    given. Raises NotFound if the cluster does not exist or was never scanned.
+    """
     row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     if row.latest is None:
         raise NotFound("it was never scanned, so there is no plan")
-    return NewestRunbook(row.latest.scanned_at, runbook(report_of(row.latest.pk)))
+    return NewestRunbook(row.latest.scanned_at, runbook(report_of(row.latest.pk, kubernetes=kubernetes)))

@@ -42,6 +42,14 @@ READ: tuple[Kind, ...] = (
     kinds.CLUSTER_ROLE,
     kinds.CLUSTER_ROLE_BINDING,
     kinds.NETWORK_POLICY,
+    kinds.NAMESPACE,
+    kinds.PERSISTENT_VOLUME,
+    kinds.SERVICE_MONITOR,
+    kinds.POD_MONITOR,
+    kinds.ARGO_ROLLOUT,
+    *kinds.POLICY_KINDS,
+    kinds.GATEKEEPER_CONSTRAINT,
+    *kinds.FLUX_SOURCES,
 )
 """Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
 
@@ -75,6 +83,12 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "dashboards": (kinds.CONFIG_MAP,),
     "controller_rbac": (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING),
     "network_policies": (kinds.NETWORK_POLICY,),
+    "namespaces": (kinds.NAMESPACE,),
+    "volumes": (kinds.PERSISTENT_VOLUME,),
+    "monitors": (kinds.SERVICE_MONITOR, kinds.POD_MONITOR),
+    "argo_rollouts": (kinds.ARGO_ROLLOUT,),
+    "policies": (*kinds.POLICY_KINDS, kinds.GATEKEEPER_CONSTRAINT),
+    "sources": kinds.FLUX_SOURCES,
 }
 """Which kinds a part is read from; `version` and `discovery` are open to every signed-in client."""
 
@@ -137,7 +151,8 @@ class RbacRule:
 
     @property
     def yaml(self) -> str:
-        text = f'  - apiGroups: ["{self.group}"]\n    resources: [{", ".join(self.resources)}]\n'
+        resources = ", ".join('"*"' if name == "*" else name for name in self.resources)
+        text = f'  - apiGroups: ["{self.group}"]\n    resources: [{resources}]\n'
         if self.names:
             text += "    resourceNames:\n" + "".join(f"      - {name}\n" for name in self.names)
         return f"{text}    verbs: [{', '.join(self.verbs)}]\n"

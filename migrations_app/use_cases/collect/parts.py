@@ -22,7 +22,7 @@ from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.use_cases.collect import helm_releases, rbac_and_crds
+from migrations_app.use_cases.collect import helm_releases, rbac_and_crds, surroundings
 from migrations_app.use_cases.collect.reading import Parts, Reading
 
 N = TypeVar("N", bound=o.NamedObject)
@@ -245,18 +245,24 @@ FIRST: tuple[Job, ...] = (
     _workloads("daemonsets", kinds.DAEMON_SET),
     _workloads("jobs", kinds.JOB),
     _workloads("cronjobs", kinds.CRON_JOB),
+    _workloads("argo_rollouts", kinds.ARGO_ROLLOUT),
     _simple("pdbs", kinds.DISRUPTION_BUDGET, projection=o.DisruptionBudget),
     Job(("webhooks",), _webhooks),
     Job(("aws_auth",), _aws_auth),
     Job(("deliveries",), _deliveries),
     Job(("prometheus_rules",), _prometheus_rules),
     Job(("dashboards",), _dashboards),
+    Job(("volumes",), surroundings.volumes),
+    Job(("monitors",), surroundings.monitors),
+    Job(("policies",), surroundings.policies, needs=("discovery",)),
 )
 SECOND: tuple[Job, ...] = (
     Job(("controller_pods",), _controller_pods, needs=("controller",)),
     Job(("controller_accounts",), _accounts, needs=("controller",)),
     Job(("controller_rbac",), rbac_and_crds.controller_rbac, needs=("controller",)),
     Job(("network_policies",), rbac_and_crds.network_policies, needs=("controller",)),
+    Job(("namespaces",), surroundings.namespaces, needs=("controller",)),
+    Job(("sources",), surroundings.sources, needs=("deliveries",)),
     Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
     Job(("settings",), _settings, needs=("controller",)),
     Job(("helm_releases",), helm_releases.helm_releases, needs=("controller",)),

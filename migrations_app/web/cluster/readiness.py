@@ -2,6 +2,7 @@
 
 import uuid
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,10 +11,12 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
+from migrations_app.readiness.planned import planned_minor
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
 from migrations_app.web.access import OPERATE, require_right
@@ -96,16 +99,19 @@ def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
     """The template context common to all tabs. `report` is None for a cluster that was never scanned."""
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
-    report = report_of(head.snapshot.id) if head.snapshot else None
+    kubernetes, refused = _kubernetes_asked(request)
+    report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
     hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
     return {
         "section": "fleet",
         "head": head,
         "report": report,
+        "kubernetes": kubernetes,
+        "kubernetes_refused": refused,
         "hop": hop,
         "next": next_thing(hop, report=report) if report else None,
-        "rail": rail_of(report, hops, base=_rail_base(head, tab=tab)) if report else (),
+        "rail": rail_of(report, hops, base=_rail_base(head, tab=tab, kubernetes=kubernetes)) if report else (),
         "unread": _unread(report),
         "legacy": tuple(report.legacy.items())
         if report and head.snapshot and head.snapshot.stage != "no_karpenter"
@@ -126,6 +132,15 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
     return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 
 
+def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
+    """The Kubernetes minor in the address, and why what stands there is none; both may be empty."""
+    text = request.GET.get("kubernetes", "").strip()
+    try:
+        return (planned_minor(text), "") if text else ("", "")
+    except InvalidInput as wrong:
+        return "", wrong.message
+
+
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
     try:
         return uuid.UUID(request.GET["at"]) if request.GET.get("at") else None
@@ -137,11 +152,12 @@ def _next_hop(head: ClusterHead) -> str:
     return head.snapshot.next_hop if head.snapshot else ""
 
 
-def _rail_base(head: ClusterHead, *, tab: str) -> str:
+def _rail_base(head: ClusterHead, *, tab: str, kubernetes: str) -> str:
     """The address that the stops of the rail lead to, up to the hop."""
     page = reverse("cluster-plan" if tab == "cluster-plan" else "cluster", args=[head.id])
     at = "" if head.is_latest or head.snapshot is None else f"at={head.snapshot.id}&"
-    return f"{page}?{at}hop="
+    planned = f"kubernetes={kubernetes}&" if kubernetes else ""
+    return f"{page}?{at}{planned}hop="
 
 
 def _no_hop(head: ClusterHead) -> Hop:
@@ -153,7 +169,9 @@ def _unread(report: Report | None) -> list[PartLine]:
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:
-    at = f"?at={request.GET['at']}" if not head.is_latest and request.GET.get("at") else ""
+    kept = {"at": "" if head.is_latest else request.GET.get("at", ""), "kubernetes": _kubernetes_asked(request)[0]}
+    asked = urlencode({name: value for name, value in kept.items() if value})
+    at = f"?{asked}" if asked else ""
     unread = len(_unread(report))
     counts = {
         "cluster-nodes": report.nodes.total if report else None,

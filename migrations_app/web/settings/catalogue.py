@@ -5,6 +5,7 @@ from django.shortcuts import render
 
 from migrations_app.checks.base import PHASES
 from migrations_app.checks.registry import RETIRED, CheckDescription, about, all_checks
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.upgrade_path import HOPS
 from migrations_app.web.access import require_right
 
@@ -22,6 +23,7 @@ def catalogue(request: HttpRequest) -> HttpResponse:
         "section": "catalogue",
         "phases": [(phase, entries) for phase, entries in phases if entries],
         "retired": RETIRED,
+        "coverage": (("Changes of releases", counted(CHANGES)), ("Known pains", counted(PAINS))),
         "total": len(every),
         "q": q,
         "severity": severity,

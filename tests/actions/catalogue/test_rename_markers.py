@@ -243,3 +243,11 @@ def test_on_the_real_server(server):  # A17, A27, A35, WL-01, WL-03
     assert (pod["metadata"]["annotations"], pod["spec"]["nodeSelector"]) == (EVICT | DISRUPT, {NEW_KEY: "web"})
     assert taken_back(done) == ["s003", "s002", "s001"]
     assert [server.admin.get(path)["spec"] for path in paths] == before
+
+
+def test_a_rollout_of_argo_is_left_to_people():
+    by_argo = made(name="steps", **SELECTS) | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    beside = made(**SELECTS)
+    instead = {"pool": "web"}
+    assert [step.change.target.kind for step in planned(by_argo, beside, **instead)] == ["Deployment"]
+    assert left(by_argo, beside, **instead).blocked == ("Rollout shop/steps: change its manifest",)

@@ -2,20 +2,13 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    ManualCheck,
-    NotApplicable,
-    Remedy,
-    SeverityCap,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at, at_deployment
+from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.controller_network import without_sidecars
 from migrations_app.inventory.facts import controller_network as network
 from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 
@@ -26,8 +19,8 @@ check = Check(
     severity="warning",
     why="A sidecar that asks for the mesh's certificates refuses the API server: every conversion fails.",
     how=(
-        "What an injector leaves on the controller's pods or is asked for by their template, and exempted ports; "
-        "labels of Namespaces are not read, so outside kube-system a person looks at them."
+        "What an injector leaves on the controller's pods, what their template asks for and, outside kube-system, what "
+        "their Namespace asks for by label or annotation; and exempted ports."
     ),
     reads=("controller", "controller_pods"),
     says=("{count} pod of the controller is part of a mesh", "{count} pods of the controller are part of a mesh"),
@@ -56,9 +49,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         asked = tuple(_asked_for(found))
         yield from asked
         if not asked and network.may_get_sidecars(found):
-            told = ", ".join(network.MESH_LABELS)
-            yield ManualCheck(f"Namespaces are not read: look whether {found.namespace} carries one of {told}")
-            yield SeverityCap("info")
+            yield from _asked_by_namespace(case, found)
+
+
+def _asked_by_namespace(case: CheckContext, found: Installation) -> Iterator[JudgeResult]:
+    part = case.inventory.namespaces
+    home = next((one for one in part.items if one.name == found.namespace), None)
+    if isinstance(part, Unseen):
+        yield could_not_read("namespaces", part)
+    elif home is None:
+        yield Unknown(f"the Namespace {found.namespace} was not among those that were read")
+    else:
+        for mesh, path, value in network.meshes_of_namespace(home.metadata, found.workload.template.metadata):
+            yield at(home, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
 def _asked_for(found: Installation) -> Iterator[JudgeResult]:

@@ -20,7 +20,7 @@ from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.karpenter.releases import metrics_port
 
 KEY = "controller.metrics.port"
-SCRAPERS = "PodMonitors, ServiceMonitors and scrape jobs, which are not read"
+SCRAPERS = "scrape jobs outside of ServiceMonitors and PodMonitors"
 SECOND = 8001
 """Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
 check = Check(
@@ -29,8 +29,8 @@ check = Check(
     phase="controller",
     severity="info",
     why="Scrape jobs and policies that name the port find nothing there; on the host two ports may clash.",
-    how="The port http-metrics of the controller's Service, against the default of the hop's chart and the values.",
-    reads=("controller", "services"),
+    how="The port of the controller's Service and of monitors that name Karpenter, against the hop's chart and values.",
+    reads=("controller", "services", "monitors"),
     says=("{count} port of the controller changes", "{count} ports of the controller change"),
     hops=("0.29", "0.32", CONVERTED),
     sources=(
@@ -56,11 +56,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for service in mine if after is not None else ():
         now = service.metrics_port
         if now != after:
-            wanted = f"{after} in whatever scrapes it; ServiceMonitors and PodMonitors are not read"
+            wanted = f"{after} in {SCRAPERS}"
             yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(port=str(now))
     before = given if isinstance(given, int) else metrics_port(case.running.release)
+    for monitor in case.inventory.monitors.items:
+        if before != after and before in monitor.numbers:
+            row = at(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
+            yield row.with_data(port=str(before))
     if not mine and after is not None and before != after:
-        # Without the Service's port a PodMonitor or a scrape job may name the number: nothing of that is read.
+        # Without the Service's port a scrape job may name the number, and none of those is read.
         yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
     entered = case.running.release is not None and case.hop == "0.32"
     if entered and found.workload.template.spec.host_network:

@@ -3,11 +3,20 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    ManualCheck,
+    NotApplicable,
+    Remedy,
+    SeverityCap,
+)
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import note
-from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.managers import managed, may_be_terraform
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
@@ -18,7 +27,7 @@ check = Check(
     phase="resources",
     severity="warning",
     why="For another apiVersion or kind Terraform destroys the object and makes it anew: all its nodes are drained.",
-    how="Field managers and marks of pools, templates and node classes that tell of Terraform.",
+    how="Field managers and marks of pools, templates and node classes that tell of Terraform or its kubectl provider.",
     reads=("nodepools", "ec2nodeclasses", "provisioners", "awsnodetemplates"),
     says=("{count} object is held by Terraform", "{count} objects are held by Terraform"),
     hops=("0.32", ALPHA_LEFT, CONVERTED),
@@ -37,12 +46,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every: list[WholeObject] = list(chain(own_pools(inventory), inventory.ec2nodeclasses.items, alpha))
     if not every:
         yield NotApplicable("there is no pool and no node class")
-    for one in every:
-        found = managed(one.metadata)
-        if found.by == "terraform":
-            yield cause(
-                one, "metadata.managedFields", seen=found.told_by or "terraform", wanted="a new object beside it"
-            )
+    held = [one for one in every if managed(one.metadata).by == "terraform"]
+    for one in held:
+        told = managed(one.metadata).told_by or "terraform"
+        yield cause(one, "metadata.managedFields", seen=told, wanted="a new object beside it")
+    doubtful = [f"{one.kind or type(one).__name__} {one.name}" for one in every if may_be_terraform(one.metadata)]
+    if doubtful and not held:
+        listed = ", ".join(doubtful[:20])
+        yield ManualCheck(f"applied as kubectl, as Terraform's provider kubectl does too: look who holds {listed}")
+        yield SeverityCap("info")
 
 
 @check.advise

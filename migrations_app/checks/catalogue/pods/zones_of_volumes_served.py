@@ -7,6 +7,7 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.node_pools import ZONE, reaches
+from migrations_app.inventory.facts.volumes import zones_claimed_in
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -15,16 +16,17 @@ check = Check(
     phase="rollout",
     severity="warning",
     why="An EBS volume stays in its zone: a pod that needs it hangs pending where no NodePool may launch there.",
-    reads=("pods", "nodes", "nodepools", "ec2nodeclasses"),
+    reads=("pods", "nodes", "nodepools", "ec2nodeclasses", "volumes"),
     says=("{count} pod may not follow its volume", "{count} pods may not follow their volumes"),
     how=(
-        "The zone of each node with pods that claim volumes, against the zone requirements of the NodePools and the "
-        "subnets in the status of their classes; volumes without a zone, such as EFS, are not told apart."
+        "The zones of PersistentVolumes claimed in the namespace of pods with claims, on the nodes of old, against the "
+        "zone requirements of NodePools and the subnets in the status of their classes."
     ),
     hops=(ALPHA_LEFT,),
     sources=("Kubernetes documentation, Storage Classes, allowed topologies",),
     remedy_tools=("kubectl",),
 )
+WANTED = "a NodePool that reaches the zone"
 
 
 @check.judge
@@ -37,11 +39,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
     reached = {zone for zone in set(zones.values()) if any(reaches(case.inventory, pool, zone=zone) for pool in pools)}
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
+    bound = zones_claimed_in(case.inventory)
     for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
-        told = " ".join(sorted({cut_off[name] for name in one.nodes}))
-        yield one.evidence(path="spec.volumes", seen=f"claims in {told}", wanted="a NodePool that reaches the zone")
-        if not one.exact:
-            yield BOUND
+        # Where no volume of the namespace was seen, each of its claims may be bound to the zone of its node.
+        told = {cut_off[name] for name in one.nodes}
+        held = told & bound.get(one.group.namespace, told)
+        if held:
+            yield one.evidence(path="spec.volumes", seen=f"claims in {' '.join(sorted(held))}", wanted=WANTED)
+            yield from () if one.exact else (BOUND,)
 
 
 @check.advise

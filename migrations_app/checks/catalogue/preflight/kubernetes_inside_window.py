@@ -7,6 +7,7 @@ from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
+from migrations_app.karpenter.table_types import SupportedKubernetes
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
@@ -39,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield _outside(case, seen=minor, minor=minor)
     planned = case.planned_kubernetes
     if planned and not case.step.kubernetes.holds(planned):
-        yield _outside(case, seen=f"{planned} (planned)", minor="")
+        yield as_planned(case.inventory.cluster, minor=planned, window=case.step.kubernetes).with_data(minor="")
 
 
 def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
@@ -47,11 +48,21 @@ def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
     return Evidence(kind="Cluster", name=name, path="gitVersion", seen=seen, wanted=wanted, data={"minor": minor})
 
 
+def as_planned(cluster: str, *, minor: str, window: SupportedKubernetes) -> Evidence:
+    """The cause where a planned Kubernetes is outside of the window."""
+    return Evidence(kind="Cluster", name=cluster, path="gitVersion", seen=f"{minor} (planned)", wanted=str(window))
+
+
+def stay_inside(window: SupportedKubernetes, release: str) -> Remedy:
+    """What to do about a planned Kubernetes."""
+    return kubectl(f"# Leave Kubernetes inside {window} while Karpenter {release} runs")
+
+
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     seen, window = evidence[0].value("minor"), case.step.kubernetes
     if not seen:
-        yield kubectl(f"# Leave Kubernetes inside {window} while Karpenter {case.step.release} runs")
+        yield stay_inside(window, str(case.step.release))
         return
     if minor_order(seen) < minor_order(window.min):
         yield kubectl(*_raised(case, seen=seen, wanted=window.min))

@@ -6,10 +6,13 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at
 from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.inventory.facts.delivery_sources import source_of
+from migrations_app.inventory.facts.node_pools import text
+from migrations_app.inventory.objects.base import WholeObject
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import parse
 
+CHARTS, TAG = (CHART, CRD_CHART), "spec.ref.tag"
 PATHS = {
     "HelmRelease": ("spec.chart.spec.chart", "spec.chart.spec.version"),
     "Application": ("spec.source.chart", "spec.source.targetRevision"),
@@ -20,8 +23,11 @@ check = Check(
     phase="controller",
     severity="warning",
     why="Versions of the charts begin with v up to 0.34 and do not from 0.35 on: the other spelling is never found.",
-    how="The chart version in Flux HelmReleases and Argo CD Applications, against the spelling of its minor.",
-    reads=("deliveries",),
+    how=(
+        "The chart version in Flux HelmReleases, in the OCIRepositories that they name, and in Argo CD Applications, "
+        "against the spelling of its minor."
+    ),
+    reads=("deliveries", "sources"),
     says=("{count} version is spelt as no chart is", "{count} versions are spelt as no chart is"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("flux", "argocd"),
@@ -30,11 +36,10 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = [one for one in case.inventory.deliveries.items if _chart(one) in (CHART, CRD_CHART)]
+    every = [*_charts(case)]
     if not every:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
-    for one in every:
-        path = PATHS[one.kind][1]
+    for one, path in every:
         given = str(one.get(path, ""))
         release = parse(given)
         row = find(release) if release else None
@@ -43,13 +48,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at(one, path, seen=given, wanted=right).with_data(right=right)
 
 
-def _chart(one: GitOpsDelivery) -> str:
-    found = one.get(PATHS[one.kind][0], "") if one.kind in PATHS else ""
-    return found if isinstance(found, str) else ""
+def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
+    """What names a chart of Karpenter, with the path of its version."""
+    for one in case.inventory.deliveries.items:
+        source = source_of(case.inventory, one)
+        if one.kind in PATHS and one.get(PATHS[one.kind][0]) in CHARTS:
+            yield one, PATHS[one.kind][1]
+        elif source is not None and text(source, "spec.url").rpartition("/")[2] in CHARTS and source.get(TAG):
+            yield source, TAG
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
-        yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)
+        told = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
+        yield Remedy(how="argocd" if row.kind == "Application" else "flux", text=told)

@@ -1,0 +1,62 @@
+"""Policies and volumes name keys and versions that the hop's release heeds."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.shell import note, word
+from migrations_app.inventory.facts.mentions import mentions
+from migrations_app.karpenter.labels import replacement, retired
+from migrations_app.karpenter.releases import version_gone
+
+check = Check(
+    __name__,
+    title="Policies and volumes name current keys and versions",
+    phase="workloads",
+    severity="warning",
+    why="A policy writes into new pods, or matches, what no release heeds any more; a volume asks for a lost label.",
+    how=(
+        "Policies of Kyverno, mutations and constraints of Gatekeeper, and what PersistentVolumes ask of nodes are "
+        "searched for keys and API versions of Karpenter that the hop's release no longer has."
+    ),
+    reads=("policies", "volumes"),
+    says=("{count} key or version is gone", "{count} keys or versions are gone"),
+    formerly=("unread_kinds_current",),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
+        "kyverno/kyverno@main:api/kyverno/v1",
+        "open-policy-agent/gatekeeper@master:website/docs/mutation.md",
+    ),
+    remedy_tools=("kubectl",),
+)
+GONE = "nothing: no release heeds it any more"
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    release = case.step.release
+    for policy in case.inventory.policies.items:
+        for path, key in mentions(policy):
+            newer = version_gone(key, release)
+            if newer or retired(key, release):
+                row = at(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
+                yield row.with_data(key=key)
+    for volume in case.inventory.volumes.items:
+        for expression in volume.expressions:
+            if retired(expression.key, release):
+                path = "spec.nodeAffinity.required.nodeSelectorTerms"
+                row = at(volume, path, seen=expression.key, wanted=replacement(expression.key) or GONE)
+                yield row.with_data(key=expression.key)
+
+
+@check.advise
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    told = dict.fromkeys(f"{row.kind} {row.namespace}/{row.name}: {row.seen}, now {row.wanted}" for row in evidence)
+    yield kubectl(*(note(one) for one in list(told)[:NAMES_SHOWN]), *map(_search, evidence[:NAMES_SHOWN]))
+
+
+def _search(row: Evidence) -> str:
+    home = f"-n {word(row.namespace)} " if row.namespace else ""
+    return f"kubectl {home}get {word(row.kind.lower())} {word(row.name)} -o yaml | grep -nF {word(row.value('key'))}"

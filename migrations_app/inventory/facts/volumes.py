@@ -1,0 +1,18 @@
+"""Where PersistentVolumes keep pods: the zones that their claims are bound to."""
+
+from collections import defaultdict
+
+from migrations_app.inventory.inventory import Inventory, once
+
+
+@once
+def zones_claimed_in(inventory: Inventory) -> dict[str, frozenset[str]]:
+    """By namespace the zones of the volumes that are claimed there; empty zones for volumes that any node can use.
+
+    Namespaces without a claimed volume are left out.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for volume in inventory.volumes.items:
+        if volume.claimed_in:
+            found[volume.claimed_in] |= volume.zones
+    return {namespace: frozenset(zones) for namespace, zones in found.items()}

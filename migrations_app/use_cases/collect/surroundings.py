@@ -1,0 +1,150 @@
+"""Reads what surrounds Karpenter: Namespaces, volumes, monitors, policies, and the sources of Flux."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import ListPage, Resource
+from migrations_app.errors import NotServed
+from migrations_app.inventory.facts.delivery_sources import SourceName, source_names
+from migrations_app.inventory.metric_queries import WORD, read_monitor
+from migrations_app.inventory.objects.cluster import (
+    ZONE_KEYS,
+    AdmissionPolicy,
+    GitOpsSource,
+    Namespace,
+    PersistentVolume,
+)
+from migrations_app.inventory.objects.karpenter import Metadata, NamedObject
+from migrations_app.inventory.parse import decoder, read_one
+from migrations_app.inventory.parts import Seen, UnparsableObject
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.use_cases.collect.reading import Parts, Reading
+
+N = TypeVar("N", bound=NamedObject)
+ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]
+"""Returns None for an object that is not kept."""
+
+
+def namespaces(reading: Reading) -> Parts:
+    """The Namespaces of the controllers."""
+    homes = {workload.namespace for workload in reading.controllers}
+    found = _kept(reading, kinds.NAMESPACE, read=partial(_if, kind=Namespace, kept=lambda one: one.name in homes))
+    return {"namespaces": found}
+
+
+def volumes(reading: Reading) -> Parts:
+    """The PersistentVolumes; of their metadata name and zone labels, because there may be tens of thousands."""
+    return {"volumes": _kept(reading, kinds.PERSISTENT_VOLUME, read=_volume)}
+
+
+def _volume(item: msgspec.Raw) -> PersistentVolume | UnparsableObject:
+    found = read_one(item, PersistentVolume, take=decoder(PersistentVolume).decode)
+    if isinstance(found, UnparsableObject):
+        return found
+    labels = {key: value for key in ZONE_KEYS if (value := found.metadata.label(key)) is not None}
+    return msgspec.structs.replace(found, metadata=Metadata(name=found.name, labels=labels or None))
+
+
+def monitors(reading: Reading) -> Parts:
+    """The ServiceMonitors and PodMonitors that name Karpenter."""
+    each = (kinds.SERVICE_MONITOR, kinds.POD_MONITOR)
+    found = [_kept(reading, kind, read=partial(read_monitor, kind=kind.kind)) for kind in each]
+    return {"monitors": _joined(found)}
+
+
+def policies(reading: Reading) -> Parts:
+    """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, told by discovery."""
+    found = [_kept(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
+    reading.refuse_doubtful(kinds.GATEKEEPER_CONSTRAINT)
+    found += [_listed(reading, resource, read=_policy) for resource in _constraints(reading)]
+    return {"policies": _joined(found)}
+
+
+def _policy(item: msgspec.Raw) -> AdmissionPolicy | UnparsableObject | None:
+    """The policy without its status; None if it does not name Karpenter."""
+    if WORD not in bytes(item):
+        return None
+    found = read_one(item, AdmissionPolicy, take=decoder(AdmissionPolicy).decode)
+    return found if isinstance(found, UnparsableObject) else msgspec.structs.replace(found, status=None)
+
+
+def _constraints(reading: Reading) -> Iterator[Resource]:
+    seen: set[str] = set()
+    for one in reading.found["discovery"].items:
+        if one.group == kinds.GATEKEEPER_CONSTRAINT.group and one.plural not in seen:
+            seen.add(one.plural)
+            yield Resource(one.group, one.version, one.plural)
+
+
+def sources(reading: Reading) -> Parts:
+    """The sources that the deliveries name."""
+    wanted = {name for one in reading.found["deliveries"].items for name in source_names(one)}
+    found = [_sources(reading, kind, wanted=wanted) for kind in kinds.FLUX_SOURCES]
+    return {"sources": _joined(found)}
+
+
+def _sources(reading: Reading, kind: Kind, *, wanted: set[SourceName]) -> Seen[GitOpsSource]:
+    """Those of one kind; without asking where no delivery names one."""
+    mine = {(home, name) for named, home, name in wanted if named == kind.kind}
+    if not mine:
+        return Seen(())
+    read = partial(_if, kind=GitOpsSource, kept=lambda one: (one.namespace, one.name) in mine)
+    found = _kept(reading, kind, read=read)
+    return replace(found, items=tuple(msgspec.structs.replace(one, kind=kind.kind) for one in found.items))
+
+
+def _if(item: msgspec.Raw, *, kind: type[N], kept: Callable[[N], bool]) -> N | UnparsableObject | None:
+    found = read_one(item, kind, take=decoder(kind).decode)
+    return found if isinstance(found, UnparsableObject) or kept(found) else None
+
+
+def _kept(reading: Reading, kind: Kind, *, read: ItemReader[N]) -> Seen[N]:
+    """What `read` keeps of every object of a kind, counting all; empty if the kind is not served."""
+    reading.refuse_doubtful(kind)
+    for resource in reading.candidates(kind):
+        try:
+            return _listed(reading, resource, read=read)
+        except NotServed:
+            continue
+    return Seen((), None, total=0)
+
+
+def _listed(reading: Reading, resource: Resource, *, read: ItemReader[N]) -> Seen[N]:
+    good: list[N] = []
+    bad: list[UnparsableObject] = []
+    total = 0
+
+    def begin() -> Callable[[ListPage], None]:
+        nonlocal total
+        good.clear()
+        bad.clear()
+        total = 0
+        return take
+
+    def take(page: ListPage) -> None:
+        nonlocal total
+        total += len(page.items)
+        for item in page.items:
+            found = read(item)
+            if isinstance(found, UnparsableObject):
+                bad.append(found)
+            elif found is not None:
+                good.append(found)
+
+    reading.each_page(resource, begin)
+    return Seen(tuple(good), resource.group_version, tuple(bad), total=total)
+
+
+def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
+    every = tuple(found)
+    return Seen(
+        tuple(item for seen in every for item in seen.items),
+        next((seen.served for seen in every if seen.served), None),
+        tuple(bad for seen in every for bad in seen.quarantined),
+        total=sum(seen.count for seen in every),
+    )

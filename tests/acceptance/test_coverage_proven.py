@@ -1,0 +1,81 @@
+"""What the coverage calls proven is what tests plant: each entry by a fault, or by the words that a person is told."""
+
+import pytest
+
+from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entry import Coverage
+from migrations_app.karpenter.coverage.proven import PROVEN
+from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
+from migrations_app.karpenter.versions import minor_order
+from tests.acceptance.clusters import CLEAN, objects
+from tests.acceptance.judging import at, judged
+from tests.acceptance.planted import FAULTS
+from tests.acceptance.stands_for import STANDS_FOR
+
+ENTRIES = {entry.id: entry for entry in (*CHANGES, *PAINS)}
+TELLS = {"queries": "queries_outside_current", "sources": "sources_outside_current"}
+
+
+def planted() -> dict[str, set[str]]:
+    """By entry the checks that a planted fault proves (tests/acceptance/test_faults.py puts each to a whole scan)."""
+    found: dict[str, set[str]] = {}
+    for fault in FAULTS:
+        for name in (fault.of, *STANDS_FOR.get(fault.of, ())):
+            if name in ENTRIES:
+                found.setdefault(name, set()).add(fault.check)
+    return found
+
+
+def told() -> dict[str, set[str]]:
+    """By entry the checks that tell a person what to search for (below)."""
+    found: dict[str, set[str]] = {}
+    for row in OUTSIDE_ROWS:
+        found.setdefault(row.change, set()).add(TELLS[row.place])
+    return found
+
+
+def proves(entry: Coverage, checks: set[str]) -> bool:
+    return bool(checks & set(entry.checks))
+
+
+def test_the_table_of_what_is_proven_is_what_tests_plant() -> None:
+    everything = [*planted().items(), *told().items()]
+    assert {name for name, checks in everything if proves(ENTRIES[name], checks)} == PROVEN
+
+
+def test_every_planted_entry_names_the_check_that_finds_it() -> None:
+    assert [name for name, checks in planted().items() if not proves(ENTRIES[name], checks)] == []
+
+
+def test_what_a_fault_stands_for_is_an_entry() -> None:
+    assert {name for names in STANDS_FOR.values() for name in names} <= ENTRIES.keys()
+    assert STANDS_FOR.keys() <= {fault.of for fault in FAULTS}
+
+
+@pytest.mark.parametrize("row", OUTSIDE_ROWS, ids=lambda row: row.change)
+def test_a_person_is_told_on_the_way_that_crosses_it(row: OutsideRow) -> None:
+    before = [one for one in CLEAN if minor_order(one.version.rpartition(".")[0]) < minor_order(row.release)]
+    clean = before[-1]
+    report = judged(clean, objects(clean))
+    (finding,) = [
+        one
+        for step in report.target.path
+        for one in at(report, step.hop)
+        if one.id == TELLS[row.place] and row.search in one.summary
+    ]
+    assert finding.status == "manual"
+
+
+def test_the_counts_are_whole() -> None:
+    for entries in (CHANGES, PAINS):
+        counts = counted(entries)
+        assert sum(one.entries for one in counts) == len(entries)
+        assert all(one.proven <= one.entries for one in counts)
+        assert [one.extent for one in counts] == ["judged", "partly", "person", "not_looked"]
+
+
+def test_most_of_what_can_be_judged_is_proven() -> None:
+    """Of what only AWS shows nothing is planted here: no dump holds it."""
+    judged_ones = [entry for entry in ENTRIES.values() if entry.extent in ("judged", "partly")]
+    assert len(judged_ones) >= 200
+    assert 2 * sum(entry.id in PROVEN for entry in judged_ones) > len(judged_ones)
