@@ -58,6 +58,12 @@ def state_badge(state: str) -> SafeString:
 
 
 @register.simple_tag
+def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of a list of rollouts
+    """The state of a rollout; one that could not be planned is not possible, and never was valid."""
+    return _badge(words.IMPOSSIBLE) if row.impossible else _badge(words.STATES.get(row.state, NONE))
+
+
+@register.simple_tag
 def risk_badge(risk: str) -> SafeString | str:
     """The risk of a plan; nothing for a draft without one."""
     return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
