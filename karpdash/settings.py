@@ -40,6 +40,7 @@ MIDDLEWARE = [
     "karpdash.request_ids.RequestIds",
     "karpdash.client_address.ClientAddress",
     "django.middleware.security.SecurityMiddleware",
+    "karpdash.static_files.CompressedPages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "karpdash.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -116,10 +117,12 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "karpdash.static_files.HashedAddresses"},
 }
 # Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
+# Their addresses change with their content.
+WHITENOISE_MAX_AGE = 24 * 3600
 
 LOGGING = {
     "version": 1,
