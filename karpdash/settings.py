@@ -38,6 +38,7 @@ MIDDLEWARE = [
     "karpdash.middleware.request_ids.RequestIds",
     "karpdash.middleware.client_address.ClientAddress",
     "django.middleware.security.SecurityMiddleware",
+    "karpdash.static_files.CompressedPages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "karpdash.middleware.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -114,10 +115,12 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [folder("static")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "karpdash.static_files.HashedAddresses"},
 }
 # Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
+# Their addresses change with their content.
+WHITENOISE_MAX_AGE = 24 * 3600
 
 LOGGING = {
     "version": 1,

@@ -130,6 +130,11 @@ def current_scope() -> VisibilityScope:
     return _now.get(ALL)
 
 
+def has_scope() -> bool:
+    """Whether a scope is set; pages of errors are rendered outside of any, and must not query."""
+    return _now.get(None) is not None
+
+
 def sees_all(right: Right = "view") -> bool:
     """Whether the caller has the right over every cluster; objects without a cluster may then be shown, too."""
     return right in current_scope().standing.everywhere

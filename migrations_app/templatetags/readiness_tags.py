@@ -67,6 +67,12 @@ def severity_badge(severity: str) -> SafeString:
 
 
 @register.filter
+def message_tone(level: str) -> str:
+    """The tone of a message by Django's level."""
+    return {"success": "pass", "error": "blocker", "warning": "warning"}.get(level, "accent")
+
+
+@register.filter
 def verdict_look(verdict: str) -> Look:
     return wording.VERDICTS.get(verdict, NONE)
 

@@ -1,13 +1,18 @@
 """Badges of rollouts, the kill switch banner, and lines of diffs."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.queries.rollouts.active import RolloutsNow, rollouts_now
 from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
+from migrations_app.queries.visibility import has_scope
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording as words
 from migrations_app.templatetags.formatting import shown_block
@@ -58,6 +63,12 @@ def state_badge(state: str) -> SafeString:
 
 
 @register.simple_tag
+def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of a list of rollouts
+    """The state of a rollout; one that could not be planned is not possible, and never was valid."""
+    return _badge(words.IMPOSSIBLE) if row.impossible else _badge(words.STATES.get(row.state, NONE))
+
+
+@register.simple_tag
 def risk_badge(risk: str) -> SafeString | str:
     """The risk of a plan; nothing for a draft without one."""
     return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
@@ -70,12 +81,34 @@ def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
     return format_html_join("", '<span class="diff-line{}">{}\n</span>', lines)
 
 
-@register.inclusion_tag("rollout/_stopped.html", takes_context=True)
-def stopped(context: dict[str, Any]) -> dict[str, Any]:
-    """The kill switch banner, shown while it is on to users who may change clusters."""
-    user = context["request"].user
+@dataclass(frozen=True, slots=True)
+class FrameState:
+    """What the frame of every page shows: the kill switch and the rollouts in progress."""
+
+    switch: KillSwitchState = field(default_factory=KillSwitchState)
+    rollouts: RolloutsNow = field(default_factory=RolloutsNow)
+
+
+@register.simple_tag(takes_context=True)
+def frame_state(context: dict[str, Any]) -> FrameState:
+    """The state for this user; empty without a sign-in and on pages of errors. The switch is told who may change."""
+    user = getattr(context.get("request"), "user", None)
+    if user is None or not user.is_authenticated or not has_scope():
+        return FrameState()
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
-    return {"switch": switch_now() if concerned else KillSwitchState(), "person": user}
+    may_approve = user.has_perm("migrations_app.approve_rollout")
+    now = rollouts_now(int(user.pk or 0), may_approve=may_approve)
+    return FrameState(switch_now() if concerned else KillSwitchState(), now)
+
+
+@register.simple_tag
+@cache
+def product_version() -> str:
+    """The release of karpdash; empty where it is not installed as a package."""
+    try:
+        return version("karpdash")
+    except PackageNotFoundError:
+        return ""
 
 
 def _badge(look: Look) -> SafeString:

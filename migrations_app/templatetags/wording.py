@@ -20,6 +20,7 @@ STATES: dict[str, Look] = {
         "Needs attention", "unknown", "unknown", "Outcome unknown: check the cluster and record the result."
     ),
 }
+IMPOSSIBLE = Look("Not possible", "muted", "na", "No plan could be made; nothing was changed.")
 RISKS: dict[str, Look] = {
     "low": Look("Low risk", "pass", "pass"),
     "medium": Look("Medium risk", "accent", "info"),

@@ -3,6 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from migrations_app.web import search
 from migrations_app.web.access import open_page, require_right
 from migrations_app.web.cluster import connection, convert, edit, history, iam, plan, readiness, register, waivers
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
@@ -15,6 +16,7 @@ from migrations_app.web.sign_in.login import ChangePassword, SignIn
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
+    path("search", search.search, name="search"),
     path("fleet/causes", fleet.shared_causes, name="fleet-causes"),
     path("fleet.csv", fleet.export, name="fleet-csv"),
     path("fleet/scan-chosen", bulk_actions.scan_chosen, name="fleet-scan-chosen"),

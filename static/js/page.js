@@ -95,7 +95,35 @@
   function typing(target) {
     return target.closest("input, textarea, select, [contenteditable]") && target.type !== "radio";
   }
+  // ---- the command palette: Ctrl+K from anywhere, arrows move through what was found
+  function openPalette() {
+    const box = one("#palette");
+    box.showModal();
+    const input = one("input", box);
+    input.select();
+    input.dispatchEvent(new CustomEvent("palette", { bubbles: true }));
+  }
+  function inPalette(event) {
+    const places = all("input, #found a", one("#palette"));
+    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (way) {
+      event.preventDefault();
+      const next = places.indexOf(document.activeElement) + way;
+      places[Math.max(0, Math.min(places.length - 1, next))].focus();
+    }
+    if (event.key === "Enter" && document.activeElement === places[0] && places[1]) {
+      event.preventDefault();
+      places[1].click();
+    }
+  }
+
   function onKey(event) {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && one("#palette")) {
+      event.preventDefault();
+      if (!one("dialog[open]")) openPalette();
+      return;
+    }
+    if (one("#palette[open]")) { inPalette(event); return; }
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) return;
     if (Date.now() < waitingForGo) {
       waitingForGo = 0;
@@ -176,6 +204,7 @@
     const act = event.target.closest("[data-act]");
     if (act && act.dataset.act === "theme") turnTheme();
     if (act && act.dataset.act === "keys") one("#keys").showModal();
+    if (act && act.dataset.act === "palette") { event.preventDefault(); openPalette(); }
     if (act && act.dataset.act === "pick-all") pickAll(true);
     if (act && act.dataset.act === "pick-none") pickAll(false);
     for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;

@@ -19,7 +19,7 @@ LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
-    "burndown", "groups",
+    "burndown", "groups", "fleet-causes", "fleet-csv", "search",
 }  # fmt: skip
 OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
 RIGHTS = {
@@ -36,6 +36,7 @@ FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # teste
 WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
 GROUPS = {  # tested in test_groups.py
     "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
+    "fleet-scan-chosen": "add_scan",
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
 }  # fmt: skip
@@ -121,7 +122,7 @@ def test_no_change_without_the_token(ada, name):
     strict.cookies = ada.cookies
     answer = strict.post(address(name, cluster), {"name": "kept"})
     assert answer.status_code == 403
-    assert "Try once more" in answer.content.decode()
+    assert "Your session expired" in answer.content.decode()
     assert (Scan.objects.count(), Cluster.objects.count()) == (0, 1)
 
 

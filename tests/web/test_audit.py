@@ -36,9 +36,34 @@ def test_events_newest_first_with_who_what_and_where(ada):
     write(verb="policy.changed", actor=Actor(name="ada", method="token", token_id="t"), detail={"low": [0, 1]})
     answer = ada.get("/audit")
     assert numbers(answer) == [2, 1]
-    assert "cleo on shop All of it" in rows(answer)[1]
+    assert "cleo on shop Details" in rows(answer)[1]
     assert "low [0, 1]" in rows(answer)[0]
     assert "2 events" in text(answer)
+
+
+def test_events_are_told_in_sentences(ada):
+    write(verb="scan.requested", actor=Actor(name="bob"), outcome="done")
+    write(verb="strange.thing_done", outcome="noop")
+    assert "bob session requested a scan scan.requested" in rows(ada.get("/audit"))[1]
+    assert "strange: thing done" in rows(ada.get("/audit"))[0]
+    assert rows(ada.get("/audit"))[0].endswith("no change needed")
+
+
+def test_the_steps_of_a_rollout_are_one_row_until_each_is_asked_for(ada):
+    cluster = a_cluster("shop")
+    write(verb="rollout.running", plan_digest="d" * 64, cluster_id=str(cluster.pk))
+    write(4, verb="step.outcome", plan_digest="d" * 64, cluster_id=str(cluster.pk), step="s001")
+    write(2, verb="step.outcome", plan_digest="e" * 64, cluster_id=str(cluster.pk), step="s001")
+    folded = ada.get("/audit")
+    assert numbers(folded) == [7, 6, 5, 1]
+    assert "executed a rollout on shop : 4 events of its steps" in rows(folded)[2]
+    assert numbers(ada.get("/audit", {"every": "1"})) == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_today_and_yesterday_are_one_click(ada):
+    write()
+    page = ada.get("/audit")
+    assert {"?since=2026-11-21&until=2026-11-21", "?since=2026-11-20&until=2026-11-20"} <= set(links(page))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Clusters for the command line: by name, and all of them without paging."""
+"""Clusters by name, for the command line and the search, and all of them without paging."""
 
 import uuid
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from datetime import datetime
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, fleet_page
+from migrations_app.queries.visibility import visible_clusters
 
 CHUNK = 500
 
@@ -17,6 +18,14 @@ def cluster_named(name: str) -> uuid.UUID:
     if found is None:
         raise NotFound(f"no cluster named {name!r}")
     return found
+
+
+def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str], ...]:
+    """Id, name and environment of the first visible clusters whose name holds every word."""
+    rows = visible_clusters()
+    for word in words.split()[:5]:
+        rows = rows.filter(name__icontains=word)
+    return tuple(rows.order_by("name").values_list("pk", "name", "environment")[:limit])
 
 
 def every_cluster(*, now: datetime) -> Iterator[FleetRow]:

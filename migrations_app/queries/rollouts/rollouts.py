@@ -24,15 +24,20 @@ GROUPS: dict[str, frozenset[str]] = {
     "ended": frozenset(FINAL) | {"failed", "aborted"},
 }
 """Groups of states that a list can be filtered by, besides single states."""
+_IMPOSSIBLE = Q(state="expired", digest="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutAsk:
-    """Filters of rollouts; empty means no filter. `state` is a state or one of GROUPS."""
+    """Filters of rollouts; empty means no filter. `state` is a state or one of GROUPS.
+
+    `impossible` keeps the drafts that could not be planned in the list.
+    """
 
     cluster: uuid.UUID | None = None
     state: str = ""
     action: str = ""
+    impossible: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,11 @@ class RolloutRow:
     approvals: int
     alone: bool
 
+    @property
+    def impossible(self) -> bool:
+        """Whether no plan could be made: it ended before there was one."""
+        return self.state == "expired" and not self.digest
+
 
 def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page[RolloutRow]:
     """One page, newest first. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
@@ -77,6 +87,8 @@ def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page
         rows = rows.filter(cluster_id=ask.cluster)
     if ask.state:
         rows = rows.filter(state__in=sorted(GROUPS.get(ask.state, {ask.state})))
+    if not ask.impossible:
+        rows = rows.exclude(_IMPOSSIBLE)
     if ask.action:
         rows = rows.filter(action=ask.action)
     keys = moment_and_id(after)
@@ -142,9 +154,10 @@ def _planned_uid(row: Rollout) -> str:
         return ""
 
 
-def counts_by_group(cluster_id: uuid.UUID | None = None) -> dict[str, int]:
-    """The number of rollouts in each group of states."""
+def counts_by_group(cluster_id: uuid.UUID | None = None, *, impossible: bool = True) -> dict[str, int]:
+    """The number of rollouts in each group of states; without `impossible` those that could not be planned are not."""
     rows = Rollout.objects.filter(visible())
+    rows = rows if impossible else rows.exclude(_IMPOSSIBLE)
     rows = rows.filter(cluster_id=cluster_id) if cluster_id else rows
     counted = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
     return {group: sum(counted.get(state, 0) for state in states) for group, states in GROUPS.items()}

@@ -16,6 +16,7 @@ from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nod
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
+from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
@@ -129,7 +130,8 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
     """Every action with its button, for this user and this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
-    return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
+    held = reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest)
+    return possible_now(offers(report, held=held), report)
 
 
 def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from migrations_app.queries.rollouts.rollouts import (
     lately_alone,
     rollout_page,
 )
+from migrations_app.readiness.action_order import in_order
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
@@ -34,14 +35,14 @@ TOLD_FOR = timedelta(days=7)
 def rollouts(request: HttpRequest) -> HttpResponse:
     """Every rollout, newest first, with those that wait for the user's approval on top."""
     state = _state(request)
-    found = _page(request, RolloutAsk(state=state))
+    found = _page(request, RolloutAsk(state=state, impossible=False))
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
     context = {
         "section": "rollouts",
         "page": found,
         "state": state,
         "cursor": request.GET.get("cursor", ""),
-        "counts": counts_by_group(),
+        "counts": counts_by_group(impossible=False),
         "waiting": inbox(int(request.user.pk or 0)) if may_approve else (),
         "alone": lately_alone(timezone.now() - TOLD_FOR) if may_approve else (),
     }
@@ -68,14 +69,13 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     state = _state(request)
     known = offered(request, context["head"], report=context["report"])
     context |= {
-        "page": _page(request, RolloutAsk(cluster=cluster_id, state=state)),
+        "page": _page(request, RolloutAsk(cluster=cluster_id, state=state, impossible=False)),
         "state": state,
         "cursor": request.GET.get("cursor", ""),
-        "counts": counts_by_group(cluster_id),
+        "counts": counts_by_group(cluster_id, impossible=False),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
-        "offered": [one for one in known if one.enabled],
-        "not_offered": [one for one in known if not one.enabled],
+        "actions": in_order(known),
     }
     return render(request, "rollout/cluster.html", context)
 

@@ -3,7 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -16,8 +16,9 @@ from django.views.decorators.http import require_http_methods
 from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.registry import find
 from migrations_app.actions.targets.nodes import ALPHA
-from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
+from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of
 from migrations_app.readiness.rbac.roles import PART_KINDS
@@ -25,7 +26,7 @@ from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
 from migrations_app.use_cases.scans.store import kept_objects
-from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.access import OPERATE, person_of, require_right, uuid_in
 from migrations_app.web.double_submit import form_key, submit_once
 from migrations_app.web.rollouts.page import refusal_status
 
@@ -57,13 +58,40 @@ class Choice:
     text: str = ""
     checked: bool = False
     problem: str = ""
+    most: int = 0
+    """The largest number that the policy allows; 0 without a limit."""
 
 
 def choices(
-    action: Action, *, known: Mapping[str, Sequence[Option]], given: QueryDict | None, problems: Mapping[str, str]
+    action: Action,
+    *,
+    known: Mapping[str, Sequence[Option]],
+    given: QueryDict | None,
+    problems: Mapping[str, str],
+    limits: Mapping[str, int] | None = None,
 ) -> tuple[Choice, ...]:
-    """The form fields of the action. `given` is the submitted form or the query string; None for a new form."""
-    return tuple(_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
+    """The form fields of the action. `given` is the submitted form or an earlier choice; None for a new form."""
+    found = (_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
+    most = limits or {}
+    return tuple(replace(one, kind="number", most=most[one.name]) if one.name in most else one for one in found)
+
+
+def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, action: str) -> QueryDict | None:
+    """The parameters of a rollout of that cluster and action as a form; None where there is none."""
+    if rollout_id is None:
+        return None
+    try:
+        detail = rollout_detail(rollout_id)
+    except NotFound:
+        return None
+    if detail.row.cluster != cluster_id or detail.row.action != action:
+        return None
+    given = QueryDict(mutable=True)
+    for name, value in detail.parameters.items():
+        texts = [str(one) for one in value] if isinstance(value, list) else ["on" if value is True else str(value)]
+        if value is not False:
+            given.setlist(name, texts)
+    return given
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
@@ -177,16 +205,18 @@ def _form(
 ) -> HttpResponse:
     problems = {refused.where: refused.message} if refused else {}
     named = {one.name for one in action.parameters}
-    given = request.POST if request.method == "POST" else None
+    policy = policy_row(head.id)
+    before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
+    given = request.POST if request.method == "POST" else before
     known = known_objects(head.id, head.snapshot.id if head.snapshot else None)
     context = {
         "section": "rollouts",
         "head": head,
         "action": action,
-        "choices": choices(action, known=known, given=given, problems=problems),
+        "choices": choices(action, known=known, given=given, problems=problems, limits={"batch": policy.batch}),
         "refused": refused if refused and refused.where not in named else None,
         "said": request.POST,
-        "policy": policy_row(head.id),
+        "policy": policy,
         "holder": holder_of(head.id),
         "form_key": form_key(),
     }

@@ -68,7 +68,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """The live part of the page, polled every two seconds; 304 while it has not changed."""
     detail = rollout_detail(rollout_id)
     tag = f'"{hashlib.sha256(view.live_tag(detail)).hexdigest()[:40]}"'
-    if request.headers.get("If-None-Match") == tag:
+    if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:
         answer = render(request, "rollout/_live.html", _live(detail))

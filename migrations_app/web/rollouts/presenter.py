@@ -137,9 +137,9 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     more = _more(now.pending_pods, before.pending_pods)
     held = None if now.legacy_nodes is None else len(now.blocked)
     return (
-        Counter(word="older nodes left", value=now.legacy_nodes, was=before.legacy_nodes),
-        Counter(word="older objects left", value=now.legacy_objects, was=before.legacy_objects),
-        Counter(word="nodes of NodePools", value=now.new_nodes, was=before.new_nodes),
+        Counter(word="legacy nodes", value=now.legacy_nodes, was=before.legacy_nodes),
+        Counter(word="legacy objects", value=now.legacy_objects, was=before.legacy_objects),
+        Counter(word="NodePool nodes", value=now.new_nodes, was=before.new_nodes),
         Counter(word="Ready nodes", value=now.ready_nodes, was=before.ready_nodes),
         Counter(word="Pending pods", value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word="claims without a Ready node", value=now.unready_claims, was=before.unready_claims),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -30,6 +31,8 @@ from migrations_app.web.spreadsheet import harmless
 
 RIGHT = "view_auditevent"
 LIMIT = 50
+FOLDED = 3
+"""Events of steps from which on they are folded into one row."""
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
 
@@ -42,6 +45,18 @@ class EventRow:
     at: datetime
     cluster: str
     pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventGroup:
+    """Events that stand together, newest first; `folded` if they are steps of one rollout in one row."""
+
+    rows: tuple[EventRow, ...]
+    folded: bool = False
+
+    @property
+    def newest(self) -> EventRow:
+        return self.rows[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +86,9 @@ def audit(request: HttpRequest) -> HttpResponse:
         "narrowed": any(chosen.values()),
         "wrong": wrong,
         "families": FAMILIES,
-        "lines": [_shown(line, names) for line in found.rows],
+        "groups": grouped([_shown(line, names) for line in found.rows], fold=not request.GET.get("every")),
+        "today": f"{now:%Y-%m-%d}",
+        "yesterday": f"{now - timedelta(days=1):%Y-%m-%d}",
         "next_cursor": found.next_cursor,
         "cursor": request.GET.get("cursor", ""),
         "chain": status(),
@@ -90,6 +107,13 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         answer = StreamingHttpResponse(map(as_line, audit_lines(ask)), content_type="application/x-ndjson")
     answer["Content-Disposition"] = f'attachment; filename="karpdash-audit.{form}"'
     return answer
+
+
+def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
+    """Neighbouring events of the steps of one plan as one group, if there are at least FOLDED of them."""
+    cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
+    found = ((plan, tuple(held)) for plan, held in cut)
+    return tuple(EventGroup(held, fold and bool(plan) and len(held) >= FOLDED) for plan, held in found)
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:

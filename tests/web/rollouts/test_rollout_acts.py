@@ -62,7 +62,10 @@ def test_two_tabs_start_once_and_the_second_sees_what_holds(ada, cleo, shop, wok
     a_yes(row, cleo.user)
     act(ada, row, "start")
     late = act(ada, row, "start", form_key="t" * 22)
-    assert (late.status_code, "Not done: the rollout moved meanwhile: it is running now" in text(late)) == (409, True)
+    assert (late.status_code, "Action failed: the rollout moved meanwhile: it is running now" in text(late)) == (
+        409,
+        True,
+    )
     assert "Pause after this step" in text(late)
     assert len(woken) == 1
 
@@ -96,7 +99,7 @@ def test_refusals_say_why_and_show_what_holds(eve, shop, name, said, status, wor
     row = a_rollout(shop, remove(), state="awaiting_approval", provable={"s001": "a webhook"})
     answer = act(eve, row, name, **({"typed": "shop", "accepted": ["s001"]} | said))
     assert (answer.status_code, words in text(answer), state(row)) == (status, True, "awaiting_approval")
-    assert ("Waits for approval" in text(answer), Approval.objects.count()) == (True, 0)
+    assert ("Waiting for approval" in text(answer), Approval.objects.count()) == (True, 0)
 
 
 def test_the_author_is_refused_also_by_a_made_up_form(eve, shop):  # A42

@@ -29,7 +29,7 @@ def buttons(answer):
     """The words of the buttons that can be pressed in the aside, by the address they lead to."""
     import re
 
-    body = answer.content.decode().partition('aria-label="What can be done now"')[2]
+    body = answer.content.decode().partition('aria-label="Actions"')[2]
     found = {}
     for action, form in re.findall(r'<form method="post" action="([^"]*)"(.*?)</form>', body, flags=re.DOTALL):
         for state, words in re.findall(r"<button([^>]*)>(.*?)</button>", form, flags=re.DOTALL):
@@ -48,7 +48,7 @@ def test_every_state_has_its_page_with_the_cluster_and_its_environment(ada, shop
 def test_a_draft_waits_for_a_worker(ada, shop):
     answer = page(ada, a_rollout(shop, state="draft", author=ada.user))
     said = text(answer)
-    assert ("A worker takes a fresh look" in said, "data-polled" in answer.content.decode()) == (True, True)
+    assert ("A worker reads the cluster" in said, "data-polled" in answer.content.decode()) == (True, True)
     assert buttons(answer) == {}
 
 
@@ -67,7 +67,7 @@ def test_the_preview_tells_steps_forecast_and_the_point_of_no_return(ada, shop):
     for words in (
         "Taint Provisioner default", "Delete Node ip-10-0-0-1", "Point of no return", "Nodes drift.",
         "budget cart allows none", "the machine is gone", "at least 96", "wait until Node ip-10-0-0-1 is gone",
-        "kubectl patch", "The rights that it needs", EFFECT,
+        "kubectl patch", "Required permissions, each checked", EFFECT,
     ):  # fmt: skip
         assert words in said
     assert said.count("Point of no return") == 1
@@ -78,7 +78,7 @@ def test_the_pace_is_told_only_where_it_holds(ada, shop, steps, told):  # A33
     """What goes at once by a pool's own deletion, or as a controller likes, is not said to go in batches."""
     plan = a_plan(shop, *steps, forecast=Forecast(nodes=50))
     said = text(page(ada, a_rollout(shop, plan_value=plan, author=ada.user)))
-    assert (f"of {plan.limits.per_hour} an hour" in said) is told
+    assert (f"max {plan.limits.per_hour} per hour" in said) is told
 
 
 def test_the_difference_is_what_the_server_would_store(ada, ben, shop):
@@ -125,7 +125,7 @@ def test_the_approver_sees_digest_and_nonce_and_the_author_does_not_approve(ada,
 def test_doubts_are_accepted_one_by_one(cleo, shop):  # A27
     row = a_rollout(shop, taint(), remove(), state="awaiting_approval", provable={"s001": "not provable: a webhook"})
     said = text(page(cleo, row))
-    assert ("Accept one by one" in said, "not provable: a webhook" in said) == (True, True)
+    assert ("Acknowledge unverified steps" in said, "not provable: a webhook" in said) == (True, True)
     assert page(cleo, row).content.decode().count('name="accepted"') == 1
 
 
@@ -156,7 +156,7 @@ def test_a_start_that_is_not_possible_says_why(ada, shop, prepare, words):
     row = a_rollout(shop, state="approved", author=ada.user)
     prepare(row)
     answer = page(ada, row)
-    assert (buttons(answer)["start"], words in text(answer)) == ((EFFECT, False), True)
+    assert (buttons(answer)["start"], words in text(answer)) == (("Start rollout", False), True)
 
 
 def test_a_cluster_that_is_held_is_named(ada, cleo, shop):
@@ -174,18 +174,18 @@ def test_a_run_shows_its_counters_with_their_age_and_what_is_blocked(ada, shop):
     a_line(row, "s002", verb="delete", path=NODE.path, outcome="", status=None, outcome_at=None)
     said = text(page(ada, row))
     for words in (
-        "Steps through 1 of 2", "Now: Delete Node ip-10-0-0-1", "older nodes left 7 was 12", "Pending pods 3 was 1",
-        "Counted just now", "cart-0", "budget cart", "Waits for Node n-1 to go", "HTTP 200",
+        "Progress 1 of 2", "Now: Delete Node ip-10-0-0-1", "legacy nodes 7 was 12", "Pending pods 3 was 1",
+        "Counted just now", "cart-0", "budget cart", "Waiting for: Node n-1 to go", "HTTP 200",
         "Sent, no answer yet : Delete Node ip-10-0-0-1",
     ):  # fmt: skip
         assert words in said
     assert buttons(page(ada, row)) == {
-        "pause": ("Pause after this step", True), "abort": ("Abort after the request under way", True),
+        "pause": ("Pause after this step", True), "abort": ("Abort", True),
     }  # fmt: skip
 
 
 def test_a_picture_that_nobody_took_is_said(ada, shop):
-    assert "Nothing was counted yet." in text(page(ada, a_rollout(shop, state="running")))
+    assert "Ready nodes" not in text(page(ada, a_rollout(shop, state="running")))
 
 
 def test_uncounted_numbers_are_unknown(ada, shop):
@@ -206,7 +206,7 @@ def test_the_live_part_is_a_304_until_something_moves(ada, shop):
 def test_what_needs_attention_asks_for_words(ada, shop):  # A09
     row = a_rollout(shop, state="needs_attention", cause_code="other_cluster", cause="another cluster answers")
     answer = page(ada, row)
-    assert buttons(answer) == {"settle": ("Settle it", True)}
+    assert buttons(answer) == {"settle": ("Save", True)}
     assert "Cluster identity mismatch." in text(answer)
 
 
@@ -214,14 +214,14 @@ def test_what_ended_offers_its_way_back(ada, shop):  # A35
     row = a_rollout(shop, state="failed", author=ada.user)
     assert buttons(page(ada, row)) == {}
     a_line(row)
-    assert buttons(page(ada, row)) == {"roll-back": ("Plan to take it back", True)}
+    assert buttons(page(ada, row)) == {"roll-back": ("Prepare rollback", True)}
 
 
 def test_an_emergency_stays_marked(ada, shop, eve):  # A45
     row = a_rollout(shop, state="succeeded")
     a_yes(row, eve.user, break_glass=True, reason="the fleet was down")
     said = text(page(ada, row))
-    assert ("alone, in an emergency" in said, "the fleet was down" in said) == (True, True)
+    assert ("alone (break glass)" in said, "the fleet was down" in said) == (True, True)
     assert "approved alone" in rows(ada.get("/rollouts/"))[0]
 
 
@@ -254,14 +254,33 @@ def test_approvers_are_told_of_an_emergency(cleo, eve, shop):  # A45
     row = a_rollout(shop, state="approved", title="Sudden one")
     a_yes(row, eve.user, break_glass=True)
     said = text(cleo.get("/rollouts/waiting"))
-    assert "Approved by one person alone, within the last week: Sudden one" in said
+    assert "Approved by one person (break glass) within the last week: Sudden one" in said
 
 
 def test_the_cluster_offers_actions_with_their_reasons(ada, ben, shop):
     said = text(ada.get(f"/clusters/{shop.pk}/rollouts"))
-    assert ("Begin a plan" in said, "Who has to agree" in said) == (True, True)
+    assert ("Actions for the upgrade to 0.32.10" in said, "Approvals required" in said) == (True, True)
     told = text(ben.get(f"/clusters/{shop.pk}/rollouts"))
     assert "Your account may not prepare plans" in told
+
+
+def test_a_plan_that_cannot_be_made_is_not_possible_and_keeps_its_choices(ada, shop):
+    row = a_rollout(shop, state="expired", cause_code="bad_parameter", cause="batch: a whole number is wanted",
+                    action="roll_nodes", digest="", parameters={"nodes": ["n-1"], "batch": 9})  # fmt: skip
+    said = text(page(ada, row))
+    assert ("Not possible" in said, "batch: a whole number is wanted" in said, "Expired" in said) == (True, True, False)
+    again = f"/clusters/{shop.pk}/rollouts/new?action=roll_nodes&from={row.pk}"
+    assert again in links(page(ada, row))
+    form = ada.get(again).content.decode()
+    assert ('value="9"' in form, 'type="number"' in form, "n-1" in form) == (True, True, True)
+    assert rows(ada.get("/rollouts/")) == []
+    assert "Finished 0" in text(ada.get(f"/clusters/{shop.pk}/rollouts"))
+
+
+def test_the_choices_of_another_action_or_cluster_are_not_taken(ada, shop):
+    other = a_rollout(a_cluster("other"), state="expired", action="roll_nodes", digest="", parameters={"batch": 9})
+    form = ada.get(f"/clusters/{shop.pk}/rollouts/new?action=roll_nodes&from={other.pk}").content.decode()
+    assert 'value="9"' not in form
 
 
 def test_checklist_rows_offer_what_mends_them(ada, ben, shop):
@@ -281,7 +300,7 @@ def test_the_kill_switch_stands_on_every_page_that_can_change_something(ada, ben
     row = a_rollout(shop, author=ada.user)
     for path in (f"/rollouts/{row.pk}/", "/rollouts/", f"/clusters/{shop.pk}/", f"/clusters/{shop.pk}/rollouts",
                  f"/clusters/{shop.pk}/rollouts/new?action=taint_and_drift"):  # fmt: skip
-        assert "Everything that changes clusters is stopped. pods are lost" in text(ada.get(path))
+        assert "Kill switch is on: all changes stopped. pods are lost" in text(ada.get(path))
     assert "pods are lost" not in text(ben.get(f"/clusters/{shop.pk}/"))
 
 

@@ -1,0 +1,43 @@
+"""Static files by the hash of their content, and compressed pages.
+
+Files are served from their source folder, so a hash in the address is all that a browser needs to keep one.
+"""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
+
+EXACT = ("/api/", "/metrics")
+"""Paths whose answers stay as they are: a compressed answer has a weak ETag, which no If-Match fits."""
+
+
+class HashedAddresses(StaticFilesStorage):
+    """Adds the hash of a file's content to its address."""
+
+    def url(self, name: str | None) -> str:
+        address: str = super().url(name)
+        digest = _digest(name or "")
+        return f"{address}?v={digest}" if digest else address
+
+
+@cache
+def _digest(name: str) -> str:
+    """The first 12 digits of the file's SHA-256; empty for a file that is not there."""
+    found = finders.find(name) if name else None
+    return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12] if isinstance(found, str) else ""
+
+
+class CompressedPages(GZipMiddleware):
+    """Compresses pages and static files; Django pads them at random, so that their size tells nothing (BREACH)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if request.path.startswith(EXACT):
+            return response
+        compressed: HttpResponseBase = super().process_response(request, response)
+        return compressed

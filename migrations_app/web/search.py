@@ -1,0 +1,83 @@
+"""Search over everything, as a page and for the command palette: clusters, checks, actions and pages."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from migrations_app.actions.registry import all_actions
+from migrations_app.checks.registry import all_checks
+from migrations_app.queries.fleet.all_clusters import named_clusters
+from migrations_app.web.access import require_right
+
+MOST = 8
+PAGES: tuple[tuple[str, str], ...] = (
+    ("Fleet", "fleet"),
+    ("Causes: what blocks several clusters", "fleet-causes"),
+    ("Burndown", "burndown"),
+    ("Groups", "groups"),
+    ("Waivers", "waivers"),
+    ("Rollouts", "rollouts"),
+    ("Convert manifests", "convert"),
+    ("Check catalogue", "catalogue"),
+    ("API tokens", "tokens"),
+    ("Change your password", "password"),
+    ("API documentation", "api-docs"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    word: str
+    url: str
+    note: str = ""
+
+
+@require_right()
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """What matches the words; without words the pages. The palette asks for the list alone."""
+    q = request.GET.get("q", "").strip()[:100]
+    found = {
+        "Clusters": _clusters(q) if q else (),
+        "Pages": _pages(q),
+        "Checks": _checks(q) if q else (),
+        "Actions": _actions(q) if q else (),
+    }
+    name = "palette/_found.html" if request.headers.get("HX-Request") else "palette/page.html"
+    return render(request, name, {"q": q, "found": {kind: hits for kind, hits in found.items() if hits}})
+
+
+def _clusters(q: str) -> tuple[Hit, ...]:
+    rows = named_clusters(q, limit=MOST)
+    return tuple(Hit(name, reverse("cluster", args=[key]), environment) for key, name, environment in rows)
+
+
+def _pages(q: str) -> tuple[Hit, ...]:
+    fit = (Hit(word, reverse(name)) for word, name in PAGES if _fits(q, word))
+    return tuple(fit)[: MOST if q else len(PAGES)]
+
+
+def _checks(q: str) -> tuple[Hit, ...]:
+    fit = (
+        Hit(check.title, f"{reverse('catalogue')}#{check.id}", check.id)
+        for check in all_checks()
+        if _fits(q, f"{check.id} {check.title}")
+    )
+    return tuple(fit)[:MOST]
+
+
+def _actions(q: str) -> tuple[Hit, ...]:
+    """Actions lead to the checks that they resolve; a rollout begins at a cluster."""
+    fit = (
+        Hit(action.title, f"{reverse('catalogue')}?q={action.id}", action.id)
+        for action in all_actions()
+        if _fits(q, f"{action.id} {action.title}")
+    )
+    return tuple(fit)[:MOST]
+
+
+def _fits(q: str, text: str) -> bool:
+    return all(word in text.lower() for word in q.lower().split())

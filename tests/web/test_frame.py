@@ -1,0 +1,91 @@
+"""What stands around every page: rollouts in progress, search, version, errors, static files and compression."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from migrations_app.models.policy import KillSwitch
+from tests.builders_rollouts import a_rollout
+from tests.builders_rows import a_cluster, a_snapshot
+from tests.web.pages import links, text
+
+pytestmark = pytest.mark.django_db
+PAGES = (
+    "/", "/fleet/causes", "/burndown", "/groups/", "/waivers/", "/audit", "/catalogue/", "/convert", "/settings/tokens",
+    "/settings/people", "/clusters/new", "/search", "/rollouts/", "/policy",
+)  # fmt: skip
+
+
+@pytest.fixture
+def shop(db):
+    cluster = a_cluster("shop")
+    a_snapshot(cluster)
+    return cluster
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_kill_switch_and_a_paused_rollout_show_on_every_page(ada, shop, path):  # A36
+    KillSwitch.objects.create(on=True, why="pods are lost", by_name="gil", since=timezone.now())
+    row = a_rollout(shop, state="paused", title="Roll nodes")
+    page = ada.get(path)
+    said = text(page)
+    assert "Kill switch is on: all changes stopped. pods are lost" in said
+    assert "Paused Roll nodes on shop" in said
+    assert f"/rollouts/{row.pk}/" in links(page)
+    assert "Rollouts 1 in progress or waiting" in said
+
+
+def test_a_plan_that_waits_shows_to_those_who_can_approve_it_only(ada, ben, shop):
+    a_rollout(shop, state="awaiting_approval")
+    assert "1 plan waits for your approval" in text(ada.get("/"))
+    assert "for your approval" not in text(ben.get("/"))
+
+
+def test_nothing_stands_there_when_nothing_is_in_progress(ada, shop):
+    a_rollout(shop, state="succeeded")
+    assert 'class="strip"' not in ada.get("/").content.decode()
+
+
+def test_search_finds_clusters_checks_actions_and_pages(ada, shop):
+    found = ada.get("/search?q=shop")
+    assert f"/clusters/{shop.pk}/" in links(found)
+    assert "/catalogue/#legacy_machines_gone" in links(ada.get("/search?q=machines gone"))
+    assert "/catalogue/?q=roll_nodes" in links(ada.get("/search?q=roll_nodes"))
+    assert "/burndown" in links(ada.get("/search"))
+    assert "Nothing found for “zzzz”" in text(ada.get("/search?q=zzzz"))
+
+
+def test_the_palette_gets_the_list_alone(ada, shop):
+    answer = ada.get("/search?q=shop", headers={"HX-Request": "true"})
+    assert ("<html" in answer.content.decode(), f"/clusters/{shop.pk}/" in links(answer)) == (False, True)
+
+
+def test_the_foot_names_version_and_api(ada):
+    page = ada.get("/")
+    assert "karpdash 0." in text(page)
+    assert "/api/v1/docs/" in links(page)
+
+
+def test_errors_keep_the_frame_and_tell_nothing(ada, dan, shop):
+    a_rollout(shop, state="paused", title="Roll nodes")
+    lost = ada.get("/nowhere")
+    assert (lost.status_code, "Page not found" in text(lost), "/rollouts/" in links(lost)) == (404, True, True)
+    unknown = dan.get("/nowhere")
+    assert ("Page not found" in text(unknown), "/rollouts/" in links(unknown)) == (True, False)
+    assert "Roll nodes" not in text(unknown)
+
+
+def test_static_files_have_hashed_addresses_and_are_kept_and_compressed(ada):
+    style = next(link for link in links(ada.get("/")) if "karpdash.css" in link)
+    assert len(style.partition("?v=")[2]) == 12
+    answer = Client().get(style, headers={"Accept-Encoding": "gzip"})
+    assert (answer["Content-Encoding"], "max-age=86400" in answer["Cache-Control"]) == ("gzip", True)
+    assert b"".join(answer.streaming_content).startswith(b"\x1f\x8b")
+    answer.close()
+
+
+def test_pages_are_compressed_and_the_api_is_exact(ada):
+    page = ada.get("/catalogue/", headers={"Accept-Encoding": "gzip"})
+    assert (page["Content-Encoding"], len(page.content) < 60_000) == ("gzip", True)
+    answer = ada.get("/api/v1/clusters/", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in answer
