@@ -35,7 +35,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "PREPROCESSING_HOOKS": ["migrations_app.api.framework.schema.listed_once"],
     # Enums stay inline: the scan schema has its own, which the hook cannot name.
-    "POSTPROCESSING_HOOKS": [],
+    "POSTPROCESSING_HOOKS": ["migrations_app.api.framework.openapi_document.completed"],
     "APPEND_COMPONENTS": {"schemas": _SCHEMAS},
     "ENFORCE_NON_BLANK_FIELDS": True,
     "SWAGGER_UI_DIST": "SIDECAR",

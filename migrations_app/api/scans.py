@@ -6,12 +6,14 @@ snapshots: what was seen and judged, whole or as lists.
 """
 
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any, get_args
 
 import msgspec
 from django.db import transaction
 from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -30,12 +32,19 @@ from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.scans.findings import FindingAsk, finding_page
 from migrations_app.queries.scans.scans import scan_attempt, scan_page
 from migrations_app.queries.scans.snapshots import node_page, snapshot_page
-from migrations_app.readiness.outputs import sarif
+from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif
 from migrations_app.readiness.published import published
-from migrations_app.readiness.report import OWNERS
+from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import wake
 from migrations_app.use_cases.scans.queue import request_scan
 
+FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
+    "csv": ("text/csv", csv_table.render),
+    "junit": ("application/xml", junit.render),
+    "markdown": ("text/markdown", markdown.render),
+    "sarif": ("application/sarif+json", sarif.render),
+}
+"""Media type and renderer of each form."""
 FILTERS = ("check", "status", "severity", "hop", "phase")
 
 
@@ -254,6 +263,33 @@ class SnapshotSarifView(Endpoint):
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
         return _whole(request, sarif.render(report).encode(), kind=SARIF)
+
+
+class ExportQuerySerializer(StrictSerializer):
+    form = serializers.ChoiceField(choices=tuple(FORMS), help_text="The form of the report.")
+
+
+class SnapshotExportView(Endpoint):
+    """One snapshot in the forms that `karpdash scan` prints."""
+
+    needs = {"GET": READ}
+
+    @described(
+        "GET",
+        id="snapshots_export",
+        tag="snapshots",
+        named=True,
+        query=ExportQuerySerializer,
+        more=[IF_NONE_MATCH],
+        answers={
+            **{(200, kind): OpenApiTypes.STR for kind, _ in FORMS.values()},
+            304: OpenApiResponse(description="Nothing has changed"),
+        },
+    )
+    def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
+        """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning."""
+        kind, render = FORMS[query_params(request, ExportQuerySerializer)["form"]]
+        return _whole(request, render(report_of(id)).encode(), kind=kind)
 
 
 class SnapshotNodesView(Endpoint):

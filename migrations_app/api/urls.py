@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
+from migrations_app.api.about import ApiRootView, MeView, VersionView
 from migrations_app.api.accounts import GrantsView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
 from migrations_app.api.checks import ChecksView, CheckView
@@ -55,6 +56,7 @@ from migrations_app.api.scans import (
     ClusterScansView,
     FindingsView,
     ScanView,
+    SnapshotExportView,
     SnapshotNodesView,
     SnapshotSarifView,
     SnapshotsView,
@@ -70,6 +72,9 @@ def _both(route: str, view: type[Endpoint], *, name: str) -> list[URLPattern]:
 SIGN_IN = (schema.BearerScheme, schema.SessionScheme)
 """Named here, so that the schema knows them."""
 urlpatterns: list[URLPattern] = [
+    path("", ApiRootView.as_view(), name="api-root"),
+    *_both("me", MeView, name="api-me"),
+    *_both("version", VersionView, name="api-version"),
     *_both("clusters", ClustersView, name="api-clusters"),
     *_both("clusters/eks-drafts", EksDraftsView, name="api-eks-drafts"),
     *_both("clusters/<uuid:id>", ClusterView, name="api-cluster"),
@@ -127,6 +132,7 @@ urlpatterns: list[URLPattern] = [
     *_both("deliveries/<uuid:id>/resend", DeliveryResendView, name="api-delivery-resend"),
     *_both("waivers", WaiversView, name="api-waivers"),
     *_both("waivers/<uuid:id>", WaiverView, name="api-waiver"),
+    *_both("snapshots/<uuid:id>/export", SnapshotExportView, name="api-snapshot-export"),
     *_both("snapshots/<uuid:id>/sarif", SnapshotSarifView, name="api-snapshot-sarif"),
     *_both("grants", GrantsView, name="api-grants"),
     *_both("tokens", TokensView, name="api-tokens"),

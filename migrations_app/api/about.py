@@ -1,0 +1,91 @@
+"""The API about the installation and the caller: its collections, the release, who asks and what they may do."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app import __version__
+from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.schema import described
+from migrations_app.api.framework.views import API_VERSION, Endpoint, query_params
+from migrations_app.karpenter.releases import known_up_to
+from migrations_app.use_cases.accounts.tokens import TokenUse
+
+COLLECTIONS = (
+    "audit", "channels", "checks", "clusters", "deliveries", "findings", "fleet-summary", "grants", "groups", "me",
+    "rollouts", "snapshots", "tokens", "version", "waivers",
+)  # fmt: skip
+"""What can be listed or read without an id, by the name of its route."""
+
+
+class CallerSerializer(serializers.Serializer[Any]):
+    """Who asks. `scopes` is null in a browser, where only rights count."""
+
+    name = OutputText()
+    method = serializers.ChoiceField(choices=("token", "session"))
+    scopes = serializers.ListField(child=OutputText(), allow_null=True)
+    rights = serializers.ListField(child=OutputText(), help_text="Over all clusters; roles over groups add to them.")
+
+
+class ReleaseSerializer(serializers.Serializer[Any]):
+    """The release of karpdash, and up to which release of Karpenter its tables reach."""
+
+    version = OutputText()
+    api = OutputText()
+    karpenter_release = OutputText()
+    karpenter_date = OutputText(help_text="When that release came out: YYYY-MM-DD.")
+
+
+class ApiRootView(Endpoint):
+    """The collections, each with its address."""
+
+    needs = {"GET": READ}
+
+    def get(self, request: Request) -> Response:
+        """Names and addresses; the schema has every operation."""
+        query_params(request, StrictSerializer)
+        names = {name: f"api-{name}" for name in COLLECTIONS} | {"schema": "api-schema", "docs": "api-docs"}
+        return Response({name: reverse(route, request=request) for name, route in names.items()})
+
+
+class MeView(Endpoint):
+    """The caller."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="about_me", tag="about", answers={200: CallerSerializer})
+    def get(self, request: Request) -> Response:
+        """Whose token or session it is, and what it may do."""
+        query_params(request, StrictSerializer)
+        use = request.auth
+        is_token = isinstance(use, TokenUse)
+        told = {
+            "name": request.user.get_username(),
+            "method": "token" if is_token else "session",
+            "scopes": sorted(use.scopes) if isinstance(use, TokenUse) else None,
+            "rights": sorted(name.partition(".")[2] for name in request.user.get_all_permissions()),
+        }
+        return Response(CallerSerializer(told).data)
+
+
+class VersionView(Endpoint):
+    """The release."""
+
+    needs = {"GET": READ}
+
+    @described("GET", id="about_version", tag="about", answers={200: ReleaseSerializer})
+    def get(self, request: Request) -> Response:
+        """The release of this installation, and the newest release of Karpenter that it knows."""
+        query_params(request, StrictSerializer)
+        newest = known_up_to()
+        told = {
+            "version": __version__,
+            "api": API_VERSION,
+            "karpenter_release": str(newest.release),
+            "karpenter_date": str(newest.date),
+        }
+        return Response(ReleaseSerializer(told).data)

@@ -1,0 +1,38 @@
+"""The findings as CSV (RFC 4180): a row for each cause, for spreadsheets."""
+
+import csv
+import io
+
+from migrations_app.checks.base import Evidence, Finding
+from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.report import Report
+
+COLUMNS = (
+    "cluster", "hop", "phase", "check", "severity", "status", "title", "summary", "kind", "namespace", "name", "path",
+    "seen", "wanted", "count",
+)  # fmt: skip
+_STARTS_A_FORMULA = ("=", "+", "-", "@")
+
+
+def render(report: Report) -> str:
+    """One row for each piece of evidence, one without it for a finding that has none, under a row of names."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for finding in report.checks:
+        for row in finding.evidence or (None,):
+            writer.writerow(map(_cell, _row(report.cluster.name, finding, row=row)))
+    return out.getvalue()
+
+
+def _row(cluster: str, finding: Finding, *, row: Evidence | None) -> tuple[str, ...]:
+    about = (finding.hop, finding.phase, finding.id, finding.severity, finding.status, finding.title, finding.summary)
+    if row is None:
+        return (cluster, *about, *[""] * 7)
+    return (cluster, *about, row.kind, row.namespace, row.name, row.path, row.seen, row.wanted, str(row.count))
+
+
+def _cell(text: str) -> str:
+    """Harmless: a spreadsheet takes a text that begins so for a formula, which the apostrophe prevents."""
+    shown = plain(text)
+    return f"'{shown}" if shown.startswith(_STARTS_A_FORMULA) else shown
