@@ -4,7 +4,6 @@ tokens: one's own; another's do not exist.
 """
 
 import uuid
-from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,30 +12,26 @@ from rest_framework.reverse import reverse
 
 from migrations_app.access import ROLES
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.queries.accounts.people import grant_page
+from migrations_app.queries.accounts.people import GrantRow, grant_page
+from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
-from migrations_app.queries.accounts.tokens import token_of, token_page
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
 
 
-class GrantRowSerializer(serializers.Serializer[Any]):
+class GrantRowSerializer(StructSerializer):
     """A role of a person or of a team. `over` is null where it is over every cluster."""
 
-    id = serializers.UUIDField()
+    struct = GrantRow
+
     role = serializers.ChoiceField(choices=tuple(ROLES))
-    person = OutputText()
-    team = OutputText()
-    over = serializers.UUIDField(allow_null=True)
-    over_name = OutputText()
-    created_at = serializers.DateTimeField()
-    created_by = OutputText()
 
 
 class GrantsView(Endpoint):
@@ -59,17 +54,10 @@ class GrantsView(Endpoint):
         )
 
 
-class TokenRowSerializer(serializers.Serializer[Any]):
+class TokenRowSerializer(StructSerializer):
     """A token; its secret was shown once. `prefix` is how the secret begins."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    prefix = OutputText()
-    scopes = serializers.ListField(child=OutputText())
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
-    revoked_at = serializers.DateTimeField(allow_null=True)
+    struct = TokenRow
 
 
 class IssuedTokenSerializer(TokenRowSerializer):

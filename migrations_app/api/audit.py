@@ -9,7 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.schema import described, page_of
@@ -23,31 +24,16 @@ FILTERS = ("actor", "verb", "outcome", "plan", "correlation", "text")
 NUMBER = 2**53
 
 
-class AuditEventSerializer(serializers.Serializer[Any]):
+class AuditEventSerializer(StructSerializer):
     """One event. `hash` covers all other columns as the export writes them, `prev` is the hash of the event before.
 
     With `fields` only those are there.
     """
 
-    seq = serializers.IntegerField(required=False)
-    at = OutputText(required=False)
-    actor = OutputText(required=False)
-    method = OutputText(required=False, help_text="session, token, worker, cli or system.")
-    token_id = OutputText(required=False, help_text="A hash that names the token.")
-    address = OutputText(required=False)
-    verb = OutputText(required=False)
-    object = OutputText(required=False)
-    cluster_id = OutputText(required=False)
-    cluster_identity = OutputText(required=False)
-    plan_digest = OutputText(required=False)
-    step = OutputText(required=False)
-    attempt = serializers.IntegerField(required=False)
-    request_digest = OutputText(required=False)
-    outcome = OutputText(required=False)
-    correlation = OutputText(required=False, help_text="The rollout, or the X-Request-ID of the request.")
+    struct = AuditLine
+    options = {"required": False}
+
     detail = serializers.DictField(required=False)
-    prev = OutputText(required=False)
-    hash = OutputText(required=False)
 
 
 class AuditQuerySerializer(PagedSerializer):

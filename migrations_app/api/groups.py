@@ -14,13 +14,14 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.clusters import LabelShownSerializer
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.fleet.groups import group_of, group_page, members_of
+from migrations_app.queries.fleet.groups import GroupRow, group_of, group_page, members_of
 from migrations_app.queries.fleet.labels import labels_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
@@ -31,17 +32,11 @@ CHANGE = EndpointPermission("admin", "administer_policy")
 MOST_AT_ONCE = 1000
 
 
-class GroupShownSerializer(serializers.Serializer[Any]):
+class GroupShownSerializer(StructSerializer):
     """A group. `clusters` counts its clusters; `interval_seconds` holds for those without an interval of their own, and
     of several groups the shortest counts. The ETag counts changes, those of its clusters as well."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    interval_seconds = serializers.IntegerField(allow_null=True)
-    clusters = serializers.IntegerField()
-    version = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    created_by = OutputText()
+    struct = GroupRow
 
 
 class NewGroupSerializer(StrictSerializer):

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import EndpointPermission
@@ -22,7 +23,11 @@ from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.notifications.channels import (
     STATES,
+    ChannelRow,
     DeliveryAsk,
+    DeliveryAttempt,
+    DeliveryRow,
+    GroupName,
     all_channels,
     channel_row,
     delivery_page,
@@ -46,28 +51,18 @@ from migrations_app.use_cases.notifications.channels import (
 ADMIN = EndpointPermission("admin", "administer_policy")
 
 
-class GroupNameSerializer(serializers.Serializer[Any]):
+class GroupNameSerializer(StructSerializer):
     """A group of clusters."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
+    struct = GroupName
 
 
-class ChannelRowSerializer(serializers.Serializer[Any]):
+class ChannelRowSerializer(StructSerializer):
     """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
     `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    kind = OutputText()
-    place = OutputText()
-    events = serializers.ListField(child=OutputText())
-    everywhere = serializers.BooleanField()
-    groups = GroupNameSerializer(many=True)
-    enabled = serializers.BooleanField()
-    failures = serializers.IntegerField(help_text="Messages in a row that were not received.")
-    made_by = OutputText()
-    made_at = serializers.DateTimeField()
+    struct = ChannelRow
+    leave_out = ("version",)
 
 
 class MadeChannelSerializer(ChannelRowSerializer):
@@ -215,29 +210,18 @@ def _shown(row: Row) -> Response:
     return answer
 
 
-class AttemptSerializer(serializers.Serializer[Any]):
+class AttemptSerializer(StructSerializer):
     """One try. An empty code: it was received; `no_outcome`: it is under way, or its worker died."""
 
-    at = serializers.DateTimeField()
-    code = OutputText()
+    struct = DeliveryAttempt
 
 
-class DeliveryRowSerializer(serializers.Serializer[Any]):
+class DeliveryRowSerializer(StructSerializer):
     """One event for one channel; `last_error` is a code, and `log` holds the last tries."""
 
-    id = serializers.UUIDField()
-    channel = serializers.UUIDField()
-    channel_name = OutputText()
-    event_id = OutputText()
-    topic = OutputText()
-    subject = OutputText()
+    struct = DeliveryRow
+
     state = serializers.ChoiceField(choices=STATES)
-    attempts = serializers.IntegerField()
-    log = AttemptSerializer(many=True)
-    made_at = serializers.DateTimeField()
-    next_at = serializers.DateTimeField()
-    sent_at = serializers.DateTimeField(allow_null=True)
-    last_error = OutputText()
 
 
 ROWS = page_of("Delivery", DeliveryRowSerializer)

@@ -10,14 +10,15 @@ from rest_framework.response import Response
 
 from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import asking
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.queries.rollouts.policies import KillSwitchState, PolicyRow, policy_row, switch_now
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
@@ -46,20 +47,12 @@ class WindowSerializer(serializers.Serializer[Any]):
         return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
 
 
-class PolicyShownSerializer(serializers.Serializer[Any]):
+class PolicyShownSerializer(StructSerializer):
     """The policy that holds; `own` is false where a cluster follows the policy of all."""
 
-    cluster = serializers.UUIDField(allow_null=True)
-    own = serializers.BooleanField()
-    version = serializers.IntegerField()
-    approvals = serializers.DictField(child=serializers.IntegerField())
-    actions = serializers.ListField(child=OutputText())
+    struct = PolicyRow
+
     windows = serializers.ListField(child=serializers.DictField())
-    frozen = serializers.BooleanField()
-    frozen_why = OutputText()
-    batch = serializers.IntegerField()
-    per_hour = serializers.IntegerField()
-    pool_percent = serializers.IntegerField()
 
 
 class PolicyWantedSerializer(StrictSerializer):
@@ -75,15 +68,14 @@ class PolicyWantedSerializer(StrictSerializer):
     pool_percent = StrictInteger(required=False, min_value=1, max_value=100, default=10)
 
 
-class SwitchShownSerializer(serializers.Serializer[Any]):
+class SwitchShownSerializer(StructSerializer):
     """The kill switch. `by_environment`: a setting holds it on, and no page can lift it."""
 
-    on = serializers.BooleanField()
-    by_environment = serializers.BooleanField()
-    why = OutputText()
-    by = OutputText()
-    since = serializers.DateTimeField(allow_null=True)
-    lifting_by = OutputText()
+    struct = KillSwitchState
+    leave_out = (
+        "lifting_id",
+        "version",
+    )
 
 
 class StoppingSerializer(StrictSerializer):

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.schema import IF_NONE_MATCH, described
@@ -25,23 +26,19 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
-from migrations_app.readiness.action_offers import offers, reason_disabled
+from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.published import published_plan
 from migrations_app.readiness.runbook import Runbook
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
-class ActionOfferSerializer(serializers.Serializer[Any]):
+class ActionOfferSerializer(StructSerializer):
     """One action. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
 
-    action_id = OutputText()
-    label = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    purpose = OutputText()
+    struct = Offer
+
     risk = OutputText()
-    enabled = serializers.BooleanField()
-    why = OutputText()
-    checks = serializers.ListField(child=OutputText())
 
 
 class ActionOffersSerializer(serializers.Serializer[Any]):

@@ -18,8 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import SnapshotSummarySerializer
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
@@ -27,9 +27,9 @@ from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_o
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.scans.findings import FindingAsk, finding_page
-from migrations_app.queries.scans.scans import scan_attempt, scan_page
-from migrations_app.queries.scans.snapshots import node_page, snapshot_page
+from migrations_app.queries.scans.findings import FindingAsk, FindingLine, finding_page
+from migrations_app.queries.scans.scans import ScanAttempt, scan_attempt, scan_page
+from migrations_app.queries.scans.snapshots import SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import sarif
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS
@@ -39,22 +39,10 @@ from migrations_app.use_cases.scans.queue import request_scan
 FILTERS = ("check", "status", "severity", "hop", "phase")
 
 
-class FindingLineSerializer(serializers.Serializer[Any]):
+class FindingLineSerializer(StructSerializer):
     """One answer of one check in the latest snapshot of a cluster."""
 
-    cluster = serializers.UUIDField()
-    cluster_name = OutputText()
-    snapshot = serializers.UUIDField()
-    check = OutputText()
-    hop = OutputText()
-    phase = OutputText()
-    status = OutputText()
-    severity = OutputText()
-    summary = OutputText()
-    evidence_total = serializers.IntegerField()
-    evidence_exact = serializers.BooleanField(
-        allow_null=True, help_text="False: there are at least that many. Null: not told by an older release."
-    )
+    struct = FindingLine
 
 
 class FindingQuerySerializer(PagedSerializer):
@@ -86,22 +74,10 @@ class FindingsView(Endpoint):
         return page_answer(request, page, shape=FindingLineSerializer)
 
 
-class ScanStateSerializer(serializers.Serializer[Any]):
+class ScanStateSerializer(StructSerializer):
     """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done."""
 
-    id = serializers.UUIDField()
-    cluster = serializers.UUIDField()
-    state = OutputText()
-    requested_by = OutputText()
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    attempts = serializers.IntegerField()
-    parts_done = serializers.IntegerField()
-    parts_total = serializers.IntegerField()
-    error_code = OutputText()
-    error_detail = OutputText()
-    snapshot = serializers.UUIDField(allow_null=True)
+    struct = ScanAttempt
 
 
 class NoFieldsSerializer(StrictSerializer):
@@ -159,11 +135,10 @@ MAX_AGE = "private, max-age=60"
 """What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
 
 
-class SnapshotLineSerializer(SnapshotSummarySerializer):
+class SnapshotLineSerializer(StructSerializer):
     """The numbers of one snapshot, and whose it is."""
 
-    cluster = serializers.UUIDField()
-    cluster_name = OutputText()
+    struct = SnapshotLine
 
 
 class SnapshotQuerySerializer(PagedSerializer):

@@ -1,7 +1,6 @@
 """waivers: failing checks that somebody accepted, with a reason and an end."""
 
 import uuid
-from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -9,38 +8,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import asking
-from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, waiver_of, waiver_page
+from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, WaiverRow, waiver_of, waiver_page
 from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
 CHANGE = EndpointPermission("admin", "change_cluster")
 
 
-class WaiverRowSerializer(serializers.Serializer[Any]):
+class WaiverRowSerializer(StructSerializer):
     """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
     whether it covers what blocks."""
 
-    id = serializers.UUIDField()
-    check = OutputText()
-    cluster = serializers.UUIDField(allow_null=True)
-    cluster_name = OutputText()
-    group = serializers.UUIDField(allow_null=True)
-    group_name = OutputText()
-    reason = OutputText()
-    owner = OutputText()
-    blockers = serializers.BooleanField()
-    made_by = OutputText()
-    made_at = serializers.DateTimeField()
-    ends_at = serializers.DateTimeField()
-    revoked_by = OutputText()
-    revoked_at = serializers.DateTimeField(allow_null=True)
-    state = serializers.ChoiceField(choices=STATES)
-    days_left = serializers.IntegerField()
+    struct = WaiverRow
+    leave_out = ("soon",)
 
 
 class WaiverQuerySerializer(PagedSerializer):
