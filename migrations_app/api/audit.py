@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
 from migrations_app.queries.audit.log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
 from migrations_app.queries.pagination import Page
@@ -60,14 +60,12 @@ class AuditView(Endpoint):
     """Events, newest first."""
 
     needs = {"GET": NEED}
+    operations = {
+        "GET": Operation(
+            id="audit_list", query=AuditQuerySerializer, answer=page_of("AuditEvent", AuditEventSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="audit_list",
-        tag="audit",
-        query=AuditQuerySerializer,
-        answers={200: page_of("AuditEvent", AuditEventSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Events that fit every filter."""
         query = query_params(request, AuditQuerySerializer)
@@ -87,10 +85,10 @@ class AuditExportView(Endpoint):
     """The log as lines, for `karpdash audit verify`."""
 
     needs = {"GET": NEED}
+    operations = {
+        "GET": Operation("audit_export", query=ExportQuerySerializer, answer={(200, LINES): OpenApiTypes.STR}),
+    }
 
-    @described(
-        "GET", id="audit_export", tag="audit", query=ExportQuerySerializer, answers={(200, LINES): OpenApiTypes.STR}
-    )
     def get(self, request: Request) -> StreamingHttpResponse:
         """Events as JSON lines, oldest first, as they stand when the answer begins."""
         query = query_params(request, ExportQuerySerializer)

@@ -22,8 +22,8 @@ from migrations_app.api.framework.fields import (
     Text,
 )
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, SnapshotRow, cluster_head
@@ -137,16 +137,20 @@ class ClustersView(Endpoint):
     """Every registered cluster."""
 
     needs = {"GET": READ, "POST": EndpointPermission("admin", "add_cluster")}
+    operations = {
+        "GET": Operation(
+            id="clusters_list", query=ClusterQuerySerializer, answer=page_of("Cluster", ClusterRowSerializer)
+        ),
+        "POST": Operation(
+            id="clusters_create",
+            body={"application/json": NewClusterSerializer, "multipart/form-data": NewBundleSerializer},
+            answer=ClusterDetailSerializer,
+            status=201,
+        ),
+    }
     parser_classes = [StrictJsonParser, MultiPartParser]
     upload_limit = LARGEST_BUNDLE
 
-    @described(
-        "GET",
-        id="clusters_list",
-        tag="clusters",
-        query=ClusterQuerySerializer,
-        answers={200: page_of("Cluster", ClusterRowSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Clusters by name, each with the numbers of its latest snapshot."""
         query = query_params(request, ClusterQuerySerializer)
@@ -155,13 +159,6 @@ class ClustersView(Endpoint):
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
         return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer)
 
-    @described(
-        "POST",
-        id="clusters_create",
-        tag="clusters",
-        body={"application/json": NewClusterSerializer, "multipart/form-data": NewBundleSerializer},
-        answers={201: ClusterDetailSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Registers a cluster and queues its first scan."""
@@ -182,21 +179,17 @@ class ClusterView(Endpoint):
         "PATCH": EndpointPermission("admin", "change_cluster"),
         "DELETE": EndpointPermission("admin", "delete_cluster"),
     }
+    operations = {
+        "GET": Operation("clusters_read", answer=ClusterDetailSerializer),
+        "PATCH": Operation("clusters_change", body=ClusterChangeSerializer, answer=ClusterDetailSerializer),
+        "DELETE": Operation("clusters_remove"),
+    }
 
-    @described("GET", id="clusters_read", tag="clusters", named=True, answers={200: ClusterDetailSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The cluster, with the numbers of its latest snapshot."""
         query_params(request, StrictSerializer)
         return detail(cluster_head(id, now=timezone.now()))
 
-    @described(
-        "PATCH",
-        id="clusters_change",
-        tag="clusters",
-        named=True,
-        body=ClusterChangeSerializer,
-        answers={200: ClusterDetailSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name, environment or target, if nobody else did so meanwhile."""
         head = cluster_head(id, now=timezone.now())
@@ -208,7 +201,6 @@ class ClusterView(Endpoint):
         registration.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 
-    @described("DELETE", id="clusters_remove", tag="clusters", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets the cluster, its credentials and its snapshots. Nothing in the cluster itself is touched."""
         head = cluster_head(id, now=timezone.now())

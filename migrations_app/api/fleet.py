@@ -22,8 +22,8 @@ from migrations_app.api.clusters import NarrowedSerializer, labels_asked, narrow
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.api.scans import NoFieldsSerializer
 from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, BurndownCurve, burndown
@@ -73,10 +73,10 @@ class BurndownOfView(Endpoint):
     """The burndown of the fleet or a part of it."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_burndown", query=BurndownQuerySerializer, answer=BurndownShownSerializer),
+    }
 
-    @described(
-        "GET", id="fleet_burndown", tag="fleet", query=BurndownQuerySerializer, answers={200: BurndownShownSerializer}
-    )
     def get(self, request: Request) -> Response:
         """Daily numbers of ninety days, and where they lead."""
         query = query_params(request, BurndownQuerySerializer)
@@ -100,8 +100,10 @@ class SummaryView(Endpoint):
     """The fleet in numbers."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_summary", query=NarrowedSerializer, answer=FleetSummarySerializer),
+    }
 
-    @described("GET", id="fleet_summary", tag="fleet", query=NarrowedSerializer, answers={200: FleetSummarySerializer})
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
@@ -146,8 +148,10 @@ class FleetScansView(Endpoint):
     """Scans of the whole fleet."""
 
     needs = {"POST": EndpointPermission("scan", "add_scan")}
+    operations = {
+        "POST": Operation("fleet_scans_create", answer=FleetScanShapeSerializer, status=202),
+    }
 
-    @described("POST", id="fleet_scans_create", tag="fleet", body=None, answers={202: FleetScanShapeSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
@@ -164,8 +168,10 @@ class FleetScanView(Endpoint):
     """One scan of the fleet."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_scans_read", answer=FleetScanShapeSerializer),
+    }
 
-    @described("GET", id="fleet_scans_read", tag="fleet", named=True, answers={200: FleetScanShapeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far it is, which clusters are slow, and which failed and why."""
         query_params(request, StrictSerializer)
@@ -193,17 +199,17 @@ class SavedViewsView(Endpoint):
     """One's own views, and those that others share."""
 
     needs = {"GET": READ, "POST": OWN}
+    operations = {
+        "GET": Operation("views_list", query=PagedSerializer, answer=page_of("View", ViewShownSerializer)),
+        "POST": Operation("views_create", body=NewViewSerializer, answer=ViewShownSerializer, status=201),
+    }
 
-    @described(
-        "GET", id="views_list", tag="fleet", query=PagedSerializer, answers={200: page_of("View", ViewShownSerializer)}
-    )
     def get(self, request: Request) -> Response:
         """Views by name."""
         query = query_params(request, PagedSerializer)
         page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ViewShownSerializer)
 
-    @described("POST", id="views_create", tag="fleet", body=NewViewSerializer, answers={201: ViewShownSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Keeps a view."""
@@ -217,14 +223,16 @@ class SavedViewDetailView(Endpoint):
     """One view."""
 
     needs = {"GET": READ, "DELETE": OWN}
+    operations = {
+        "GET": Operation("views_read", answer=ViewShownSerializer),
+        "DELETE": Operation("views_remove", unmatched=True),
+    }
 
-    @described("GET", id="views_read", tag="fleet", named=True, answers={200: ViewShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The view."""
         query_params(request, StrictSerializer)
         return Response(ViewShownSerializer(view_of(id, person_id=person(request).pk)).data)
 
-    @described("DELETE", id="views_remove", tag="fleet", named=True, unmatched=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets one's own view. Needs no If-Match."""
         forget_view(id, person_id=person(request).pk)

@@ -25,8 +25,8 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictJsonParser, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
@@ -240,15 +240,15 @@ class ClusterIamView(Endpoint):
     """The permissions of one cluster."""
 
     needs = {"GET": READ}
+    tag = "iam"
+    operations = {
+        "GET": Operation(
+            id="cluster_iam_read",
+            answer={(200, "application/json"): SHEET, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="cluster_iam_read",
-        tag="iam",
-        named=True,
-        more=[IF_NONE_MATCH],
-        answers={(200, "application/json"): SHEET, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """What each release of the path needs, what the controller's roles allow, and what closes the gaps.
 
@@ -271,15 +271,11 @@ class EvaluationsView(Endpoint):
     """Policies judged by themselves, without a cluster."""
 
     needs = {"POST": READ}
+    operations = {
+        "POST": Operation("iam_evaluations_create", body=NewEvaluationSerializer, answer=EvaluationSerializer),
+    }
     parser_classes = [WithoutDoubles]
 
-    @described(
-        "POST",
-        id="iam_evaluations_create",
-        tag="iam",
-        body=NewEvaluationSerializer,
-        answers={200: EvaluationSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""

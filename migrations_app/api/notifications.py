@@ -18,8 +18,8 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.notifications.channels import (
     STATES,
@@ -115,16 +115,16 @@ class ChannelsView(Endpoint):
     """Every channel."""
 
     needs = {"GET": ADMIN, "POST": ADMIN}
+    operations = {
+        "GET": Operation("channels_list", answer=page_of("Channel", ChannelRowSerializer)),
+        "POST": Operation("channels_create", body=NewChannelSerializer, answer=MadeChannelSerializer, status=201),
+    }
 
-    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRowSerializer)})
     def get(self, request: Request) -> Response:
         """Channels by name, on one page."""
         query_params(request, StrictSerializer)
         return page_answer(request, Page(all_channels(), ""), shape=ChannelRowSerializer)
 
-    @described(
-        "POST", id="channels_create", tag="channels", body=NewChannelSerializer, answers={201: MadeChannelSerializer}
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a channel; for a webhook the answer holds its secret, once."""
@@ -142,21 +142,17 @@ class ChannelView(Endpoint):
     """One channel."""
 
     needs = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
+    operations = {
+        "GET": Operation("channels_read", answer=ChannelRowSerializer),
+        "PATCH": Operation("channels_change", body=ChannelChangeSerializer, answer=ChannelRowSerializer),
+        "DELETE": Operation("channels_forget"),
+    }
 
-    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The channel, without its address and secrets."""
         query_params(request, StrictSerializer)
         return _shown(channel_row(id))
 
-    @described(
-        "PATCH",
-        id="channels_change",
-        tag="channels",
-        named=True,
-        body=ChannelChangeSerializer,
-        answers={200: ChannelRowSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes what is told, and nothing else."""
         row = channel_row(id)
@@ -166,7 +162,6 @@ class ChannelView(Endpoint):
         change_channel(id, ChannelUpdate(**said), version=row.version)
         return _shown(channel_row(id))
 
-    @described("DELETE", id="channels_forget", tag="channels", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the channel with its log."""
         etags.require_match(request, etags.of_version(channel_row(id).version))
@@ -178,8 +173,10 @@ class ChannelSecretView(Endpoint):
     """What signs a webhook's messages."""
 
     needs = {"POST": ADMIN}
+    operations = {
+        "POST": Operation("channels_turn_secret", answer=NewSecretSerializer, status=201),
+    }
 
-    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecretSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
@@ -191,8 +188,10 @@ class ChannelTestView(Endpoint):
     """A message of no meaning."""
 
     needs = {"POST": ADMIN}
+    operations = {
+        "POST": Operation("channels_test", answer=SentSerializer, status=202),
+    }
 
-    @described("POST", id="channels_test", tag="channels", named=True, answers={202: SentSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts a test message on its way; what came of it stands in the deliveries."""
@@ -236,8 +235,11 @@ class DeliveriesView(Endpoint):
     """The log of what was sent."""
 
     needs = {"GET": ADMIN}
+    tag = "channels"
+    operations = {
+        "GET": Operation("deliveries_list", query=DeliveryQuerySerializer, answer=ROWS),
+    }
 
-    @described("GET", id="deliveries_list", tag="channels", query=DeliveryQuerySerializer, answers={200: ROWS})
     def get(self, request: Request) -> Response:
         """Deliveries, newest first."""
         query = query_params(request, DeliveryQuerySerializer)
@@ -250,8 +252,11 @@ class DeliveryView(Endpoint):
     """One delivery."""
 
     needs = {"GET": ADMIN}
+    tag = "channels"
+    operations = {
+        "GET": Operation("deliveries_read", answer=DeliveryRowSerializer),
+    }
 
-    @described("GET", id="deliveries_read", tag="channels", named=True, answers={200: DeliveryRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The delivery with its tries."""
         query_params(request, StrictSerializer)
@@ -262,8 +267,11 @@ class DeliveryResendView(Endpoint):
     """One delivery, again."""
 
     needs = {"POST": ADMIN}
+    tag = "channels"
+    operations = {
+        "POST": Operation("deliveries_resend", answer=DeliveryRowSerializer, status=202),
+    }
 
-    @described("POST", id="deliveries_resend", tag="channels", named=True, answers={202: DeliveryRowSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""

@@ -19,9 +19,9 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.schema import KEY_NEEDED, described
 from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
 from migrations_app.queries.rollouts.detail import ApprovalRow, Export, JournalLine, RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
@@ -184,16 +184,17 @@ class PlansView(Endpoint):
     """Plans are made here; they are listed as rollouts."""
 
     needs = {"POST": PLAN}
+    operations = {
+        "POST": Operation(
+            id="plans_create",
+            body=NewPlanSerializer,
+            answer=PlanWholeSerializer,
+            status=202,
+            named=True,
+            more=[KEY_NEEDED],
+        ),
+    }
 
-    @described(
-        "POST",
-        id="plans_create",
-        tag="plans",
-        named=True,
-        body=NewPlanSerializer,
-        answers={202: PlanWholeSerializer},
-        more=[KEY_NEEDED],
-    )
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
@@ -212,8 +213,10 @@ class PlanView(Endpoint):
     """One plan."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("plans_read", answer=PlanWholeSerializer),
+    }
 
-    @described("GET", id="plans_read", tag="plans", named=True, answers={200: PlanWholeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The plan with every request it would send; a draft that came to nothing is `expired`, with the cause."""
         query_params(request, StrictSerializer)
@@ -224,16 +227,10 @@ class PlanAskView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}
+    operations = {
+        "POST": Operation("plans_ask", body=AskingSerializer, answer=PlanWholeSerializer, guarded=True),
+    }
 
-    @described(
-        "POST",
-        id="plans_ask",
-        tag="plans",
-        named=True,
-        body=AskingSerializer,
-        answers={200: PlanWholeSerializer},
-        guarded=True,
-    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
@@ -248,8 +245,10 @@ class PlanApproveView(Endpoint):
     """Approving is for people in the browser (A42)."""
 
     needs = {"POST": READ}
+    operations = {
+        "POST": Operation("plans_approve", body=ApprovingSerializer),
+    }
 
-    @described("POST", id="plans_approve", tag="plans", named=True, body=ApprovingSerializer, answers={204: None})
     def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
         """Always refused with `person_needed`: a plan is approved by a person, in the browser."""
         row = rollout_row(id)

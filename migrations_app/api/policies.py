@@ -13,8 +13,8 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import asking
 from migrations_app.queries.cluster.detail import cluster_head
@@ -86,20 +86,16 @@ class DefaultPolicyView(Endpoint):
     """The policy of all clusters that have none of their own."""
 
     needs = {"GET": READ, "PUT": CHANGE}
+    operations = {
+        "GET": Operation("policies_default_read", answer=PolicyShownSerializer),
+        "PUT": Operation("policies_default_change", body=PolicyWantedSerializer, answer=PolicyShownSerializer),
+    }
 
-    @described("GET", id="policies_default_read", tag="policies", answers={200: PolicyShownSerializer})
     def get(self, request: Request) -> Response:
         """The policy with its ETag."""
         query_params(request, StrictSerializer)
         return _shown(None)
 
-    @described(
-        "PUT",
-        id="policies_default_change",
-        tag="policies",
-        body=PolicyWantedSerializer,
-        answers={200: PolicyShownSerializer},
-    )
     def put(self, request: Request) -> Response:
         """Replaces it. Plans made before it do not start any more."""
         return _changed(request, None)
@@ -109,22 +105,18 @@ class ClusterPolicyView(Endpoint):
     """The policy of one cluster."""
 
     needs = {"GET": READ, "PUT": CHANGE}
+    tag = "policies"
+    operations = {
+        "GET": Operation("policies_read", answer=PolicyShownSerializer),
+        "PUT": Operation("policies_change", body=PolicyWantedSerializer, answer=PolicyShownSerializer),
+    }
 
-    @described("GET", id="policies_read", tag="policies", named=True, answers={200: PolicyShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Its own, or that of all."""
         query_params(request, StrictSerializer)
         cluster_head(id, now=timezone.now())
         return _shown(id)
 
-    @described(
-        "PUT",
-        id="policies_change",
-        tag="policies",
-        named=True,
-        body=PolicyWantedSerializer,
-        answers={200: PolicyShownSerializer},
-    )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Gives the cluster a policy of its own, or replaces that."""
         cluster_head(id, now=timezone.now())
@@ -138,16 +130,17 @@ class KillSwitchView(Endpoint):
         "GET": READ,
         "POST": EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy")),
     }
+    tag = "policies"
+    operations = {
+        "GET": Operation("kill_switch_read", answer=SwitchShownSerializer),
+        "POST": Operation("kill_switch_on", body=StoppingSerializer, answer=SwitchShownSerializer),
+    }
 
-    @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShownSerializer})
     def get(self, request: Request) -> Response:
         """Whether it is on, by whom and why."""
         query_params(request, StrictSerializer)
         return Response(SwitchShownSerializer(switch_now()).data)
 
-    @described(
-        "POST", id="kill_switch_on", tag="policies", body=StoppingSerializer, answers={200: SwitchShownSerializer}
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Stops everything at once. It is lifted by two people, in the browser."""

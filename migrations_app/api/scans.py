@@ -22,8 +22,8 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
@@ -58,14 +58,12 @@ class FindingsView(Endpoint):
     """Findings of the latest snapshots."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="findings_list", query=FindingQuerySerializer, answer=page_of("Finding", FindingLineSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="findings_list",
-        tag="findings",
-        query=FindingQuerySerializer,
-        answers={200: page_of("Finding", FindingLineSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Findings by cluster, in the order of each report."""
         query = query_params(request, FindingQuerySerializer)
@@ -88,24 +86,18 @@ class ClusterScansView(Endpoint):
     """The scans of a cluster."""
 
     needs = {"GET": READ, "POST": EndpointPermission("scan", "add_scan")}
+    tag = "scans"
+    operations = {
+        "GET": Operation("cluster_scans_list", query=PagedSerializer, answer=page_of("Scan", ScanStateSerializer)),
+        "POST": Operation("cluster_scans_create", answer=ScanStateSerializer, status=202),
+    }
 
-    @described(
-        "GET",
-        id="cluster_scans_list",
-        tag="scans",
-        named=True,
-        query=PagedSerializer,
-        answers={200: page_of("Scan", ScanStateSerializer)},
-    )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Scans of the cluster, newest first."""
         query = query_params(request, PagedSerializer)
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ScanStateSerializer)
 
-    @described(
-        "POST", id="cluster_scans_create", tag="scans", named=True, body=None, answers={202: ScanStateSerializer}
-    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Queues a scan; one that is under way already is answered instead of a second one."""
@@ -121,8 +113,10 @@ class ScanView(Endpoint):
     """One scan."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("scans_read", answer=ScanStateSerializer),
+    }
 
-    @described("GET", id="scans_read", tag="scans", named=True, answers={200: ScanStateSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far the scan is."""
         query_params(request, StrictSerializer)
@@ -170,14 +164,12 @@ class SnapshotsView(Endpoint):
     """Snapshots of all clusters."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_list", query=SnapshotQuerySerializer, answer=page_of("Snapshot", SnapshotLineSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_list",
-        tag="snapshots",
-        query=SnapshotQuerySerializer,
-        answers={200: page_of("Snapshot", SnapshotLineSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Snapshots, newest first."""
         query = query_params(request, SnapshotQuerySerializer)
@@ -192,15 +184,14 @@ class SnapshotView(Endpoint):
     """One snapshot, whole."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_read",
+            answer={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_read",
-        tag="snapshots",
-        named=True,
-        more=[IF_NONE_MATCH],
-        answers={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
         ETag is of the bytes."""
@@ -212,15 +203,14 @@ class SnapshotSarifView(Endpoint):
     """One snapshot for tools that read SARIF."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_sarif",
+            answer={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_sarif",
-        tag="snapshots",
-        named=True,
-        more=[IF_NONE_MATCH],
-        answers={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
         query_params(request, StrictSerializer)
@@ -231,15 +221,12 @@ class SnapshotNodesView(Endpoint):
     """The nodes of a snapshot."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshot_nodes_list", query=NodeQuerySerializer, answer=page_of("Node", NodeRowSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshot_nodes_list",
-        tag="snapshots",
-        named=True,
-        query=NodeQuerySerializer,
-        answers={200: page_of("Node", NodeRowSerializer)},
-    )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Nodes by name, each with its owner."""
         query = query_params(request, NodeQuerySerializer)
