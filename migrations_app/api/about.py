@@ -9,8 +9,8 @@ from rest_framework.reverse import reverse
 
 from migrations_app import __version__
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import API_VERSION, Endpoint, query_params
 from migrations_app.karpenter.releases import known_up_to
 from migrations_app.use_cases.accounts.tokens import TokenUse
@@ -55,9 +55,10 @@ class ApiRootView(Endpoint):
 class MeView(Endpoint):
     """The caller."""
 
+    tag = "about"
     needs = {"GET": READ}
+    operations = {"GET": Operation(id="about_me", answer=CallerSerializer)}
 
-    @described("GET", id="about_me", tag="about", answers={200: CallerSerializer})
     def get(self, request: Request) -> Response:
         """Whose token or session it is, and what it may do."""
         query_params(request, StrictSerializer)
@@ -75,9 +76,10 @@ class MeView(Endpoint):
 class VersionView(Endpoint):
     """The release."""
 
+    tag = "about"
     needs = {"GET": READ}
+    operations = {"GET": Operation(id="about_version", answer=ReleaseSerializer)}
 
-    @described("GET", id="about_version", tag="about", answers={200: ReleaseSerializer})
     def get(self, request: Request) -> Response:
         """The release of this installation, and the newest release of Karpenter that it knows."""
         query_params(request, StrictSerializer)

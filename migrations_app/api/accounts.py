@@ -4,7 +4,6 @@ tokens: one's own; another's do not exist.
 """
 
 import uuid
-from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,44 +12,36 @@ from rest_framework.reverse import reverse
 
 from migrations_app.access import ROLES
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.queries.accounts.people import grant_page
+from migrations_app.queries.accounts.people import GrantRow, grant_page
+from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
-from migrations_app.queries.accounts.tokens import token_of, token_page
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
 
 
-class GrantRowSerializer(serializers.Serializer[Any]):
+class GrantRowSerializer(StructSerializer):
     """A role of a person or of a team. `over` is null where it is over every cluster."""
 
-    id = serializers.UUIDField()
+    struct = GrantRow
+
     role = serializers.ChoiceField(choices=tuple(ROLES))
-    person = OutputText()
-    team = OutputText()
-    over = serializers.UUIDField(allow_null=True)
-    over_name = OutputText()
-    created_at = serializers.DateTimeField()
-    created_by = OutputText()
 
 
 class GrantsView(Endpoint):
     """Roles that were given."""
 
     needs = {"GET": EndpointPermission("admin", "change_grant")}
+    operations = {
+        "GET": Operation("grants_list", query=PagedSerializer, answer=page_of("Grant", GrantRowSerializer)),
+    }
 
-    @described(
-        "GET",
-        id="grants_list",
-        tag="grants",
-        query=PagedSerializer,
-        answers={200: page_of("Grant", GrantRowSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Every grant, newest first."""
         query = query_params(request, PagedSerializer)
@@ -59,17 +50,10 @@ class GrantsView(Endpoint):
         )
 
 
-class TokenRowSerializer(serializers.Serializer[Any]):
+class TokenRowSerializer(StructSerializer):
     """A token; its secret was shown once. `prefix` is how the secret begins."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    prefix = OutputText()
-    scopes = serializers.ListField(child=OutputText())
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
-    revoked_at = serializers.DateTimeField(allow_null=True)
+    struct = TokenRow
 
 
 class IssuedTokenSerializer(TokenRowSerializer):
@@ -90,21 +74,17 @@ class TokensView(Endpoint):
     """One's own tokens."""
 
     needs = {"GET": READ, "POST": EndpointPermission("admin")}
+    operations = {
+        "GET": Operation("tokens_list", query=PagedSerializer, answer=page_of("Token", TokenRowSerializer)),
+        "POST": Operation("tokens_create", body=NewTokenSerializer, answer=IssuedTokenSerializer, status=201),
+    }
 
-    @described(
-        "GET",
-        id="tokens_list",
-        tag="tokens",
-        query=PagedSerializer,
-        answers={200: page_of("Token", TokenRowSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Tokens of the asking user, newest first."""
         query = query_params(request, PagedSerializer)
         page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=TokenRowSerializer)
 
-    @described("POST", id="tokens_create", tag="tokens", body=NewTokenSerializer, answers={201: IssuedTokenSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Issues a token; the answer holds its secret, once."""
@@ -122,8 +102,11 @@ class TokenView(Endpoint):
     """One of one's own tokens."""
 
     needs = {"GET": READ, "DELETE": EndpointPermission("admin")}
+    operations = {
+        "GET": Operation("tokens_read", answer=TokenRowSerializer),
+        "DELETE": Operation("tokens_revoke"),
+    }
 
-    @described("GET", id="tokens_read", tag="tokens", named=True, answers={200: TokenRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The token, without its secret."""
         query_params(request, StrictSerializer)
@@ -132,7 +115,6 @@ class TokenView(Endpoint):
         answer["ETag"] = _tag(row)
         return answer
 
-    @described("DELETE", id="tokens_revoke", tag="tokens", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends the token at once."""
         etags.require_match(request, _tag(token_of(id, owner_id=person(request).pk)))

@@ -9,10 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
 from migrations_app.queries.audit.log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
 from migrations_app.queries.pagination import Page
@@ -23,31 +24,16 @@ FILTERS = ("actor", "verb", "outcome", "plan", "correlation", "text")
 NUMBER = 2**53
 
 
-class AuditEventSerializer(serializers.Serializer[Any]):
+class AuditEventSerializer(StructSerializer):
     """One event. `hash` covers all other columns as the export writes them, `prev` is the hash of the event before.
 
     With `fields` only those are there.
     """
 
-    seq = serializers.IntegerField(required=False)
-    at = OutputText(required=False)
-    actor = OutputText(required=False)
-    method = OutputText(required=False, help_text="session, token, worker, cli or system.")
-    token_id = OutputText(required=False, help_text="A hash that names the token.")
-    address = OutputText(required=False)
-    verb = OutputText(required=False)
-    object = OutputText(required=False)
-    cluster_id = OutputText(required=False)
-    cluster_identity = OutputText(required=False)
-    plan_digest = OutputText(required=False)
-    step = OutputText(required=False)
-    attempt = serializers.IntegerField(required=False)
-    request_digest = OutputText(required=False)
-    outcome = OutputText(required=False)
-    correlation = OutputText(required=False, help_text="The rollout, or the X-Request-ID of the request.")
+    struct = AuditLine
+    options = {"required": False}
+
     detail = serializers.DictField(required=False)
-    prev = OutputText(required=False)
-    hash = OutputText(required=False)
 
 
 class AuditQuerySerializer(PagedSerializer):
@@ -74,14 +60,12 @@ class AuditView(Endpoint):
     """Events, newest first."""
 
     needs = {"GET": NEED}
+    operations = {
+        "GET": Operation(
+            id="audit_list", query=AuditQuerySerializer, answer=page_of("AuditEvent", AuditEventSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="audit_list",
-        tag="audit",
-        query=AuditQuerySerializer,
-        answers={200: page_of("AuditEvent", AuditEventSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Events that fit every filter."""
         query = query_params(request, AuditQuerySerializer)
@@ -101,10 +85,10 @@ class AuditExportView(Endpoint):
     """The log as lines, for `karpdash audit verify`."""
 
     needs = {"GET": NEED}
+    operations = {
+        "GET": Operation("audit_export", query=ExportQuerySerializer, answer={(200, LINES): OpenApiTypes.STR}),
+    }
 
-    @described(
-        "GET", id="audit_export", tag="audit", query=ExportQuerySerializer, answers={(200, LINES): OpenApiTypes.STR}
-    )
     def get(self, request: Request) -> StreamingHttpResponse:
         """Events as JSON lines, oldest first, as they stand when the answer begins."""
         query = query_params(request, ExportQuerySerializer)

@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.checks.base import Check as CatalogueCheck
 from migrations_app.checks.registry import RETIRED, about, all_checks
@@ -88,8 +88,10 @@ class ChecksView(Endpoint):
     """The catalogue of checks."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("checks_list", answer=CheckListSerializer),
+    }
 
-    @described("GET", id="checks_list", tag="checks", answers={200: CheckListSerializer})
     def get(self, request: Request) -> Response:
         """Every check, by id."""
         query_params(request, StrictSerializer)
@@ -107,8 +109,10 @@ class CheckView(Endpoint):
     """One check."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("checks_read", answer=CheckRowSerializer),
+    }
 
-    @described("GET", id="checks_read", tag="checks", named=True, answers={200: CheckRowSerializer})
     def get(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the address
         """The check of that id, or of that former id."""
         query_params(request, StrictSerializer)

@@ -15,8 +15,8 @@ from migrations_app.api.clusters import ClusterDetailSerializer, detail
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import Endpoint, body_params
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import cluster_head
@@ -39,15 +39,10 @@ class ClusterKubeconfigView(Endpoint):
     """The credentials of one cluster; they are never read back."""
 
     needs = {"PUT": EndpointPermission("admin", "change_cluster")}
+    operations = {
+        "PUT": Operation("cluster_kubeconfig_set", body=NewKubeconfigSerializer, answer=ClusterDetailSerializer),
+    }
 
-    @described(
-        "PUT",
-        id="cluster_kubeconfig_set",
-        tag="clusters",
-        named=True,
-        body=NewKubeconfigSerializer,
-        answers={200: ClusterDetailSerializer},
-    )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that it reaches the same cluster, then keeps it: its plans are over, and what runs pauses."""
         head = cluster_head(id, now=timezone.now())
@@ -79,15 +74,10 @@ class ClusterIdentityView(Endpoint):
     """Which cluster a registration leads to."""
 
     needs = {"PUT": EndpointPermission("admin", "change_cluster")}
+    operations = {
+        "PUT": Operation(id="cluster_identity_accept", body=NewIdentitySerializer, answer=ClusterDetailSerializer),
+    }
 
-    @described(
-        "PUT",
-        id="cluster_identity_accept",
-        tag="clusters",
-        named=True,
-        body=NewIdentitySerializer,
-        answers={200: ClusterDetailSerializer},
-    )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes the cluster that answers for the registered one: its plans are over, its history is a new one."""
         head = cluster_head(id, now=timezone.now())
@@ -133,10 +123,10 @@ class EksDraftsView(Endpoint):
     """Drafts for clusters that are still to be registered."""
 
     needs = {"POST": EndpointPermission("admin", "add_cluster")}
+    operations = {
+        "POST": Operation("eks_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
+    }
 
-    @described(
-        "POST", id="eks_drafts_create", tag="clusters", body=NewDraftSerializer, answers={200: DraftBodySerializer}
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
@@ -147,15 +137,10 @@ class ClusterDraftsView(Endpoint):
     """Drafts for one registered cluster."""
 
     needs = {"POST": EndpointPermission("admin", "change_cluster")}
+    operations = {
+        "POST": Operation("cluster_aws_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
+    }
 
-    @described(
-        "POST",
-        id="cluster_aws_drafts_create",
-        tag="clusters",
-        named=True,
-        body=NewDraftSerializer,
-        answers={200: DraftBodySerializer},
-    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """As for a new cluster, by who may change this one."""
@@ -170,15 +155,11 @@ class ClusterAwsView(Endpoint):
         "POST": EndpointPermission("admin", "change_cluster"),
         "DELETE": EndpointPermission("admin", "change_cluster"),
     }
+    operations = {
+        "POST": Operation("cluster_aws_set", body=NewAccessSerializer, answer=ClusterDetailSerializer),
+        "DELETE": Operation("cluster_aws_remove"),
+    }
 
-    @described(
-        "POST",
-        id="cluster_aws_set",
-        tag="clusters",
-        named=True,
-        body=NewAccessSerializer,
-        answers={200: ClusterDetailSerializer},
-    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that the role opens with its external id and not without it, then keeps it."""
@@ -187,7 +168,6 @@ class ClusterAwsView(Endpoint):
         eks_registration.set_access(id, said["draft"], role_arn=said["role_arn"], by=request.user.get_username())
         return detail(cluster_head(id, now=timezone.now()))
 
-    @described("DELETE", id="cluster_aws_remove", tag="clusters", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets the role; the account is not looked at any more. Not for clusters registered by it."""
         head = cluster_head(id, now=timezone.now())

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import (
     OutputText,
     PagedSerializer,
@@ -22,12 +23,13 @@ from migrations_app.api.framework.fields import (
     Text,
 )
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.errors import InvalidInput
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
-from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, fleet_page
+from migrations_app.queries.cluster.detail import ClusterHead, SnapshotRow, cluster_head
+from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, FleetRow, fleet_page
+from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page
 from migrations_app.tasks import wake
 from migrations_app.use_cases.clusters import eks_registration, registration
@@ -39,59 +41,24 @@ LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[
 """Key and value of at most eight labels."""
 
 
-class LabelShownSerializer(serializers.Serializer[Any]):
+class LabelShownSerializer(StructSerializer):
     """A label; `derived`: it stands in the ARN of the cluster and cannot be set."""
 
-    key = OutputText()
-    value = OutputText()
-    derived = serializers.BooleanField()
+    struct = Label
 
 
-class ClusterRowSerializer(serializers.Serializer[Any]):
+class ClusterRowSerializer(StructSerializer):
     """One cluster in a list. `bucket` says what it waits for; `active` is the state of a scan under way, or empty."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    environment = OutputText()
-    source = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    bucket = OutputText()
-    stage = OutputText()
-    karpenter_version = OutputText()
-    kubernetes_version = OutputText()
-    next_hop = OutputText()
-    verdict = OutputText()
-    blockers = serializers.IntegerField()
-    warnings = serializers.IntegerField()
-    unknowns = serializers.IntegerField()
-    legacy_left = serializers.IntegerField(allow_null=True)
-    nodes_total = serializers.IntegerField()
-    complete = serializers.BooleanField()
-    scanned_at = serializers.DateTimeField(allow_null=True)
-    stale = serializers.BooleanField()
-    active = OutputText()
-    failures = serializers.IntegerField()
-    failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = OutputText()
-    groups = serializers.ListField(child=OutputText(), help_text="Names of the groups that it is in.")
-    labels = LabelShownSerializer(many=True)
+    struct = FleetRow
+    leave_out = ("part",)
 
 
-class SnapshotSummarySerializer(serializers.Serializer[Any]):
+class SnapshotSummarySerializer(StructSerializer):
     """The numbers of a snapshot; the whole of it is at snapshots/{id}."""
 
-    id = serializers.UUIDField()
-    scanned_at = serializers.DateTimeField()
-    complete = serializers.BooleanField()
-    stage = OutputText()
-    karpenter_version = OutputText()
-    kubernetes_version = OutputText()
-    next_hop = OutputText()
-    verdict = OutputText()
-    blockers = serializers.IntegerField()
-    warnings = serializers.IntegerField()
-    unknowns = serializers.IntegerField()
-    legacy_left = serializers.IntegerField(allow_null=True)
-    nodes_total = serializers.IntegerField()
+    struct = SnapshotRow
+    leave_out = ("digest",)
 
 
 class RegistrationSerializer(serializers.Serializer[Any]):
@@ -122,35 +89,17 @@ class IdentitySerializer(serializers.Serializer[Any]):
     hidden = serializers.IntegerField(help_text="Registrations of the same cluster that you may not see.")
 
 
-class ClusterDetailSerializer(serializers.Serializer[Any]):
+class ClusterDetailSerializer(StructSerializer):
     """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    environment = OutputText()
-    source = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    server = OutputText()
-    context = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    target = OutputText()
-    eks_arn = OutputText(help_text="The cluster whose AWS account is looked at; empty without a way into it.")
-    role_arn = OutputText()
-    external_id = OutputText(help_text="Made by karpdash for this cluster alone; it stands in the role's trust policy.")
-    version = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    created_by = OutputText()
-    last_attempt_at = serializers.DateTimeField(allow_null=True)
-    last_success_at = serializers.DateTimeField(allow_null=True)
-    failures = serializers.IntegerField()
-    failing_since = serializers.DateTimeField(allow_null=True)
-    last_error_code = OutputText()
-    last_error_detail = OutputText()
-    interval_seconds = serializers.IntegerField(allow_null=True, help_text="Null: as everywhere.")
-    next_due_at = serializers.DateTimeField(allow_null=True)
-    snapshots = serializers.IntegerField()
-    stale = serializers.BooleanField()
+    struct = ClusterHead
+    leave_out = (
+        "is_latest",
+        "active",
+    )
+
     unreachable = serializers.BooleanField()
     identity = IdentitySerializer()
-    snapshot = SnapshotSummarySerializer(allow_null=True)
     scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
 
 
@@ -218,16 +167,20 @@ class ClustersView(Endpoint):
     """Every registered cluster."""
 
     needs = {"GET": READ, "POST": EndpointPermission("admin", "add_cluster")}
+    operations = {
+        "GET": Operation(
+            id="clusters_list", query=ClusterQuerySerializer, answer=page_of("Cluster", ClusterRowSerializer)
+        ),
+        "POST": Operation(
+            id="clusters_create",
+            body={"application/json": NewClusterSerializer, "multipart/form-data": NewBundleSerializer},
+            answer=ClusterDetailSerializer,
+            status=201,
+        ),
+    }
     parser_classes = [StrictJsonParser, MultiPartParser]
     upload_limit = LARGEST_BUNDLE
 
-    @described(
-        "GET",
-        id="clusters_list",
-        tag="clusters",
-        query=ClusterQuerySerializer,
-        answers={200: page_of("Cluster", ClusterRowSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Clusters by name, each with the numbers of its latest snapshot."""
         query = query_params(request, ClusterQuerySerializer)
@@ -236,13 +189,6 @@ class ClustersView(Endpoint):
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
         return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer)
 
-    @described(
-        "POST",
-        id="clusters_create",
-        tag="clusters",
-        body={"application/json": NewClusterSerializer, "multipart/form-data": NewBundleSerializer},
-        answers={201: ClusterDetailSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Registers a cluster and queues its first scan."""
@@ -263,21 +209,17 @@ class ClusterView(Endpoint):
         "PATCH": EndpointPermission("admin", "change_cluster"),
         "DELETE": EndpointPermission("admin", "delete_cluster"),
     }
+    operations = {
+        "GET": Operation("clusters_read", answer=ClusterDetailSerializer),
+        "PATCH": Operation("clusters_change", body=ClusterChangeSerializer, answer=ClusterDetailSerializer),
+        "DELETE": Operation("clusters_remove"),
+    }
 
-    @described("GET", id="clusters_read", tag="clusters", named=True, answers={200: ClusterDetailSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The cluster, with the numbers of its latest snapshot."""
         query_params(request, StrictSerializer)
         return detail(cluster_head(id, now=timezone.now()))
 
-    @described(
-        "PATCH",
-        id="clusters_change",
-        tag="clusters",
-        named=True,
-        body=ClusterChangeSerializer,
-        answers={200: ClusterDetailSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name, environment or target, if nobody else did so meanwhile."""
         head = cluster_head(id, now=timezone.now())
@@ -289,7 +231,6 @@ class ClusterView(Endpoint):
         registration.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 
-    @described("DELETE", id="clusters_remove", tag="clusters", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets the cluster, its credentials and its snapshots. Nothing in the cluster itself is touched."""
         head = cluster_head(id, now=timezone.now())

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from migrations_app.api.framework.fields import StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import MIB, Endpoint, body_params
 from migrations_app.conversion.findings import SEVERITIES
 from migrations_app.conversion.objects import Options, Target
@@ -93,14 +93,10 @@ class ConversionsView(Endpoint):
     """Conversion of manifests."""
 
     needs = {"POST": READ}
+    operations = {
+        "POST": Operation("conversions_create", body=NewConversionSerializer, answer=ConvertedSerializer),
+    }
 
-    @described(
-        "POST",
-        id="conversions_create",
-        tag="conversions",
-        body=NewConversionSerializer,
-        answers={200: ConvertedSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""

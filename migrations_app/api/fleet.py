@@ -9,7 +9,7 @@ fleet/views: ways to look at the fleet that are kept under a name.
 
 import uuid
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,17 +19,18 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.clusters import NarrowedSerializer, labels_asked, narrowed
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.api.scans import NoFieldsSerializer
-from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.saved_views import view_of, view_page
-from migrations_app.queries.scans.fleet_scans import fleet_scan
-from migrations_app.readiness.burndown import Certainty, Outcome
+from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
+from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
+from migrations_app.readiness.burndown import BurndownProjection, Point
 from migrations_app.tasks import wake_fleet_scan
 from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
@@ -43,50 +44,39 @@ class BurndownQuerySerializer(StrictSerializer):
     label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
 
 
-class PointShownSerializer(serializers.Serializer[Any]):
+class PointShownSerializer(StructSerializer):
     """A day. `count` is null where nothing is known; `carried` counts clusters whose number is of an earlier day,
     `unseen` those of which something was never read: with them the count is a lower bound."""
 
-    day = serializers.DateField()
-    count = serializers.IntegerField(allow_null=True)
-    certainty = serializers.ChoiceField(choices=get_args(Certainty))
-    clusters = serializers.IntegerField()
-    carried = serializers.IntegerField()
-    unseen = serializers.IntegerField()
+    struct = Point
 
 
-class ProjectionShownSerializer(serializers.Serializer[Any]):
+class ProjectionShownSerializer(StructSerializer):
     """`ends_on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
 
-    outcome = serializers.ChoiceField(choices=get_args(Outcome))
-    ends_on = serializers.DateField(allow_null=True)
-    per_week = serializers.FloatField(help_text="Change in a week; negative where it falls.")
-    certainty = serializers.ChoiceField(choices=get_args(Certainty))
+    struct = BurndownProjection
 
 
-class CurveShownSerializer(serializers.Serializer[Any]):
+class CurveShownSerializer(StructSerializer):
     """At most ninety days, none before the first scan."""
 
-    projection = ProjectionShownSerializer()
-    points = PointShownSerializer(many=True)
+    struct = BurndownCurve
 
 
-class BurndownShownSerializer(serializers.Serializer[Any]):
+class BurndownShownSerializer(StructSerializer):
     """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`."""
 
-    clusters = serializers.IntegerField()
-    objects = CurveShownSerializer()
-    nodes = CurveShownSerializer()
+    struct = Burndown
 
 
 class BurndownOfView(Endpoint):
     """The burndown of the fleet or a part of it."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_burndown", query=BurndownQuerySerializer, answer=BurndownShownSerializer),
+    }
 
-    @described(
-        "GET", id="fleet_burndown", tag="fleet", query=BurndownQuerySerializer, answers={200: BurndownShownSerializer}
-    )
     def get(self, request: Request) -> Response:
         """Daily numbers of ninety days, and where they lead."""
         query = query_params(request, BurndownQuerySerializer)
@@ -110,8 +100,10 @@ class SummaryView(Endpoint):
     """The fleet in numbers."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_summary", query=NarrowedSerializer, answer=FleetSummarySerializer),
+    }
 
-    @described("GET", id="fleet_summary", tag="fleet", query=NarrowedSerializer, answers={200: FleetSummarySerializer})
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
@@ -131,51 +123,35 @@ class SummaryView(Endpoint):
         )
 
 
-class SlowScanShapeSerializer(serializers.Serializer[Any]):
+class SlowScanShapeSerializer(StructSerializer):
     """A scan that runs for more than 30 seconds."""
 
-    cluster = serializers.UUIDField()
-    name = OutputText()
-    since = serializers.DateTimeField()
-    parts_done = serializers.IntegerField()
-    parts_total = serializers.IntegerField()
+    struct = SlowScan
 
 
-class FailedScanShapeSerializer(serializers.Serializer[Any]):
+class FailedScanShapeSerializer(StructSerializer):
     """A scan without a result; `failures` counts those of the cluster in a row."""
 
-    cluster = serializers.UUIDField()
-    name = OutputText()
-    code = OutputText()
-    detail = OutputText()
-    failures = serializers.IntegerField()
+    struct = FailedScan
 
 
-class FleetScanShapeSerializer(serializers.Serializer[Any]):
+class FleetScanShapeSerializer(StructSerializer):
     """`ended` of `total` clusters; at most 50 slow and 50 failed ones are named."""
 
-    id = serializers.UUIDField()
-    requested_by = OutputText()
-    created_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    open = serializers.BooleanField()
-    total = serializers.IntegerField()
+    struct = FleetScanState
+    leave_out = ("codes",)
+
     ended = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-    running = serializers.IntegerField()
-    done = serializers.IntegerField()
-    failed = serializers.IntegerField()
-    removed = serializers.IntegerField()
-    slow = SlowScanShapeSerializer(many=True)
-    failures = FailedScanShapeSerializer(many=True)
 
 
 class FleetScansView(Endpoint):
     """Scans of the whole fleet."""
 
     needs = {"POST": EndpointPermission("scan", "add_scan")}
+    operations = {
+        "POST": Operation("fleet_scans_create", answer=FleetScanShapeSerializer, status=202),
+    }
 
-    @described("POST", id="fleet_scans_create", tag="fleet", body=None, answers={202: FleetScanShapeSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
@@ -192,8 +168,10 @@ class FleetScanView(Endpoint):
     """One scan of the fleet."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("fleet_scans_read", answer=FleetScanShapeSerializer),
+    }
 
-    @described("GET", id="fleet_scans_read", tag="fleet", named=True, answers={200: FleetScanShapeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far it is, which clusters are slow, and which failed and why."""
         query_params(request, StrictSerializer)
@@ -203,16 +181,10 @@ class FleetScanView(Endpoint):
 OWN = EndpointPermission("admin")
 
 
-class ViewShownSerializer(serializers.Serializer[Any]):
+class ViewShownSerializer(StructSerializer):
     """A kept view. `query` stands behind the question mark of the fleet page; `own`: it is the caller's."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    query = OutputText()
-    shared = serializers.BooleanField()
-    own = serializers.BooleanField()
-    owner = OutputText()
-    created_at = serializers.DateTimeField()
+    struct = ViewRow
 
 
 class NewViewSerializer(StrictSerializer):
@@ -227,17 +199,17 @@ class SavedViewsView(Endpoint):
     """One's own views, and those that others share."""
 
     needs = {"GET": READ, "POST": OWN}
+    operations = {
+        "GET": Operation("views_list", query=PagedSerializer, answer=page_of("View", ViewShownSerializer)),
+        "POST": Operation("views_create", body=NewViewSerializer, answer=ViewShownSerializer, status=201),
+    }
 
-    @described(
-        "GET", id="views_list", tag="fleet", query=PagedSerializer, answers={200: page_of("View", ViewShownSerializer)}
-    )
     def get(self, request: Request) -> Response:
         """Views by name."""
         query = query_params(request, PagedSerializer)
         page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ViewShownSerializer)
 
-    @described("POST", id="views_create", tag="fleet", body=NewViewSerializer, answers={201: ViewShownSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Keeps a view."""
@@ -251,14 +223,16 @@ class SavedViewDetailView(Endpoint):
     """One view."""
 
     needs = {"GET": READ, "DELETE": OWN}
+    operations = {
+        "GET": Operation("views_read", answer=ViewShownSerializer),
+        "DELETE": Operation("views_remove", unmatched=True),
+    }
 
-    @described("GET", id="views_read", tag="fleet", named=True, answers={200: ViewShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The view."""
         query_params(request, StrictSerializer)
         return Response(ViewShownSerializer(view_of(id, person_id=person(request).pk)).data)
 
-    @described("DELETE", id="views_remove", tag="fleet", named=True, unmatched=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets one's own view. Needs no If-Match."""
         forget_view(id, person_id=person(request).pk)

@@ -14,13 +14,14 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.clusters import LabelShownSerializer
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.fleet.groups import group_of, group_page, members_of
+from migrations_app.queries.fleet.groups import GroupRow, group_of, group_page, members_of
 from migrations_app.queries.fleet.labels import labels_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
@@ -31,17 +32,11 @@ CHANGE = EndpointPermission("admin", "administer_policy")
 MOST_AT_ONCE = 1000
 
 
-class GroupShownSerializer(serializers.Serializer[Any]):
+class GroupShownSerializer(StructSerializer):
     """A group. `clusters` counts its clusters; `interval_seconds` holds for those without an interval of their own, and
     of several groups the shortest counts. The ETag counts changes, those of its clusters as well."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    interval_seconds = serializers.IntegerField(allow_null=True)
-    clusters = serializers.IntegerField()
-    version = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    created_by = OutputText()
+    struct = GroupRow
 
 
 class NewGroupSerializer(StrictSerializer):
@@ -83,21 +78,17 @@ class GroupsView(Endpoint):
     """Groups of clusters."""
 
     needs = {"GET": READ, "POST": CHANGE}
+    operations = {
+        "GET": Operation("groups_list", query=PagedSerializer, answer=page_of("Group", GroupShownSerializer)),
+        "POST": Operation("groups_create", body=NewGroupSerializer, answer=GroupShownSerializer, status=201),
+    }
 
-    @described(
-        "GET",
-        id="groups_list",
-        tag="groups",
-        query=PagedSerializer,
-        answers={200: page_of("Group", GroupShownSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Groups by name: those over which the caller may look."""
         query = query_params(request, PagedSerializer)
         page = group_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=GroupShownSerializer)
 
-    @described("POST", id="groups_create", tag="groups", body=NewGroupSerializer, answers={201: GroupShownSerializer})
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
@@ -113,21 +104,17 @@ class GroupView(Endpoint):
     """One group."""
 
     needs = {"GET": READ, "PATCH": CHANGE, "DELETE": CHANGE}
+    operations = {
+        "GET": Operation("groups_read", answer=GroupShownSerializer),
+        "PATCH": Operation("groups_change", body=GroupChangeSerializer, answer=GroupShownSerializer),
+        "DELETE": Operation("groups_remove"),
+    }
 
-    @described("GET", id="groups_read", tag="groups", named=True, answers={200: GroupShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The group with its ETag."""
         query_params(request, StrictSerializer)
         return _shown(id)
 
-    @described(
-        "PATCH",
-        id="groups_change",
-        tag="groups",
-        named=True,
-        body=GroupChangeSerializer,
-        answers={200: GroupShownSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name or interval, if nobody else did so meanwhile."""
         row = group_of(id)
@@ -138,7 +125,6 @@ class GroupView(Endpoint):
         groups.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
         return _shown(id)
 
-    @described("DELETE", id="groups_remove", tag="groups", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the group with the roles over it, and revokes its waivers. Its clusters stay."""
         row = group_of(id)
@@ -151,16 +137,16 @@ class GroupMembersView(Endpoint):
     """Who is in a group."""
 
     needs = {"GET": READ, "POST": CHANGE}
+    operations = {
+        "GET": Operation("groups_clusters", answer=MembersShownSerializer),
+        "POST": Operation("groups_move", body=MovedSerializer, answer=MembersShownSerializer),
+    }
 
-    @described("GET", id="groups_clusters", tag="groups", named=True, answers={200: MembersShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """All clusters of the group, by name."""
         query_params(request, StrictSerializer)
         return _members(id)
 
-    @described(
-        "POST", id="groups_move", tag="groups", named=True, body=MovedSerializer, answers={200: MembersShownSerializer}
-    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
@@ -208,21 +194,16 @@ class ClusterLabelsView(Endpoint):
     """The labels of one cluster."""
 
     needs = {"GET": READ, "PATCH": EndpointPermission("admin", "change_cluster")}
+    operations = {
+        "GET": Operation("labels_read", answer=LabelsShownSerializer),
+        "PATCH": Operation("labels_change", body=LabelsWantedSerializer, answer=LabelsShownSerializer),
+    }
 
-    @described("GET", id="labels_read", tag="clusters", named=True, answers={200: LabelsShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Labels with their values; `environment` is the cluster's own field."""
         query_params(request, StrictSerializer)
         return _labels_shown(id)
 
-    @described(
-        "PATCH",
-        id="labels_change",
-        tag="clusters",
-        named=True,
-        body=LabelsWantedSerializer,
-        answers={200: LabelsShownSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
         head = cluster_head(id, now=timezone.now())

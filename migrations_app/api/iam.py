@@ -22,10 +22,11 @@ from rest_framework.response import Response
 
 from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictJsonParser, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
@@ -38,9 +39,11 @@ from migrations_app.iam.requirements.evaluation import (
     evaluate_request,
 )
 from migrations_app.iam.requirements.features import Feature
+from migrations_app.iam.requirements.gaps import Gap
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, Form, PolicyRemedy, remedy
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.queries.cluster.reports import newest_sheet
+from migrations_app.readiness.iam_sheet.values import IamRemoval
 
 MOST_DOCUMENTS = 40
 MOST_LISTED = 50
@@ -172,16 +175,18 @@ class NewEvaluationSerializer(StrictSerializer):
     after_hop = StrictBoolean(required=False, default=False, help_text="Also say what the release no longer needs.")
 
 
-class GapLineSerializer(serializers.Serializer[Any]):
+class GapLineSerializer(StructSerializer):
     """One action that is refused. `required` is conditional where it hangs on a setting that is not assumed."""
 
-    action = OutputText()
-    resource = serializers.ListField(child=OutputText(), help_text="Types of the resources for which it is refused.")
+    struct = Gap
+    leave_out = (
+        "severity",
+        "causes",
+        "logs",
+        "refusals",
+    )
+
     verdict = serializers.ChoiceField(choices=GAP_VERDICTS)
-    required = serializers.ChoiceField(choices=("always", "conditional"))  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    when = OutputText()
-    needed_for = serializers.ListField(child=OutputText())
-    effect = OutputText()
 
 
 class RemedyLineSerializer(serializers.Serializer[Any]):
@@ -192,12 +197,10 @@ class RemedyLineSerializer(serializers.Serializer[Any]):
     documents = serializers.ListField(child=serializers.DictField())
 
 
-class RemovalLineSerializer(serializers.Serializer[Any]):
+class RemovalLineSerializer(StructSerializer):
     """A statement that the release no longer needs, or only the named actions of it."""
 
-    where = OutputText()
-    sid = OutputText()
-    actions = serializers.ListField(child=OutputText())
+    struct = IamRemoval
 
 
 class EvaluationNamesSerializer(serializers.Serializer[Any]):
@@ -237,15 +240,15 @@ class ClusterIamView(Endpoint):
     """The permissions of one cluster."""
 
     needs = {"GET": READ}
+    tag = "iam"
+    operations = {
+        "GET": Operation(
+            id="cluster_iam_read",
+            answer={(200, "application/json"): SHEET, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="cluster_iam_read",
-        tag="iam",
-        named=True,
-        more=[IF_NONE_MATCH],
-        answers={(200, "application/json"): SHEET, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """What each release of the path needs, what the controller's roles allow, and what closes the gaps.
 
@@ -268,15 +271,11 @@ class EvaluationsView(Endpoint):
     """Policies judged by themselves, without a cluster."""
 
     needs = {"POST": READ}
+    operations = {
+        "POST": Operation("iam_evaluations_create", body=NewEvaluationSerializer, answer=EvaluationSerializer),
+    }
     parser_classes = [WithoutDoubles]
 
-    @described(
-        "POST",
-        id="iam_evaluations_create",
-        tag="iam",
-        body=NewEvaluationSerializer,
-        answers={200: EvaluationSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""

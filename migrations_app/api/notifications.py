@@ -15,14 +15,19 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.notifications.channels import (
     STATES,
+    ChannelRow,
     DeliveryAsk,
+    DeliveryAttempt,
+    DeliveryRow,
+    GroupName,
     all_channels,
     channel_row,
     delivery_page,
@@ -46,28 +51,18 @@ from migrations_app.use_cases.notifications.channels import (
 ADMIN = EndpointPermission("admin", "administer_policy")
 
 
-class GroupNameSerializer(serializers.Serializer[Any]):
+class GroupNameSerializer(StructSerializer):
     """A group of clusters."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
+    struct = GroupName
 
 
-class ChannelRowSerializer(serializers.Serializer[Any]):
+class ChannelRowSerializer(StructSerializer):
     """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
     `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
 
-    id = serializers.UUIDField()
-    name = OutputText()
-    kind = OutputText()
-    place = OutputText()
-    events = serializers.ListField(child=OutputText())
-    everywhere = serializers.BooleanField()
-    groups = GroupNameSerializer(many=True)
-    enabled = serializers.BooleanField()
-    failures = serializers.IntegerField(help_text="Messages in a row that were not received.")
-    made_by = OutputText()
-    made_at = serializers.DateTimeField()
+    struct = ChannelRow
+    leave_out = ("version",)
 
 
 class MadeChannelSerializer(ChannelRowSerializer):
@@ -120,16 +115,16 @@ class ChannelsView(Endpoint):
     """Every channel."""
 
     needs = {"GET": ADMIN, "POST": ADMIN}
+    operations = {
+        "GET": Operation("channels_list", answer=page_of("Channel", ChannelRowSerializer)),
+        "POST": Operation("channels_create", body=NewChannelSerializer, answer=MadeChannelSerializer, status=201),
+    }
 
-    @described("GET", id="channels_list", tag="channels", answers={200: page_of("Channel", ChannelRowSerializer)})
     def get(self, request: Request) -> Response:
         """Channels by name, on one page."""
         query_params(request, StrictSerializer)
         return page_answer(request, Page(all_channels(), ""), shape=ChannelRowSerializer)
 
-    @described(
-        "POST", id="channels_create", tag="channels", body=NewChannelSerializer, answers={201: MadeChannelSerializer}
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a channel; for a webhook the answer holds its secret, once."""
@@ -147,21 +142,17 @@ class ChannelView(Endpoint):
     """One channel."""
 
     needs = {"GET": ADMIN, "PATCH": ADMIN, "DELETE": ADMIN}
+    operations = {
+        "GET": Operation("channels_read", answer=ChannelRowSerializer),
+        "PATCH": Operation("channels_change", body=ChannelChangeSerializer, answer=ChannelRowSerializer),
+        "DELETE": Operation("channels_forget"),
+    }
 
-    @described("GET", id="channels_read", tag="channels", named=True, answers={200: ChannelRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The channel, without its address and secrets."""
         query_params(request, StrictSerializer)
         return _shown(channel_row(id))
 
-    @described(
-        "PATCH",
-        id="channels_change",
-        tag="channels",
-        named=True,
-        body=ChannelChangeSerializer,
-        answers={200: ChannelRowSerializer},
-    )
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes what is told, and nothing else."""
         row = channel_row(id)
@@ -171,7 +162,6 @@ class ChannelView(Endpoint):
         change_channel(id, ChannelUpdate(**said), version=row.version)
         return _shown(channel_row(id))
 
-    @described("DELETE", id="channels_forget", tag="channels", named=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the channel with its log."""
         etags.require_match(request, etags.of_version(channel_row(id).version))
@@ -183,8 +173,10 @@ class ChannelSecretView(Endpoint):
     """What signs a webhook's messages."""
 
     needs = {"POST": ADMIN}
+    operations = {
+        "POST": Operation("channels_turn_secret", answer=NewSecretSerializer, status=201),
+    }
 
-    @described("POST", id="channels_turn_secret", tag="channels", named=True, answers={201: NewSecretSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
@@ -196,8 +188,10 @@ class ChannelTestView(Endpoint):
     """A message of no meaning."""
 
     needs = {"POST": ADMIN}
+    operations = {
+        "POST": Operation("channels_test", answer=SentSerializer, status=202),
+    }
 
-    @described("POST", id="channels_test", tag="channels", named=True, answers={202: SentSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts a test message on its way; what came of it stands in the deliveries."""
@@ -215,29 +209,18 @@ def _shown(row: Row) -> Response:
     return answer
 
 
-class AttemptSerializer(serializers.Serializer[Any]):
+class AttemptSerializer(StructSerializer):
     """One try. An empty code: it was received; `no_outcome`: it is under way, or its worker died."""
 
-    at = serializers.DateTimeField()
-    code = OutputText()
+    struct = DeliveryAttempt
 
 
-class DeliveryRowSerializer(serializers.Serializer[Any]):
+class DeliveryRowSerializer(StructSerializer):
     """One event for one channel; `last_error` is a code, and `log` holds the last tries."""
 
-    id = serializers.UUIDField()
-    channel = serializers.UUIDField()
-    channel_name = OutputText()
-    event_id = OutputText()
-    topic = OutputText()
-    subject = OutputText()
+    struct = DeliveryRow
+
     state = serializers.ChoiceField(choices=STATES)
-    attempts = serializers.IntegerField()
-    log = AttemptSerializer(many=True)
-    made_at = serializers.DateTimeField()
-    next_at = serializers.DateTimeField()
-    sent_at = serializers.DateTimeField(allow_null=True)
-    last_error = OutputText()
 
 
 ROWS = page_of("Delivery", DeliveryRowSerializer)
@@ -252,8 +235,11 @@ class DeliveriesView(Endpoint):
     """The log of what was sent."""
 
     needs = {"GET": ADMIN}
+    tag = "channels"
+    operations = {
+        "GET": Operation("deliveries_list", query=DeliveryQuerySerializer, answer=ROWS),
+    }
 
-    @described("GET", id="deliveries_list", tag="channels", query=DeliveryQuerySerializer, answers={200: ROWS})
     def get(self, request: Request) -> Response:
         """Deliveries, newest first."""
         query = query_params(request, DeliveryQuerySerializer)
@@ -266,8 +252,11 @@ class DeliveryView(Endpoint):
     """One delivery."""
 
     needs = {"GET": ADMIN}
+    tag = "channels"
+    operations = {
+        "GET": Operation("deliveries_read", answer=DeliveryRowSerializer),
+    }
 
-    @described("GET", id="deliveries_read", tag="channels", named=True, answers={200: DeliveryRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The delivery with its tries."""
         query_params(request, StrictSerializer)
@@ -278,8 +267,11 @@ class DeliveryResendView(Endpoint):
     """One delivery, again."""
 
     needs = {"POST": ADMIN}
+    tag = "channels"
+    operations = {
+        "POST": Operation("deliveries_resend", answer=DeliveryRowSerializer, status=202),
+    }
 
-    @described("POST", id="deliveries_resend", tag="channels", named=True, answers={202: DeliveryRowSerializer})
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""

@@ -16,14 +16,15 @@ from rest_framework.reverse import reverse
 
 from migrations_app.access import Person
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.schema import KEY_NEEDED, described
 from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
-from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
-from migrations_app.queries.rollouts.rollouts import rollout_row
+from migrations_app.queries.rollouts.detail import ApprovalRow, Export, JournalLine, RolloutDetail, rollout_detail
+from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.accounts.tokens import TokenUse
@@ -34,51 +35,27 @@ from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 WHOLE = serializers.IntegerField
 
 
-class RolloutLineSerializer(serializers.Serializer[Any]):
+class RolloutLineSerializer(StructSerializer):
     """A plan and its one execution. `alone`: approved by one person in an emergency."""
 
-    id = serializers.UUIDField()
-    cluster = serializers.UUIDField()
-    cluster_name = OutputText()
-    action = OutputText()
-    title = OutputText()
-    risk = OutputText(help_text="low, medium, high or destructive; empty for a draft.")
-    digest = OutputText(help_text="SHA-256 of the plan; empty for a draft.")
-    state = OutputText()
-    version = WHOLE()
-    cause_code = OutputText()
-    cause = OutputText()
-    wish = OutputText(help_text="pause or abort: asked for, and done after the request under way.")
-    waits_for = OutputText(help_text="What a running one waits for right now; empty while it works.")
-    author = OutputText()
-    started_by = OutputText()
-    made_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
-    changed_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    rolls_back = serializers.UUIDField(allow_null=True)
-    ticket = OutputText()
-    note = OutputText()
-    approvals = WHOLE()
-    alone = serializers.BooleanField()
+    struct = RolloutRow
+    leave_out = (
+        "environment",
+        "author_id",
+    )
 
 
-class AgreedSerializer(serializers.Serializer[Any]):
+class AgreedSerializer(StructSerializer):
     """One person's approval."""
 
-    by = OutputText()
-    at = serializers.DateTimeField()
-    alone = serializers.BooleanField()
-    reason = OutputText()
+    struct = ApprovalRow
+    leave_out = ("step_up",)
 
 
-class KeptSerializer(serializers.Serializer[Any]):
+class KeptSerializer(StructSerializer):
     """An object that was exported before; `proven_at` is when it was read back and found the same."""
 
-    path = OutputText()
-    digest = OutputText()
-    proven_at = serializers.DateTimeField(allow_null=True)
+    struct = Export
 
 
 class PlanWholeSerializer(RolloutLineSerializer):
@@ -115,22 +92,10 @@ class RolloutWholeSerializer(RolloutLineSerializer):
     picture = serializers.DictField(allow_null=True)
 
 
-class JournalLineSerializer(serializers.Serializer[Any]):
+class JournalLineSerializer(StructSerializer):
     """One request, or a gate that was passed. An empty outcome: sent, and no answer yet."""
 
-    id = WHOLE()
-    step = OutputText()
-    number = WHOLE()
-    verb = OutputText()
-    path = OutputText()
-    outcome = OutputText()
-    status = WHOLE(allow_null=True)
-    reason = OutputText()
-    audit_id = OutputText()
-    settled_by = OutputText()
-    actor = OutputText()
-    intent_at = serializers.DateTimeField()
-    outcome_at = serializers.DateTimeField(allow_null=True)
+    struct = JournalLine
 
 
 class EventsSerializer(serializers.Serializer[Any]):
@@ -219,16 +184,17 @@ class PlansView(Endpoint):
     """Plans are made here; they are listed as rollouts."""
 
     needs = {"POST": PLAN}
+    operations = {
+        "POST": Operation(
+            id="plans_create",
+            body=NewPlanSerializer,
+            answer=PlanWholeSerializer,
+            status=202,
+            named=True,
+            more=[KEY_NEEDED],
+        ),
+    }
 
-    @described(
-        "POST",
-        id="plans_create",
-        tag="plans",
-        named=True,
-        body=NewPlanSerializer,
-        answers={202: PlanWholeSerializer},
-        more=[KEY_NEEDED],
-    )
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
@@ -247,8 +213,10 @@ class PlanView(Endpoint):
     """One plan."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("plans_read", answer=PlanWholeSerializer),
+    }
 
-    @described("GET", id="plans_read", tag="plans", named=True, answers={200: PlanWholeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The plan with every request it would send; a draft that came to nothing is `expired`, with the cause."""
         query_params(request, StrictSerializer)
@@ -259,16 +227,10 @@ class PlanAskView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}
+    operations = {
+        "POST": Operation("plans_ask", body=AskingSerializer, answer=PlanWholeSerializer, guarded=True),
+    }
 
-    @described(
-        "POST",
-        id="plans_ask",
-        tag="plans",
-        named=True,
-        body=AskingSerializer,
-        answers={200: PlanWholeSerializer},
-        guarded=True,
-    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
@@ -283,8 +245,10 @@ class PlanApproveView(Endpoint):
     """Approving is for people in the browser (A42)."""
 
     needs = {"POST": READ}
+    operations = {
+        "POST": Operation("plans_approve", body=ApprovingSerializer),
+    }
 
-    @described("POST", id="plans_approve", tag="plans", named=True, body=ApprovingSerializer, answers={204: None})
     def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
         """Always refused with `person_needed`: a plan is approved by a person, in the browser."""
         row = rollout_row(id)

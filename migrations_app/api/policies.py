@@ -10,14 +10,15 @@ from rest_framework.response import Response
 
 from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import asking
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.queries.rollouts.policies import KillSwitchState, PolicyRow, policy_row, switch_now
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
@@ -46,20 +47,12 @@ class WindowSerializer(serializers.Serializer[Any]):
         return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
 
 
-class PolicyShownSerializer(serializers.Serializer[Any]):
+class PolicyShownSerializer(StructSerializer):
     """The policy that holds; `own` is false where a cluster follows the policy of all."""
 
-    cluster = serializers.UUIDField(allow_null=True)
-    own = serializers.BooleanField()
-    version = serializers.IntegerField()
-    approvals = serializers.DictField(child=serializers.IntegerField())
-    actions = serializers.ListField(child=OutputText())
+    struct = PolicyRow
+
     windows = serializers.ListField(child=serializers.DictField())
-    frozen = serializers.BooleanField()
-    frozen_why = OutputText()
-    batch = serializers.IntegerField()
-    per_hour = serializers.IntegerField()
-    pool_percent = serializers.IntegerField()
 
 
 class PolicyWantedSerializer(StrictSerializer):
@@ -75,15 +68,14 @@ class PolicyWantedSerializer(StrictSerializer):
     pool_percent = StrictInteger(required=False, min_value=1, max_value=100, default=10)
 
 
-class SwitchShownSerializer(serializers.Serializer[Any]):
+class SwitchShownSerializer(StructSerializer):
     """The kill switch. `by_environment`: a setting holds it on, and no page can lift it."""
 
-    on = serializers.BooleanField()
-    by_environment = serializers.BooleanField()
-    why = OutputText()
-    by = OutputText()
-    since = serializers.DateTimeField(allow_null=True)
-    lifting_by = OutputText()
+    struct = KillSwitchState
+    leave_out = (
+        "lifting_id",
+        "version",
+    )
 
 
 class StoppingSerializer(StrictSerializer):
@@ -94,20 +86,16 @@ class DefaultPolicyView(Endpoint):
     """The policy of all clusters that have none of their own."""
 
     needs = {"GET": READ, "PUT": CHANGE}
+    operations = {
+        "GET": Operation("policies_default_read", answer=PolicyShownSerializer),
+        "PUT": Operation("policies_default_change", body=PolicyWantedSerializer, answer=PolicyShownSerializer),
+    }
 
-    @described("GET", id="policies_default_read", tag="policies", answers={200: PolicyShownSerializer})
     def get(self, request: Request) -> Response:
         """The policy with its ETag."""
         query_params(request, StrictSerializer)
         return _shown(None)
 
-    @described(
-        "PUT",
-        id="policies_default_change",
-        tag="policies",
-        body=PolicyWantedSerializer,
-        answers={200: PolicyShownSerializer},
-    )
     def put(self, request: Request) -> Response:
         """Replaces it. Plans made before it do not start any more."""
         return _changed(request, None)
@@ -117,22 +105,18 @@ class ClusterPolicyView(Endpoint):
     """The policy of one cluster."""
 
     needs = {"GET": READ, "PUT": CHANGE}
+    tag = "policies"
+    operations = {
+        "GET": Operation("policies_read", answer=PolicyShownSerializer),
+        "PUT": Operation("policies_change", body=PolicyWantedSerializer, answer=PolicyShownSerializer),
+    }
 
-    @described("GET", id="policies_read", tag="policies", named=True, answers={200: PolicyShownSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Its own, or that of all."""
         query_params(request, StrictSerializer)
         cluster_head(id, now=timezone.now())
         return _shown(id)
 
-    @described(
-        "PUT",
-        id="policies_change",
-        tag="policies",
-        named=True,
-        body=PolicyWantedSerializer,
-        answers={200: PolicyShownSerializer},
-    )
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Gives the cluster a policy of its own, or replaces that."""
         cluster_head(id, now=timezone.now())
@@ -146,16 +130,17 @@ class KillSwitchView(Endpoint):
         "GET": READ,
         "POST": EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy")),
     }
+    tag = "policies"
+    operations = {
+        "GET": Operation("kill_switch_read", answer=SwitchShownSerializer),
+        "POST": Operation("kill_switch_on", body=StoppingSerializer, answer=SwitchShownSerializer),
+    }
 
-    @described("GET", id="kill_switch_read", tag="policies", answers={200: SwitchShownSerializer})
     def get(self, request: Request) -> Response:
         """Whether it is on, by whom and why."""
         query_params(request, StrictSerializer)
         return Response(SwitchShownSerializer(switch_now()).data)
 
-    @described(
-        "POST", id="kill_switch_on", tag="policies", body=StoppingSerializer, answers={200: SwitchShownSerializer}
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Stops everything at once. It is lifted by two people, in the browser."""

@@ -19,8 +19,8 @@ from migrations_app.actions.states import STATES
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import guarded
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import (
     EventsSerializer,
@@ -44,12 +44,6 @@ ACT = EndpointPermission("act", "operate_rollout")
 STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
 """Whoever may start or approve may stop; flow asks for either right."""
 YAML = "application/yaml"
-
-
-def _acting(name: str, *, body: type[StrictSerializer], answer: Any = RolloutWholeSerializer) -> Callable[[Any], Any]:  # noqa: ANN401 - a shape
-    """How each of the acts is described."""
-    answers = {202: answer}
-    return described("POST", id=name, tag="rollouts", named=True, body=body, answers=answers, guarded=True)
 
 
 class RolloutQuerySerializer(PagedSerializer):
@@ -76,15 +70,15 @@ class RolloutsView(Endpoint):
     """Every plan and its execution."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="rollouts_list",
+            query=RolloutQuerySerializer,
+            answer=page_of("Rollout", RolloutLineSerializer),
+            named=True,
+        ),
+    }
 
-    @described(
-        "GET",
-        id="rollouts_list",
-        tag="rollouts",
-        named=True,
-        query=RolloutQuerySerializer,
-        answers={200: page_of("Rollout", RolloutLineSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Rollouts, newest first."""
         query = query_params(request, RolloutQuerySerializer)
@@ -97,8 +91,10 @@ class RolloutView(Endpoint):
     """One rollout."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("rollouts_read", answer=RolloutWholeSerializer),
+    }
 
-    @described("GET", id="rollouts_read", tag="rollouts", named=True, answers={200: RolloutWholeSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far it is, and what was last counted."""
         query_params(request, StrictSerializer)
@@ -109,16 +105,12 @@ class RolloutStartView(Endpoint):
     """Starting."""
 
     needs = {"POST": ACT}
+    operations = {
+        "POST": Operation(
+            id="rollouts_start", body=StartingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
 
-    @described(
-        "POST",
-        id="rollouts_start",
-        tag="rollouts",
-        named=True,
-        body=StartingSerializer,
-        answers={202: RolloutWholeSerializer},
-        guarded=True,
-    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
@@ -132,8 +124,12 @@ class RolloutPauseView(Endpoint):
     """Pausing."""
 
     needs = {"POST": STOP}
+    operations = {
+        "POST": Operation(
+            "rollouts_pause", body=NothingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
 
-    @_acting("rollouts_pause", body=NothingSerializer)
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks the worker to pause after the request under way."""
@@ -144,8 +140,12 @@ class RolloutAbortView(Endpoint):
     """Aborting."""
 
     needs = {"POST": STOP}
+    operations = {
+        "POST": Operation(
+            "rollouts_abort", body=NothingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
 
-    @_acting("rollouts_abort", body=NothingSerializer)
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it, after the request under way."""
@@ -156,16 +156,12 @@ class RolloutResumeView(Endpoint):
     """Going on."""
 
     needs = {"POST": ACT}
+    operations = {
+        "POST": Operation(
+            id="rollouts_resume", body=NothingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
 
-    @described(
-        "POST",
-        id="rollouts_resume",
-        tag="rollouts",
-        named=True,
-        body=NothingSerializer,
-        answers={202: RolloutWholeSerializer},
-        guarded=True,
-    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused rollout, under every guard of a start."""
@@ -178,16 +174,12 @@ class RolloutRollBackView(Endpoint):
     """Taking back."""
 
     needs = {"POST": EndpointPermission("plan", "operate_rollout")}
+    operations = {
+        "POST": Operation(
+            id="rollouts_roll_back", body=NothingSerializer, answer=PlanWholeSerializer, status=202, guarded=True
+        ),
+    }
 
-    @described(
-        "POST",
-        id="rollouts_roll_back",
-        tag="rollouts",
-        named=True,
-        body=NothingSerializer,
-        answers={202: PlanWholeSerializer},
-        guarded=True,
-    )
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Makes the plan that takes it back, with a preview and an approval of its own."""
@@ -203,16 +195,15 @@ class RolloutEventsView(Endpoint):
     """The journal."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="rollouts_events",
+            query=EventsQuerySerializer,
+            answer={200: EventsSerializer, 304: OpenApiResponse(description="Nothing has moved")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="rollouts_events",
-        tag="rollouts",
-        named=True,
-        query=EventsQuerySerializer,
-        more=[IF_NONE_MATCH],
-        answers={200: EventsSerializer, 304: OpenApiResponse(description="Nothing has moved")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """What was sent and what came of it; ask again with If-None-Match, and a 304 says that nothing moved."""
         query = query_params(request, EventsQuerySerializer)
@@ -230,8 +221,10 @@ class RolloutExportsView(Endpoint):
     """What was kept of before."""
 
     needs = {"GET": EndpointPermission("plan", "operate_rollout")}
+    operations = {
+        "GET": Operation("rollouts_exports", answer={(200, YAML): OpenApiTypes.STR}),
+    }
 
-    @described("GET", id="rollouts_exports", tag="rollouts", named=True, answers={(200, YAML): OpenApiTypes.STR})
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """Every object as it was before, as one stream of YAML that can be applied again; secrets are left out."""
         query_params(request, StrictSerializer)

@@ -18,30 +18,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PlannedSerializer, StrictSerializer
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
-from migrations_app.readiness.action_offers import offers, reason_disabled
+from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import published_plan
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
-class ActionOfferSerializer(serializers.Serializer[Any]):
+class ActionOfferSerializer(StructSerializer):
     """One action. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
 
-    action_id = OutputText()
-    label = OutputText()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    purpose = OutputText()
+    struct = Offer
+
     risk = OutputText()
-    enabled = serializers.BooleanField()
-    why = OutputText()
-    checks = serializers.ListField(child=OutputText())
 
 
 class ActionOffersSerializer(serializers.Serializer[Any]):
@@ -55,8 +52,10 @@ class ClusterActionsView(Endpoint):
     """The actions of one cluster."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("cluster_actions_list", answer=ActionOffersSerializer),
+    }
 
-    @described("GET", id="cluster_actions_list", tag="clusters", named=True, answers={200: ActionOffersSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Every action: first those that a failing check calls for. `POST /plans` begins one, with its `action_id`."""
         query_params(request, StrictSerializer)
@@ -89,20 +88,19 @@ class ClusterPlanView(Endpoint):
     """The plan of one cluster."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="cluster_plan_read",
+            query=PlanQuerySerializer,
+            answer={
+                (200, JSON): RUNBOOK,
+                (200, MARKDOWN): OpenApiTypes.STR,
+                304: OpenApiResponse(description="Nothing has changed"),
+            },
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="cluster_plan_read",
-        tag="clusters",
-        named=True,
-        query=PlanQuerySerializer,
-        more=[IF_NONE_MATCH],
-        answers={
-            (200, JSON): RUNBOOK,
-            (200, MARKDOWN): OpenApiTypes.STR,
-            304: OpenApiResponse(description="Nothing has changed"),
-        },
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The path and its work, as `karpdash plan` prints it, of the newest snapshot, whose time is in Last-Modified.
 

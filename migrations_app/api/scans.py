@@ -20,18 +20,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import SnapshotSummarySerializer
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, PlannedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import IF_NONE_MATCH, described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.scans.findings import FindingAsk, finding_page
-from migrations_app.queries.scans.scans import scan_attempt, scan_page
-from migrations_app.queries.scans.snapshots import node_page, snapshot_page
+from migrations_app.queries.scans.findings import FindingAsk, FindingLine, finding_page
+from migrations_app.queries.scans.scans import ScanAttempt, scan_attempt, scan_page
+from migrations_app.queries.scans.snapshots import SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
@@ -48,22 +48,10 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
 FILTERS = ("check", "status", "severity", "hop", "phase")
 
 
-class FindingLineSerializer(serializers.Serializer[Any]):
+class FindingLineSerializer(StructSerializer):
     """One answer of one check in the latest snapshot of a cluster."""
 
-    cluster = serializers.UUIDField()
-    cluster_name = OutputText()
-    snapshot = serializers.UUIDField()
-    check = OutputText()
-    hop = OutputText()
-    phase = OutputText()
-    status = OutputText()
-    severity = OutputText()
-    summary = OutputText()
-    evidence_total = serializers.IntegerField()
-    evidence_exact = serializers.BooleanField(
-        allow_null=True, help_text="False: there are at least that many. Null: not told by an older release."
-    )
+    struct = FindingLine
 
 
 class FindingQuerySerializer(PagedSerializer):
@@ -79,14 +67,12 @@ class FindingsView(Endpoint):
     """Findings of the latest snapshots."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="findings_list", query=FindingQuerySerializer, answer=page_of("Finding", FindingLineSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="findings_list",
-        tag="findings",
-        query=FindingQuerySerializer,
-        answers={200: page_of("Finding", FindingLineSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Findings by cluster, in the order of each report."""
         query = query_params(request, FindingQuerySerializer)
@@ -95,22 +81,10 @@ class FindingsView(Endpoint):
         return page_answer(request, page, shape=FindingLineSerializer)
 
 
-class ScanStateSerializer(serializers.Serializer[Any]):
+class ScanStateSerializer(StructSerializer):
     """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done."""
 
-    id = serializers.UUIDField()
-    cluster = serializers.UUIDField()
-    state = OutputText()
-    requested_by = OutputText()
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    attempts = serializers.IntegerField()
-    parts_done = serializers.IntegerField()
-    parts_total = serializers.IntegerField()
-    error_code = OutputText()
-    error_detail = OutputText()
-    snapshot = serializers.UUIDField(allow_null=True)
+    struct = ScanAttempt
 
 
 class NoFieldsSerializer(StrictSerializer):
@@ -121,24 +95,18 @@ class ClusterScansView(Endpoint):
     """The scans of a cluster."""
 
     needs = {"GET": READ, "POST": EndpointPermission("scan", "add_scan")}
+    tag = "scans"
+    operations = {
+        "GET": Operation("cluster_scans_list", query=PagedSerializer, answer=page_of("Scan", ScanStateSerializer)),
+        "POST": Operation("cluster_scans_create", answer=ScanStateSerializer, status=202),
+    }
 
-    @described(
-        "GET",
-        id="cluster_scans_list",
-        tag="scans",
-        named=True,
-        query=PagedSerializer,
-        answers={200: page_of("Scan", ScanStateSerializer)},
-    )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Scans of the cluster, newest first."""
         query = query_params(request, PagedSerializer)
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ScanStateSerializer)
 
-    @described(
-        "POST", id="cluster_scans_create", tag="scans", named=True, body=None, answers={202: ScanStateSerializer}
-    )
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Queues a scan; one that is under way already is answered instead of a second one."""
@@ -154,8 +122,10 @@ class ScanView(Endpoint):
     """One scan."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation("scans_read", answer=ScanStateSerializer),
+    }
 
-    @described("GET", id="scans_read", tag="scans", named=True, answers={200: ScanStateSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How far the scan is."""
         query_params(request, StrictSerializer)
@@ -168,11 +138,10 @@ MAX_AGE = "private, max-age=60"
 """What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
 
 
-class SnapshotLineSerializer(SnapshotSummarySerializer):
+class SnapshotLineSerializer(StructSerializer):
     """The numbers of one snapshot, and whose it is."""
 
-    cluster = serializers.UUIDField()
-    cluster_name = OutputText()
+    struct = SnapshotLine
 
 
 class SnapshotQuerySerializer(PagedSerializer):
@@ -204,14 +173,12 @@ class SnapshotsView(Endpoint):
     """Snapshots of all clusters."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_list", query=SnapshotQuerySerializer, answer=page_of("Snapshot", SnapshotLineSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_list",
-        tag="snapshots",
-        query=SnapshotQuerySerializer,
-        answers={200: page_of("Snapshot", SnapshotLineSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Snapshots, newest first."""
         query = query_params(request, SnapshotQuerySerializer)
@@ -226,16 +193,15 @@ class SnapshotView(Endpoint):
     """One snapshot, whole."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_read",
+            query=PlannedSerializer,
+            answer={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_read",
-        tag="snapshots",
-        named=True,
-        query=PlannedSerializer,
-        more=[IF_NONE_MATCH],
-        answers={(200, "application/json"): REPORT, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
         ETag is of the bytes."""
@@ -248,16 +214,15 @@ class SnapshotSarifView(Endpoint):
     """One snapshot for tools that read SARIF."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_sarif",
+            query=PlannedSerializer,
+            answer={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_sarif",
-        tag="snapshots",
-        named=True,
-        query=PlannedSerializer,
-        more=[IF_NONE_MATCH],
-        answers={(200, SARIF): {"type": "object"}, 304: OpenApiResponse(description="Nothing has changed")},
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
         query = query_params(request, PlannedSerializer)
@@ -273,19 +238,18 @@ class SnapshotExportView(Endpoint):
     """One snapshot in the forms that `karpdash scan` prints."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshots_export",
+            query=ExportQuerySerializer,
+            answer={
+                **{(200, kind): OpenApiTypes.STR for kind, _ in FORMS.values()},
+                304: OpenApiResponse(description="Nothing has changed"),
+            },
+            more=[IF_NONE_MATCH],
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshots_export",
-        tag="snapshots",
-        named=True,
-        query=ExportQuerySerializer,
-        more=[IF_NONE_MATCH],
-        answers={
-            **{(200, kind): OpenApiTypes.STR for kind, _ in FORMS.values()},
-            304: OpenApiResponse(description="Nothing has changed"),
-        },
-    )
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning."""
         kind, render = FORMS[query_params(request, ExportQuerySerializer)["form"]]
@@ -296,15 +260,12 @@ class SnapshotNodesView(Endpoint):
     """The nodes of a snapshot."""
 
     needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshot_nodes_list", query=NodeQuerySerializer, answer=page_of("Node", NodeRowSerializer)
+        ),
+    }
 
-    @described(
-        "GET",
-        id="snapshot_nodes_list",
-        tag="snapshots",
-        named=True,
-        query=NodeQuerySerializer,
-        answers={200: page_of("Node", NodeRowSerializer)},
-    )
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Nodes by name, each with its owner."""
         query = query_params(request, NodeQuerySerializer)

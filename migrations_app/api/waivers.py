@@ -1,7 +1,6 @@
 """waivers: failing checks that somebody accepted, with a reason and an end."""
 
 import uuid
-from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -9,38 +8,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.schema import described, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import asking
-from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, waiver_of, waiver_page
+from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, WaiverRow, waiver_of, waiver_page
 from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
 CHANGE = EndpointPermission("admin", "change_cluster")
 
 
-class WaiverRowSerializer(serializers.Serializer[Any]):
+class WaiverRowSerializer(StructSerializer):
     """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
     whether it covers what blocks."""
 
-    id = serializers.UUIDField()
-    check = OutputText()
-    cluster = serializers.UUIDField(allow_null=True)
-    cluster_name = OutputText()
-    group = serializers.UUIDField(allow_null=True)
-    group_name = OutputText()
-    reason = OutputText()
-    owner = OutputText()
-    blockers = serializers.BooleanField()
-    made_by = OutputText()
-    made_at = serializers.DateTimeField()
-    ends_at = serializers.DateTimeField()
-    revoked_by = OutputText()
-    revoked_at = serializers.DateTimeField(allow_null=True)
-    state = serializers.ChoiceField(choices=STATES)
-    days_left = serializers.IntegerField()
+    struct = WaiverRow
+    leave_out = ("soon",)
 
 
 class WaiverQuerySerializer(PagedSerializer):
@@ -66,14 +52,13 @@ class WaiversView(Endpoint):
     """Accepted failures, those of the past as well."""
 
     needs = {"GET": READ, "POST": CHANGE}
+    operations = {
+        "GET": Operation("waivers_list", query=WaiverQuerySerializer, answer=page_of("Waiver", WaiverRowSerializer)),
+        "POST": Operation(
+            id="waivers_create", body=NewWaiverSerializer, answer=WaiverRowSerializer, status=201, named=True
+        ),
+    }
 
-    @described(
-        "GET",
-        id="waivers_list",
-        tag="waivers",
-        query=WaiverQuerySerializer,
-        answers={200: page_of("Waiver", WaiverRowSerializer)},
-    )
     def get(self, request: Request) -> Response:
         """Waivers, newest first."""
         query = query_params(request, WaiverQuerySerializer)
@@ -82,14 +67,6 @@ class WaiversView(Endpoint):
         page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=WaiverRowSerializer)
 
-    @described(
-        "POST",
-        id="waivers_create",
-        tag="waivers",
-        body=NewWaiverSerializer,
-        named=True,
-        answers={201: WaiverRowSerializer},
-    )
     @replayed
     def post(self, request: Request) -> Response:
         """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
@@ -103,14 +80,16 @@ class WaiverView(Endpoint):
     """One waiver."""
 
     needs = {"GET": READ, "DELETE": CHANGE}
+    operations = {
+        "GET": Operation("waivers_read", answer=WaiverRowSerializer),
+        "DELETE": Operation("waivers_revoke", unmatched=True),
+    }
 
-    @described("GET", id="waivers_read", tag="waivers", named=True, answers={200: WaiverRowSerializer})
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The waiver, whether it still holds or not."""
         query_params(request, StrictSerializer)
         return Response(WaiverRowSerializer(waiver_of(id, now=timezone.now())).data)
 
-    @described("DELETE", id="waivers_revoke", tag="waivers", named=True, unmatched=True, answers={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes the waiver back at once; it stays in the list as revoked. Needs no If-Match."""
         revoke(id, asking(request), now=timezone.now())

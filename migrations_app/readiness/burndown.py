@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 DAYS = 90
 """How far back the curve goes."""
@@ -57,7 +59,7 @@ class BurndownProjection:
 
     outcome: Outcome
     ends_on: date | None = None
-    per_week: float = 0.0
+    per_week: Annotated[float, Meta(description="Change in a week; negative where it falls.")] = 0.0
     certainty: Certainty = "exact"
 
 

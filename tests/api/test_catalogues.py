@@ -1,6 +1,7 @@
 """checks, fleet/summary, problems, schema, docs."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from migrations_app.api.framework.problem_codes import CODES
+from migrations_app.api.framework.views import Endpoint
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
@@ -59,6 +61,15 @@ def test_the_schema_validates_without_a_warning_and_is_the_published_one(tmp_pat
     fresh = tmp_path / "openapi.yaml"
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(fresh))
     assert PUBLISHED.read_text() == fresh.read_text()
+
+
+def test_every_endpoint_declares_what_the_schema_says_of_its_methods() -> None:
+    """A method that is not declared would be left out of the schema without a word."""
+    import_module("migrations_app.api.urls")
+    ours = [kind for kind in Endpoint.__subclasses__() if kind.__module__.startswith("migrations_app.")]
+    silent = {kind.__name__ for kind in ours if kind.needs.keys() != kind.operations.keys()}
+    assert silent == {"SchemaView", "DocsView", "NoSuchPageView"}
+    assert len(ours) > 50
 
 
 def test_the_schema_is_served_and_lists_every_operation_once(api: Tool) -> None:

@@ -40,6 +40,7 @@ SUMMARIES = {
     "clusters_read": "Show a cluster",
     "clusters_change": "Change a cluster",
     "clusters_remove": "Delete a cluster",
+    "cluster_identity_accept": "Accept another cluster as this registration",
     "cluster_actions_list": "List actions for a cluster",
     "cluster_aws_set": "Set the AWS role of a cluster",
     "cluster_aws_remove": "Remove the AWS role of a cluster",

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from migrations_app.api.framework.authentication import BearerToken, Session
 from migrations_app.api.framework.fields import StrictJsonParser, StrictSerializer
+from migrations_app.api.framework.operations import KarpdashSchema, Operation
 from migrations_app.api.framework.permissions import DeclaredPermission, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.throttling import CallerThrottle
@@ -47,9 +48,15 @@ class JsonOnly(BaseContentNegotiation):
 
 
 class Endpoint(APIView):
-    """Base of the API's views. `needs` declares scope and right per method; `upload_limit` is for forms with files."""
+    """Base of the API's views. `needs` declares scope and right per method, `operations` what the schema says.
+
+    `tag` is needed where it is not the first part of the address; `upload_limit` is for forms with files.
+    """
 
     needs: ClassVar[Mapping[str, EndpointPermission]] = {}
+    operations: ClassVar[Mapping[str, Operation]] = {}
+    tag: ClassVar[str] = ""
+    schema = KarpdashSchema()
     upload_limit: ClassVar[int] = MIB
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [BearerToken, Session]

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled
@@ -45,7 +47,7 @@ class Gap:
     """
 
     action: str
-    resource: tuple[str, ...]
+    resource: Annotated[tuple[str, ...], Meta(description="Types of the resources for which it is refused.")]
     verdict: RequestVerdict
     required: RequiredAction
     when: str

@@ -4,9 +4,11 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Substr
+from msgspec import Meta
 
 from migrations_app.audit_verify import FIELDS, Link, line_of
 from migrations_app.models.audit import AuditEvent, AuditHead
@@ -46,8 +48,8 @@ class AuditLine:
     seq: int
     at: str
     actor: str
-    method: str
-    token_id: str
+    method: Annotated[str, Meta(description="session, token, worker, cli or system.")]
+    token_id: Annotated[str, Meta(description="A hash that names the token.")]
     address: str
     verb: str
     object: str
@@ -58,7 +60,7 @@ class AuditLine:
     attempt: int
     request_digest: str
     outcome: str
-    correlation: str
+    correlation: Annotated[str, Meta(description="The rollout, or the X-Request-ID of the request.")]
     detail: str
     prev: str
     hash: str

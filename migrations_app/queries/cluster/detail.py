@@ -3,10 +3,11 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
+from msgspec import Meta
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
@@ -85,10 +86,14 @@ class ClusterHead:
     last_error_code: str
     last_error_detail: str
     next_due_at: datetime | None
-    interval_seconds: int | None
-    eks_arn: str
+    interval_seconds: Annotated[int | None, Meta(description="Null: as everywhere.")]
+    eks_arn: Annotated[
+        str, Meta(description="The cluster whose AWS account is looked at; empty without a way into it.")
+    ]
     role_arn: str
-    external_id: str
+    external_id: Annotated[
+        str, Meta(description="Made by karpdash for this cluster alone; it stands in the role's trust policy.")
+    ]
     version: int
     snapshots: int
     snapshot: SnapshotRow | None

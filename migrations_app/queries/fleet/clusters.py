@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import (
     Case,
@@ -22,6 +22,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Coalesce
+from msgspec import Meta
 
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.models.cluster import Cluster, ClusterGroup
@@ -135,7 +136,7 @@ class FleetRow:
     failures: int
     failing_since: datetime | None
     last_error_code: str
-    groups: tuple[str, ...] = ()
+    groups: Annotated[tuple[str, ...], Meta(description="Names of the groups that it is in.")] = ()
     labels: tuple[Label, ...] = ()
     part: str = ""
     snapshot: uuid.UUID | None = None

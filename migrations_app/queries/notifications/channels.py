@@ -3,8 +3,10 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from django.db.models import Q, QuerySet
+from msgspec import Meta
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
@@ -35,7 +37,7 @@ class ChannelRow:
     everywhere: bool
     groups: tuple[GroupName, ...]
     enabled: bool
-    failures: int
+    failures: Annotated[int, Meta(description="Messages in a row that were not received.")]
     version: int
     made_by: str
     made_at: datetime

@@ -3,9 +3,11 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from msgspec import Meta
 
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.states import FINAL, HOLDING, PLANNED
@@ -50,14 +52,14 @@ class RolloutRow:
     environment: str
     action: str
     title: str
-    risk: str
-    digest: str
+    risk: Annotated[str, Meta(description="low, medium, high or destructive; empty for a draft.")]
+    digest: Annotated[str, Meta(description="SHA-256 of the plan; empty for a draft.")]
     state: str
     version: int
     cause_code: str
     cause: str
-    wish: str
-    waits_for: str
+    wish: Annotated[str, Meta(description="pause or abort: asked for, and done after the request under way.")]
+    waits_for: Annotated[str, Meta(description="What a running one waits for right now; empty while it works.")]
     author: str
     author_id: int | None
     started_by: str

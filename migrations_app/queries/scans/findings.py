@@ -3,10 +3,11 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
+from msgspec import Meta
 
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries import pagination
@@ -42,7 +43,9 @@ class FindingLine:
     severity: str
     summary: str
     evidence_total: int
-    evidence_exact: bool | None
+    evidence_exact: Annotated[
+        bool | None, Meta(description="False: there are at least that many. Null: not told by an older release.")
+    ]
     """False for a lower bound; None if the release that wrote it did not record that."""
 
 

@@ -1,0 +1,169 @@
+"""What the OpenAPI schema says about an operation: declared by each endpoint in `operations`, by method; the problems
+that it may answer with follow from method and address.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+
+from migrations_app.api.framework.fields import OutputText
+from migrations_app.api.framework.problems import MEDIA_TYPE
+
+HEADER: Literal["header"] = "header"
+_KEY = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"}
+IF_MATCH = OpenApiParameter(
+    name="If-Match",
+    type={"type": "string", "pattern": r'^(\*|"[!#-~]+"(, *"[!#-~]+")*)$'},
+    location=HEADER,
+    required=True,
+    description="The ETag that was read.",
+)
+IF_NONE_MATCH = OpenApiParameter("If-None-Match", OpenApiTypes.STR, HEADER, description="An ETag; 304 if it holds.")
+IDEMPOTENCY_KEY = OpenApiParameter(
+    name="Idempotency-Key",
+    type=_KEY,
+    location=HEADER,
+    description="Sent twice within 24 hours, the request is done once; the second one gets the same answer.",
+)
+KEY_NEEDED = OpenApiParameter(
+    name="Idempotency-Key",
+    type=_KEY,
+    location=HEADER,
+    required=True,
+    description="Needed here. Sent twice within 24 hours, the request is done once.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`answer` is the shape of the success, or a mapping of all successful answers; without one the status is 204.
+
+    `guarded`: a POST that needs both an Idempotency-Key and an If-Match; `unmatched`: a DELETE that needs no If-Match.
+    `named`: whether what the address names may be missing; None: if the address has a parameter.
+    """
+
+    id: str
+    _: KW_ONLY
+    answer: Any = None
+    status: int = 200
+    query: Any = None
+    body: Any = None
+    more: Sequence[OpenApiParameter] = field(default=())
+    named: bool | None = None
+    guarded: bool = False
+    unmatched: bool = False
+
+    @property
+    def answers(self) -> Mapping[Any, Any]:
+        """The successful answers, by status or by status and media type."""
+        if isinstance(self.answer, Mapping):
+            return self.answer
+        return {204: None} if self.answer is None else {self.status: self.answer}
+
+
+def page_of(name: str, row: Any) -> Any:  # noqa: ANN401 - serializer classes, made at import
+    """The shape of one page of those rows."""
+    fields = {
+        "results": row(many=True),
+        "next": serializers.CharField(allow_null=True, help_text="Address of the next page; null on the last one."),
+    }
+    return type(f"{name}Page", (serializers.Serializer,), fields)
+
+
+class ErrorPlaceSerializer(serializers.Serializer[Any]):
+    """One wrong field or parameter; `pointer` is a JSON pointer."""
+
+    pointer = OutputText()
+    detail = OutputText()
+    code = OutputText()
+
+
+class ProblemBodySerializer(serializers.Serializer[Any]):
+    """RFC 9457. `code` is stable; texts may change."""
+
+    type = OutputText()
+    title = OutputText()
+    status = serializers.IntegerField()
+    detail = OutputText()
+    code = OutputText()
+    instance = OutputText()
+    request_id = OutputText()
+    retry_after = serializers.IntegerField(required=False)
+    errors = ErrorPlaceSerializer(many=True, required=False)  # type: ignore[assignment]  # RFC 9457 names it so
+
+
+_ALWAYS = (400, 401, 403, 413, 429, 503)
+_WORDS = {
+    400: "A parameter or field is missing, unknown or wrong",
+    401: "Not signed in, or the token is refused",
+    403: "The scope or right is missing",
+    404: "No such thing",
+    409: "Somebody else was first, or the name is taken",
+    412: "The If-Match does not hold",
+    413: "The body is too large",
+    415: "The body's type is not taken here",
+    422: "The Idempotency-Key came with another request before",
+    428: "If-Match is needed",
+    429: "Too many requests",
+    503: "The database is not there",
+}
+_FOR_METHOD = {
+    "POST": (409, 415, 422),
+    "PATCH": (409, 412, 415, 428),
+    "PUT": (409, 412, 415, 428),
+    "DELETE": (412, 428),
+    "GET": (),
+}
+_HEADERS_FOR = {
+    "POST": [IDEMPOTENCY_KEY],
+    "PATCH": [IF_MATCH],
+    "PUT": [IF_MATCH],
+    "DELETE": [IF_MATCH],
+    "GET": [],
+}
+
+
+class KarpdashSchema(AutoSchema):
+    """Describes an operation by what its endpoint declares in `operations`, with the problems it may answer with."""
+
+    view: Any
+
+    @property
+    def _operation(self) -> Operation:
+        found: Operation = self.view.operations[self.method]
+        return found
+
+    def is_excluded(self) -> bool:
+        """Whether the endpoint declares nothing for the method."""
+        return self.method not in self.view.operations
+
+    def get_operation_id(self) -> str:
+        return self._operation.id
+
+    def get_tags(self) -> list[str]:
+        """The endpoint's tag; else the first part of its address."""
+        return [self.view.tag or self.path.split("/")[3]]
+
+    def get_request_serializer(self) -> Any:  # noqa: ANN401 - whatever drf-spectacular describes
+        return self._operation.body
+
+    def get_response_serializers(self) -> Any:  # noqa: ANN401 - as above
+        """The successful answers, and each problem."""
+        found, named = self._operation, self._operation.named
+        usual = () if found.unmatched else _FOR_METHOD[self.method]
+        missing = (404,) if ("{" in self.path if named is None else named) else ()
+        statuses = sorted({*_ALWAYS, *usual, *missing, *((412, 428) if found.guarded else ())})
+        said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBodySerializer, _WORDS[status]) for status in statuses}
+        return {**found.answers, **said}
+
+    def get_override_parameters(self) -> list[Any]:
+        """The query's parameters, and the headers that the method needs."""
+        found = self._operation
+        headers = [KEY_NEEDED, IF_MATCH] if found.guarded else [] if found.unmatched else _HEADERS_FOR[self.method]
+        given = {one.name for one in found.more}
+        return [*([found.query] if found.query else []), *(h for h in headers if h.name not in given), *found.more]
