@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
 from migrations_app.inventory.objects.karpenter import CRD, CRDVersion, Metadata, NamedObject, Node, WholeObject
 from migrations_app.inventory.parts import NO_NAME, UnparsableObject
 from migrations_app.karpenter.crds import has, paths_of
@@ -78,6 +79,7 @@ def applied_version(text: str) -> str:
 
 LONGEST_OBJECT = 2 * 1024 * 1024
 """API servers refuse objects above their default request limit of 1.5 MiB, so a longer object is not genuine."""
+REFUSED_NAME = "Kubernetes refuses such a name"
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _REPLACEMENT = rb"\\ufffd"
@@ -116,7 +118,29 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
         return _quarantine(body, kind, problem=str(wrong))
     if not found.metadata.name:
         return _quarantine(body, kind, problem="missing - at `$.metadata.name`")
+    if problem := name_problem(found):
+        return _quarantine(body, kind, problem=problem)
     return _lean(found)
+
+
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_EMPTY_LABEL = re.compile(r"\.[.-]|-\.")
+_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%\x00-\x1f\x7f-\x9f\u2028\u2029]{1,253}")
+LOOSELY_NAMED = (ClusterRole, ClusterRoleBinding)
+"""Kinds of RBAC: Kubernetes accepts every name that can stand in a path."""
+
+
+def name_problem(found: NamedObject) -> str:
+    """Why no API server could have stored the object under its name; empty if one could."""
+    name, namespace = found.metadata.name, found.metadata.namespace
+    if isinstance(found, LOOSELY_NAMED):
+        fits = _SEGMENT.fullmatch(name) is not None
+    else:
+        fits = _SUBDOMAIN.fullmatch(name) is not None and _EMPTY_LABEL.search(name) is None
+    if not fits:
+        return f"{REFUSED_NAME} - at `$.metadata.name`"
+    return f"{REFUSED_NAME} - at `$.metadata.namespace`" if namespace and not _LABEL.fullmatch(namespace) else ""
 
 
 def _storable(body: bytes) -> bytes:

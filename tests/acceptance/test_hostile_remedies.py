@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, Remedy
+from migrations_app.inventory import parse
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
@@ -106,6 +107,8 @@ def watched() -> Watch:
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Check, "remedies", lambda *given: watch(*given))
+        # Such names are set aside when they are read; here what quotes them is tried alone.
+        patch.setattr(parse, "name_problem", lambda _found: "")
         for number, (clean, documents, kubernetes) in enumerate(_clusters()):
             judged(clean, renamed(documents, HOSTILE[number % len(HOSTILE)]), kubernetes=kubernetes)
             if number % 2:
