@@ -8,6 +8,9 @@ NO_NAME = "(no name)"
 """Name of an object whose metadata cannot be read; no real object can have it."""
 
 
+NAME_FIELD = "$.metadata.name"
+
+
 @dataclass(frozen=True, slots=True)
 class UnparsableObject:
     """One object that could not be read; the rest of its list still counts. `field` is a path such as
@@ -24,7 +27,8 @@ class UnparsableObject:
 
     @property
     def nameless(self) -> bool:
-        return self.name == NO_NAME
+        """Whether it has no name, or one that tells nothing because no server could have stored the object so."""
+        return self.name == NO_NAME or self.field == NAME_FIELD
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class Seen(Generic[T]):
     quarantined: tuple[UnparsableObject, ...] = ()
     total: int | None = None
     """Number of objects read if `items` are groups (pods); None means that each item is one object."""
+    instead_of: str = ""
+    """The group/version that was asked first, if its conversion fails and the list was read in `served` instead."""
 
     @property
     def count(self) -> int:

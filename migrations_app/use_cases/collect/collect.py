@@ -108,6 +108,8 @@ def _line(name: str, run: _Run) -> PartLine:
     if isinstance(part, Seen):
         bad = len(part.quarantined)
         first = f"{part.quarantined[0].name}: {part.quarantined[0].why}" if bad else ""
+        if part.instead_of and not first:
+            first = f"read in {part.served}: the conversion to {part.instead_of} fails"
         codes = tuple(dict.fromkeys(one.code for one in part.quarantined if one.code))
         return PartLine(
             name=name,

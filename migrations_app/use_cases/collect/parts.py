@@ -234,13 +234,10 @@ FIRST: tuple[Job, ...] = (
     Job(("pods",), _pods),
     _simple("nodes", kinds.NODE, projection=o.Node),
     _simple("machines", kinds.MACHINE, projection=o.Machine),
-    _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
     Job(("crds",), rbac_and_crds.crds),
     Job(("deployments", "controller"), _deployments),
     _simple("provisioners", kinds.PROVISIONER, projection=o.Provisioner),
     _simple("awsnodetemplates", kinds.AWS_NODE_TEMPLATE, projection=o.AWSNodeTemplate),
-    _simple("nodepools", kinds.NODE_POOL, projection=o.NodePool),
-    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, projection=o.EC2NodeClass),
     _workloads("statefulsets", kinds.STATEFUL_SET),
     _workloads("daemonsets", kinds.DAEMON_SET),
     _workloads("jobs", kinds.JOB),
@@ -253,6 +250,10 @@ FIRST: tuple[Job, ...] = (
     Job(("dashboards",), _dashboards),
 )
 SECOND: tuple[Job, ...] = (
+    # After the CRDs, which say in which version these are stored and who converts them.
+    _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
+    _simple("nodepools", kinds.NODE_POOL, projection=o.NodePool),
+    _simple("ec2nodeclasses", kinds.EC2_NODE_CLASS, projection=o.EC2NodeClass),
     Job(("controller_pods",), _controller_pods, needs=("controller",)),
     Job(("controller_accounts",), _accounts, needs=("controller",)),
     Job(("controller_rbac",), rbac_and_crds.controller_rbac, needs=("controller",)),

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
-from migrations_app.errors import Expired, NotServed, ServerFailed, TimedOut
+from migrations_app.errors import CONVERSION_FAILED, Expired, NotServed, ServerFailed, TimedOut
+from migrations_app.inventory.facts.conversion_webhook import strategy_of
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import Part, Seen, UnparsableObject
@@ -29,6 +30,8 @@ class Reading:
     api: ClusterApi
     ends: float
     versions: dict[tuple[str, str], str] = field(default_factory=dict)
+    served: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """Every known version of a kind that discovery reports."""
     found: dict[str, Any] = field(default_factory=dict)
 
     def check_deadline(self) -> None:
@@ -45,6 +48,7 @@ class Reading:
         if kind is None or resource.version not in kind.versions:
             return
         key = (kind.group, kind.plural)
+        self.served.setdefault(key, set()).add(resource.version)
         chosen = self.versions.get(key)
         if chosen is None or kind.versions.index(resource.version) < kind.versions.index(chosen):
             self.versions[key] = resource.version
@@ -52,8 +56,19 @@ class Reading:
     def candidates(self, kind: Kind, **narrow: Any) -> tuple[Resource, ...]:  # noqa: ANN401 - the fields of Resource
         """The version that discovery reports, else each known one: the kind is not served if all of them return 404."""
         key = (kind.group, kind.plural)
-        versions = (self.versions[key],) if key in self.versions else kind.versions
+        versions = (self._stored(kind) or self.versions[key],) if key in self.versions else kind.versions
         return tuple(Resource(kind.group, version, kind.plural, **narrow) for version in versions)
+
+    def _stored(self, kind: Kind) -> str:
+        """The version in which the objects are stored if nothing converts them; empty if something does.
+
+        Without a conversion the server only writes another apiVersion over the same content.
+        """
+        crds = getattr(self.found.get("crds"), "items", ())
+        crd = next((one for one in crds if one.name == kind.crd_name), None) if kind.group else None
+        if crd is None or strategy_of(crd) != "None" or crd.storage not in self.served[(kind.group, kind.plural)]:
+            return ""
+        return str(crd.storage)
 
     def resource(self, kind: Kind, **narrow: Any) -> Resource:  # noqa: ANN401 - as above
         return self.candidates(kind, **narrow)[0]
@@ -79,7 +94,21 @@ class Reading:
                 return self._list(resource, projection)
             except NotServed:
                 continue
+            except ServerFailed as failed:
+                if failed.code != CONVERSION_FAILED:
+                    raise
+                return self._unconverted(kind, projection, asked=resource, failed=failed)
         return Seen((), None)
+
+    def _unconverted(self, kind: Kind, projection: type[N], *, asked: Resource, failed: ServerFailed) -> Seen[N]:
+        """The list in another served version, where no object needs the conversion that fails. Raises `failed`."""
+        for version in sorted(self.served.get((kind.group, kind.plural), set()) - {asked.version}):
+            try:
+                found = self._list(replace(asked, version=version), projection)
+            except (NotServed, ServerFailed):
+                continue
+            return replace(found, instead_of=asked.group_version)
+        raise failed
 
     def refuse_doubtful(self, kind: Kind) -> None:
         """Raises ServerFailed if discovery of the kind's group failed: then a 404 does not prove its absence."""

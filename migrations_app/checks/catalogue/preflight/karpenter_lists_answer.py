@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.commands import kubectl
 from migrations_app.checks.shell import word
 from migrations_app.errors import CONVERSION_FAILED
-from migrations_app.inventory.parts import Unseen
+from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -50,6 +50,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             told = f"{part.why}: {part.detail}" if part.detail else part.why
             found = Evidence(kind=LISTS[name].kind, name=_listed(name), path="list", seen=told, wanted="a list")
             yield found.with_data(why=part.why)
+    for name, seen in parts.items():
+        if isinstance(seen, Seen) and seen.instead_of:
+            told = f"{CONVERSION_FAILED} to {seen.instead_of}; read in {seen.served}"
+            found = Evidence(kind=LISTS[name].kind, name=_listed(name), path="list", seen=told, wanted="a list")
+            yield found.with_data(why=CONVERSION_FAILED)
     not_tried = [f"{name} ({part.why})" for name, part in unseen.items() if part.why in OURS]
     if not_tried:
         yield Unknown(f"whether these lists answer is not known: {', '.join(not_tried)}")
