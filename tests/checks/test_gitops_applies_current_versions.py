@@ -41,6 +41,7 @@ def packaged(*names: str):
         (),
         (("kustomize-controller", "karpenter.sh/v1"),),
         (("karpenter", "karpenter.sh/v1beta1"), ("kube-controller-manager", "karpenter.sh/v1beta1")),
+        (("karpdash", "karpenter.sh/v1beta1"),),
     ],
 )
 def test_current_versions(fields):

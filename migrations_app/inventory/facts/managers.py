@@ -149,8 +149,8 @@ def _writer(field: ManagedField) -> Manager | None:
     return next((manager for start, manager in WRITERS if name.startswith(start)), None)
 
 
-CONTROLLERS = ("karpenter", "controller", "kube-controller-manager", "kube-apiserver")
-"""Field managers that write by themselves; everything else is a manifest that somebody keeps."""
+CONTROLLERS = ("karpenter", "karpdash", "controller", "kube-controller-manager", "kube-apiserver")
+"""Field managers that keep no manifest: controllers, and our own rollouts, which write once."""
 
 
 def keeps_version(field: ManagedField, version: str) -> bool:
