@@ -32,7 +32,8 @@ PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "boto
 LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")
 LIGHT_NEVER = ("django", "celery", "kubernetes", "boto3", "botocore")
 BROAD_EXCEPTS_AT = ("migrations_app/checks/runner.py", "migrations_app/tasks.py")
-CALLED_BY_THE_FRAMEWORK = {"parse", "permission_denied", "select_renderer", "select_parser"}  # REST framework, by place
+# REST framework and drf-spectacular, by place or by the names that they choose.
+CALLED_BY_THE_FRAMEWORK = {"parse", "permission_denied", "select_renderer", "select_parser", "completed"}
 TESTS_REACHED = 0.8  # the aim is 1.4; raise this as the tests catch up, never lower it
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "handler", "handlers", "data", "info"}
 DOMAIN_WORDS = {"NodeInfo", "Manager"}  # a Node's status.nodeInfo; who looks after an object

@@ -230,7 +230,7 @@ class SnapshotSarifView(Endpoint):
         return _whole(request, sarif.render(report).encode(), kind=SARIF)
 
 
-class ExportQuerySerializer(StrictSerializer):
+class SnapshotExportQuerySerializer(StrictSerializer):
     form = serializers.ChoiceField(choices=tuple(FORMS), help_text="The form of the report.")
 
 
@@ -241,7 +241,7 @@ class SnapshotExportView(Endpoint):
     operations = {
         "GET": Operation(
             id="snapshots_export",
-            query=ExportQuerySerializer,
+            query=SnapshotExportQuerySerializer,
             answer={
                 **{(200, kind): OpenApiTypes.STR for kind, _ in FORMS.values()},
                 304: OpenApiResponse(description="Nothing has changed"),
@@ -252,7 +252,7 @@ class SnapshotExportView(Endpoint):
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning."""
-        kind, render = FORMS[query_params(request, ExportQuerySerializer)["form"]]
+        kind, render = FORMS[query_params(request, SnapshotExportQuerySerializer)["form"]]
         return _whole(request, render(report_of(id)).encode(), kind=kind)
 
 

@@ -102,21 +102,15 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
     kubernetes, refused = _kubernetes_asked(request)
     report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
-    hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
-    hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
     return {
+        **_path(request, head, report=report, base=_rail_base(head, tab=tab, kubernetes=kubernetes)),
         "section": "fleet",
         "head": head,
         "report": report,
         "kubernetes": kubernetes,
         "kubernetes_refused": refused,
-        "hop": hop,
-        "next": next_thing(hop, report=report) if report else None,
-        "rail": rail_of(report, hops, base=_rail_base(head, tab=tab, kubernetes=kubernetes)) if report else (),
         "unread": _unread(report),
-        "legacy": tuple(report.legacy.items())
-        if report and head.snapshot and head.snapshot.stage != "no_karpenter"
-        else (),
+        "legacy": _legacy(head, report=report),
         "tabs": _tabs(request, head, report=report, chosen=tab),
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
@@ -125,6 +119,21 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "labels": labels_told(cluster_id, environment=head.environment, arn=head.eks_arn),
         "groups": groups_of_cluster(cluster_id),
     }
+
+
+def _path(request: HttpRequest, head: ClusterHead, *, report: Report | None, base: str) -> dict[str, Any]:
+    """The rail of the path, the hop that is shown, and its next thing; `base` is where the stops of the rail lead."""
+    hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
+    hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
+    if report is None:
+        return {"hop": hop, "next": None, "rail": ()}
+    return {"hop": hop, "next": next_thing(hop, report=report), "rail": rail_of(report, hops, base=base)}
+
+
+def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int | None], ...]:
+    if report is None or head.snapshot is None or head.snapshot.stage == "no_karpenter":
+        return ()
+    return tuple(report.legacy.items())
 
 
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
