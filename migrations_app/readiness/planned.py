@@ -17,7 +17,7 @@ from migrations_app.karpenter.table_types import SupportedKubernetes
 from migrations_app.karpenter.upgrade_path import SupportedLanding, planned_kubernetes
 from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
 from migrations_app.readiness.report import ClusterFacts, Report
-from migrations_app.readiness.verdict import hop_line, order
+from migrations_app.readiness.verdict import hop_line, hop_lines, order
 
 LONGEST = 40
 
@@ -64,11 +64,10 @@ def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
     row = as_planned(report.cluster.name, minor=minor, window=window)
     new = _failed(old, row, remedy=stay_inside(window, last.release))
     mine = sorted((new if one is old else one for one in report.checks if one.hop == old.hop), key=order)
-    return replace(
-        report,
-        checks=tuple(_in_place(report.checks, mine, hop=old.hop)),
-        hops=tuple(hop_line(old.hop, mine) if line.hop == old.hop else line for line in report.hops),
-    )
+    checks = tuple(_in_place(report.checks, mine, hop=old.hop))
+    ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
+    line = ahead.get(old.hop) or hop_line(old.hop, mine)
+    return replace(report, checks=checks, hops=tuple(line if one.hop == old.hop else one for one in report.hops))
 
 
 def _failed(old: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
