@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Finding, Remedy
-from migrations_app.checks.catalogue.preflight.kubernetes_inside_window import as_planned, check, stay_inside
+from migrations_app.checks.catalogue.preflight.kubernetes_inside_window import check
+from migrations_app.checks.shared.planned_kubernetes import as_planned, stay_inside
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import find, kubernetes_window
 from migrations_app.karpenter.table_types import SupportedKubernetes

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shared.planned_kubernetes import as_planned, stay_inside
 from migrations_app.checks.shell import word
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
-from migrations_app.karpenter.table_types import SupportedKubernetes
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
@@ -46,16 +46,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
     name, wanted = case.inventory.cluster, str(case.step.kubernetes)
     return Evidence(kind="Cluster", name=name, path="gitVersion", seen=seen, wanted=wanted, data={"minor": minor})
-
-
-def as_planned(cluster: str, *, minor: str, window: SupportedKubernetes) -> Evidence:
-    """The cause where a planned Kubernetes is outside of the window."""
-    return Evidence(kind="Cluster", name=cluster, path="gitVersion", seen=f"{minor} (planned)", wanted=str(window))
-
-
-def stay_inside(window: SupportedKubernetes, release: str) -> Remedy:
-    """What to do about a planned Kubernetes."""
-    return kubectl(f"# Leave Kubernetes inside {window} while Karpenter {release} runs")
 
 
 @check.advise
