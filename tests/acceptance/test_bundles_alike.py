@@ -14,7 +14,6 @@ from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, Clean, objects
-from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import as_list
 from tests.acceptance.planted import FAULTS
 
@@ -63,7 +62,7 @@ def faulty(clean: Clean) -> list[Document]:
                 fault.plant(documents)
             except LookupError:  # another fault has taken its object away
                 continue
-    return with_managed_fields(documents)
+    return documents
 
 
 @pytest.mark.parametrize("faults", [False, True], ids=["clean", "with its faults"])
