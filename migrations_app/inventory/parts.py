@@ -56,6 +56,8 @@ class Seen(Generic[T]):
     """Number of objects read if `items` are groups (pods); None means that each item is one object."""
     other_version: OtherVersion | None = None
     """Set if objects were read in another version than the newest served one."""
+    fields_hidden: bool = False
+    """Whether no object says who manages its fields, as in a dump by kubectl: an API server always says."""
 
     @property
     def count(self) -> int:

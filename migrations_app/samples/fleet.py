@@ -37,13 +37,23 @@ def _load(name: str) -> Story:
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    held = [doc for doc in (*story.docs, *namespaces_of(story.docs)) if _plural(doc) not in story.refused]
+    every = (*map(_with_managed_fields, story.docs), *namespaces_of(story.docs))
+    held = [doc for doc in every if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {
         "manifest.json": _json(_manifest(story)),
         "version.json": _json(story.version),
         "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
     }
+
+
+def _with_managed_fields(doc: Doc) -> Doc:
+    """The object with an entry of the controller, if it is one of Karpenter's: an API server shows managed fields."""
+    metadata, ours = doc["metadata"], kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
+    if ours not in kinds.KARPENTER_KINDS or "managedFields" in metadata:
+        return doc
+    entry = {"manager": "karpenter", "operation": "Update", "apiVersion": doc["apiVersion"], "time": MADE_AT}
+    return doc | {"metadata": metadata | {"managedFields": [entry]}}
 
 
 def aws(story: Story) -> SampleAws | None:

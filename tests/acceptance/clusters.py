@@ -9,6 +9,7 @@ from typing import Any
 from migrations_app.samples.kubernetes_objects import doc, meta, namespaces_of, server_version
 from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
+from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.pools import Place
 from tests.newest import NEWEST, NEWEST_MINOR
 
@@ -77,9 +78,9 @@ def _built(name: str) -> tuple[Document, ...]:
 
 
 def objects(clean: Clean) -> list[Document]:
-    """Every object of the cluster; changes to them stay with the caller."""
+    """Every object of the cluster as the documented dump holds it; changes to them stay with the caller."""
 
-    return copy.deepcopy(list(_built(clean.name)))
+    return with_managed_fields(copy.deepcopy(list(_built(clean.name))))
 
 
 def _build(clean: Clean) -> list[Document]:

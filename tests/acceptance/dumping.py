@@ -86,6 +86,14 @@ def _fields(one: Document) -> Iterable[Document]:
         yield told | {"manager": "karpenter", "operation": "Update", "fieldsV1": bundle}
 
 
+def without_managed_fields(documents: list[Document]) -> list[Document]:
+    """What kubectl shows unless it is asked for more."""
+    return [
+        one | {"metadata": {key: part for key, part in one["metadata"].items() if key != "managedFields"}}
+        for one in documents
+    ]
+
+
 def without_what_the_server_adds(documents: list[Document]) -> list[Document]:
     """What people have cut a dump down to with kubectl-neat: no ids, no ages, no status of workloads."""
     found = []

@@ -193,6 +193,7 @@ def test_a_bundle_tells_the_same(server: ApiServer, api: LiveApi, release: str, 
         assert isinstance(there, Seen)
         assert (there.served, there.other_version) == (here.served, here.other_version)
         assert there.items == here.items
+    assert evaluate(bundled).report.checks == evaluate(live).report.checks
 
 
 def test_the_findings_name_the_lists_and_judge_the_objects(server: ApiServer, api: LiveApi) -> None:

@@ -15,6 +15,7 @@ from migrations_app.inventory.parse import CONVERSION, LAST_APPLIED, applied_ver
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import paths_of, pruned
 from migrations_app.karpenter.metrics import names_in
+from migrations_app.karpenter.user_data import sketch
 from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
 
 Doc = dict[str, Any]
@@ -99,7 +100,7 @@ def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if key == "volumes" and isinstance(value, list):
         return [kept for each in value if isinstance(each, dict) and (kept := _volume(each))]
     if key == "userData":
-        return REMOVED
+        return sketch(value) if isinstance(value, str) else REMOVED
     return _walked(value)
 
 

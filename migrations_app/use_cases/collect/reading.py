@@ -133,7 +133,8 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
-        return Seen(tuple(good), resource.group_version, tuple(bad))
+        hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
+        return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
 
     @property
     def controllers(self) -> tuple[o.Workload, ...]:

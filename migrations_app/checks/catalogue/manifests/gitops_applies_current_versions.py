@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
+from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import Managed, applies_at_once, keeps_version, managed
 from migrations_app.inventory.objects.karpenter import WholeObject
@@ -42,6 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     packaged = [(one, name) for one in case.inventory.helm_releases.items for name in one.packaged if OLD in name]
     if not every and not packaged:
         yield NotApplicable("there is no NodePool, no EC2NodeClass and no Helm release that holds one")
+    yield from hidden_fields(case.inventory, ("nodepools", "ec2nodeclasses"))
     if case.hop == CONVERTED:
         for one in every:
             yield from _fields(one, at_once=True)

@@ -15,6 +15,7 @@ from migrations_app.checks.base import (
 )
 from migrations_app.checks.evidence import cause
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.managers import managed, may_be_terraform
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -46,6 +47,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every: list[WholeObject] = list(chain(own_pools(inventory), inventory.ec2nodeclasses.items, alpha))
     if not every:
         yield NotApplicable("there is no pool and no node class")
+    yield from hidden_fields(case.inventory, check.reads)
     held = [one for one in every if managed(one.metadata).by == "terraform"]
     for one in held:
         told = managed(one.metadata).told_by or "terraform"

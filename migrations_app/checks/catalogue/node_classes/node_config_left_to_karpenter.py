@@ -1,6 +1,5 @@
 """No AL2023 user data sets what Karpenter's own NodeConfig sets after it."""
 
-import re
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
@@ -10,6 +9,7 @@ from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, family, text
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.karpenter.release_facts import AL2023
+from migrations_app.karpenter.user_data import configures_kubelet
 
 check = Check(
     __name__,
@@ -27,7 +27,6 @@ check = Check(
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     remedy_tools=OBJECT_TOOLS,
 )
-KUBELET = re.compile(r"^[ \t]*[\"']?kubelet[\"']?[ \t]*:", re.MULTILINE)
 
 
 @check.judge
@@ -39,7 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     for one in classes:
         told = text(one, USER_DATA)
-        if family(one) == AL2023 and "NodeConfig" in told and KUBELET.search(told):
+        if family(one) == AL2023 and configures_kubelet(told):
             yield cause(one, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
 
 
