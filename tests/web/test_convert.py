@@ -37,7 +37,7 @@ def test_objects_that_were_not_kept_yet(ben):
     cluster = a_cluster()
     a_snapshot(cluster)
     answer = show(ben, cluster)
-    assert "Nothing is kept yet" in text(answer)
+    assert "No objects stored yet" in text(answer)
     assert cards(answer) == []
 
 
