@@ -93,7 +93,7 @@ def test_filters(ada, query, expected):
 
 
 def test_a_day_that_is_none_is_told(ada):
-    assert "“until” is no day" in text(ada.get("/audit", {"until": "31.1.2026"}))
+    assert "“until” is not a date (YYYY-MM-DD); ignored." in text(ada.get("/audit", {"until": "31.1.2026"}))
 
 
 def test_days_hold_whole_days(ada):

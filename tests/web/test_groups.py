@@ -103,7 +103,7 @@ def test_the_pages_of_a_cluster_show_its_labels_and_groups(ada):
     group = groups.make_group("team shop")
     groups.put_in(group, [shop.pk])
     page = ada.get(f"/clusters/{shop.pk}/")
-    assert "region: eu-west-1 , told by its ARN team: s h group team shop" in text(page)
+    assert "region: eu-west-1 , from the cluster ARN team: s h group team shop" in text(page)
     assert {"/?label=team%3As%20h", f"/groups/{group}/", f"/burndown?cluster={shop.pk}"} <= set(links(page))
 
 
