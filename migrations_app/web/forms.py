@@ -19,12 +19,12 @@ class Unshown(forms.Textarea):
 class DetailsForm(forms.Form):
     """What a person enters about a cluster."""
 
-    name = forms.CharField(max_length=120, label="Name", help_text="As your team calls it; it can be changed later.")
+    name = forms.CharField(max_length=120, label="Name", help_text="Display name")
     environment = forms.CharField(
-        max_length=40, required=False, label="Environment", help_text="Such as production; colours the page."
+        max_length=40, required=False, label="Environment", help_text="e.g. production (sets the colour)"
     )
     target = forms.CharField(
-        max_length=20, required=False, label="Target", help_text="A minor such as 1.4; empty: the newest release."
+        max_length=20, required=False, label="Target", help_text="Target minor, e.g. 1.4 (default: latest)"
     )
 
 
@@ -34,7 +34,7 @@ class ChangeForm(DetailsForm):
         max_value=10_080,
         required=False,
         label="Minutes between scans",
-        help_text="Empty: as everywhere. At most a week.",
+        help_text="Default: global interval. Max 1 week",
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 

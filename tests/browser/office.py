@@ -148,7 +148,7 @@ class Desk:
         if page.get_by_role("link", name="Sign in again").count():
             page.get_by_role("link", name="Sign in again").click()
             page.get_by_label("Password").fill(PASSWORD)
-            page.get_by_role("button", name="Give the password").click()
+            page.get_by_role("button", name="Confirm").click()
             page.wait_for_url(ROLLOUT)
         for box in page.locator("form[action$='/approve'] input[name=accepted]").all():
             box.check()

@@ -93,7 +93,7 @@ def test_filters(ada, query, expected):
 
 
 def test_a_day_that_is_none_is_told(ada):
-    assert "“until” is no day" in text(ada.get("/audit", {"until": "31.1.2026"}))
+    assert "“until” is not a date (YYYY-MM-DD); ignored." in text(ada.get("/audit", {"until": "31.1.2026"}))
 
 
 def test_days_hold_whole_days(ada):
@@ -151,7 +151,7 @@ def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A
     write(1001)
     checkpoint_delivery.keep_up()
     said = text(ada.get("/audit"))
-    assert "Nothing may change a cluster: the sink lags." in said
+    assert "Changes blocked: audit sink is behind." in said
     assert "The file can not be written: No such file or directory" in said
 
 

@@ -299,7 +299,7 @@ def test_nodes_are_searched(ada, peopled, query, count):
 
 
 def test_no_node_fits(ada, peopled):
-    assert "No node fits" in text(nodes_page(ada, peopled, q="zzz"))
+    assert "No nodes match" in text(nodes_page(ada, peopled, q="zzz"))
 
 
 def test_nodes_are_paged(ada, shop):

@@ -52,13 +52,13 @@ def test_a_cluster_without_a_way_in(ada, shop):
     words = text(ada.get(url(shop)))
     assert "None: the controller's role, node roles and the queue are not looked at." in words
     assert "Make the external id" in words
-    assert "Forget the role" not in words
+    assert "Remove role" not in words
 
 
 def test_what_is_kept_is_shown(ada, aws, shop):
     draft = given(aws, shop)
     words = text(ada.get(url(shop)))
-    assert [piece in words for piece in (ARN, ROLE, draft.external_id, "Forget the role")] == [True] * 4
+    assert [piece in words for piece in (ARN, ROLE, draft.external_id, "Remove role")] == [True] * 4
 
 
 @pytest.mark.parametrize("source", ["bundle", "sample"])

@@ -37,7 +37,7 @@ def test_objects_that_were_not_kept_yet(ben):
     cluster = a_cluster()
     a_snapshot(cluster)
     answer = show(ben, cluster)
-    assert "Nothing is kept yet" in text(answer)
+    assert "No objects stored yet" in text(answer)
     assert cards(answer) == []
 
 
@@ -235,7 +235,7 @@ def test_user_data_of_somebody_else_is_only_text(ben):
 
 def test_the_page_asks_for_little(ben, django_assert_max_num_queries):
     cluster = a_cluster_with(*({**POOL, "metadata": {"name": f"p{i}"}} for i in range(40)))
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         assert len(cards(show(ben, cluster))) == 40
 
 

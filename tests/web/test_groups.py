@@ -41,7 +41,7 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
     assert (members(), rows(ada.get(made.url))) == ({"shop": ["b"]}, ["b"])
     saved = ada.post(f"{made.url}change", {"name": "team", "version": "3"}, follow=True)
     assert "The change is saved." in text(saved)
-    assert rows(ada.get("/groups/")) == ["team 1 as everywhere Clusters of team · Burndown of team"]
+    assert rows(ada.get("/groups/")) == ["team 1 default Clusters of team · Burndown of team"]
     assert "That is not its name" in text(ada.post(f"{made.url}remove", {"name": "shop"}, follow=True))
     ada.post(f"{made.url}remove", {"name": "team"})
     assert (members(), Cluster.objects.count()) == ({}, 2)
@@ -85,7 +85,7 @@ def test_labels_of_one_cluster(ada):
     shop = a_cluster("shop", eks_arn=ARN, environment="dev")
     place = f"/clusters/{shop.pk}/labels"
     page = text(ada.get(place))
-    assert "eu-west-1 told by its ARN; it cannot be set" in page
+    assert "eu-west-1 from the cluster ARN (read-only)" in page
     sent = {"key": ["environment", "team", "tier"], "value": ["prod", "shop", ""], "version": "1"}
     assert ada.post(place, sent).url == f"/clusters/{shop.pk}/"
     wanted = ["account:123456789012", "environment:prod", "region:eu-west-1", "team:shop"]
@@ -103,7 +103,7 @@ def test_the_pages_of_a_cluster_show_its_labels_and_groups(ada):
     group = groups.make_group("team shop")
     groups.put_in(group, [shop.pk])
     page = ada.get(f"/clusters/{shop.pk}/")
-    assert "region: eu-west-1 , told by its ARN team: s h group team shop" in text(page)
+    assert "region: eu-west-1 , from the cluster ARN team: s h group team shop" in text(page)
     assert {"/?label=team%3As%20h", f"/groups/{group}/", f"/burndown?cluster={shop.pk}"} <= set(links(page))
 
 

@@ -39,7 +39,7 @@ def test_an_unchanged_scan_says_so(ada, shop):
 
 def test_one_snapshot_is_not_comparable(ada, shop):
     a_snapshot(shop)
-    assert "Compare the two chosen" not in text(ada.get(f"/clusters/{shop.pk}/history"))
+    assert "Compare selected" not in text(ada.get(f"/clusters/{shop.pk}/history"))
 
 
 def test_what_changed(ada, shop):

@@ -107,10 +107,10 @@ def test_a_row_opens_to_cause_effect_and_log(ben):
 def test_the_next_hop_is_chosen_unless_another_release_is_asked_for(ben):
     sheet = a_sheet(a_controller_role(OLD))
     cluster = with_sheet(sheet)
-    assert "What to attach before 0.32.10" in text(show(ben, cluster))
-    assert "What to attach before 1.0.14" in text(show(ben, cluster, release="1.0.14"))
+    assert "Policy to add before 0.32.10" in text(show(ben, cluster))
+    assert "Policy to add before 1.0.14" in text(show(ben, cluster, release="1.0.14"))
     assert "What 0.31.4 lacks today" in text(show(ben, cluster, release="0.31.4"))
-    assert "What to attach before 0.32.10" in text(show(ben, cluster, release="<b>"))
+    assert "Policy to add before 0.32.10" in text(show(ben, cluster, release="<b>"))
     assert chosen_of(sheet, release="", next_hop="9.9").release == "1.0.14"
 
 
@@ -169,7 +169,7 @@ def test_what_no_statement_lifts(ben):
 
 def test_what_may_go(ben):
     rows = shown(ben, a_controller_role(text_of(EVERYTHING, allow("iam:GetRole") | {"Sid": "Idle"})))
-    assert re.search(r"controller: Statement\[ ?1\] ?\(Idle\) all of it", text(rows))
+    assert re.search(r"controller: Statement\[ ?1\] ?\(Idle\) whole statement", text(rows))
 
 
 def test_several_roles_have_a_patch_each(ben):
@@ -210,7 +210,7 @@ def test_roles_and_sizes(ben):
     limit = a_document(text_of(EVERYTHING), name="limit")
     inline = a_document(text_of(EVERYTHING), name="own", kind="inline")
     said = text(shown(ben, door, a_controller_role(inline, found_by="assume_role", boundary=Seen((limit,)))))
-    assert "AWS has none Only leads on policies Forbidden" in said
+    assert "AWS has none Used to assume another role policies Forbidden" in said
     assert f"own inline inline {inline.size} of 10,240" in said
     assert f"managed policy, permissions boundary {limit.size} of 6,144" in said
     assert f"All inline documents together they share one limit {inline.size} of 10,240" in said
@@ -280,7 +280,7 @@ def test_an_older_snapshot_shows_its_own_sheet(ben):
     old = cluster.latest_id
     a_snapshot(cluster, a_report("shop-prod", legacy={"Machine": 9}))
     assert "The next scan fills it." in text(show(ben, cluster))
-    assert "What to attach before 0.32.10" in text(show(ben, cluster, at=str(old)))
+    assert "Policy to add before 0.32.10" in text(show(ben, cluster, at=str(old)))
 
 
 def test_only_looking_is_allowed(ben):

@@ -159,7 +159,7 @@ def test_the_test_tells_of_a_missing_guard(ada, aws):  # T20
     aws.roles[ROLE] = ""
     words = text(ada.post(NEW, form(draft, do="test")))
     assert "The role is not guarded." in words
-    assert "The role opens without the external id." in words
+    assert "Role can be assumed without the external ID." in words
 
 
 @pytest.mark.parametrize(
