@@ -9,10 +9,12 @@ import yaml
 
 from migrations_app.checks.remedies.crd_landing import crds_kept
 from migrations_app.checks.remedies.successors import successors_written
-from migrations_app.checks.shared.drift_hold import hold_lines, is_held
+from migrations_app.checks.render import kubectl
+from migrations_app.checks.shared.drift_hold import drift_hold, is_held
 from migrations_app.conversion.objects import Options
 from migrations_app.conversion.report import convert_texts
-from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.inventory.objects.base import Metadata
+from migrations_app.inventory.objects.karpenter import CRD, NodePool
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_template, pool, provisioner
 from tests import upstream
@@ -81,13 +83,15 @@ def test_a_hold_keeps_what_the_pool_has_and_is_taken_back(
     before = budgets(admin, made)
     assert before == (own or [{"nodes": "10%"}])
 
-    lines = list(hold_lines([read(admin, made)], release(running)))
+    told = drift_hold([read(admin, made)], release(running))
+    assert told is not None
+    lines = kubectl.text(told).splitlines()
     (held,) = [line for line in lines if line.startswith("kubectl patch")]
     (back,) = [line.removeprefix("# ") for line in lines if line.startswith("# kubectl patch")]
     patch(admin, made, held)
     assert budgets(admin, made) == [*(own or [{"nodes": "10%"}]), hold]
     assert is_held(read(admin, made))
-    assert list(hold_lines([read(admin, made)], release(running))) == []
+    assert drift_hold([read(admin, made)], release(running)) is None
     patch(admin, made, back)
     assert budgets(admin, made) == before
     assert not is_held(read(admin, made))
@@ -126,7 +130,7 @@ def test_the_mark_against_pruning_is_put_on_each_crd(clean_apiserver: ApiServer)
     admin = clean_apiserver.admin
     serve(clean_apiserver, "v1.1.9", *BETA, version="v1")
     names = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
-    line = crds_kept(names).text.splitlines()[-1]
+    line = crds_kept([CRD(metadata=Metadata(name=name)) for name in names]).text.splitlines()[-1]
     assert list(commands(line)) == [Command("annotate", "crd", name) for name in names]
     key, _, value = line.split()[-2].partition("=")
     for name in names:

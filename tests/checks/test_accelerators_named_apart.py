@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import pool
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
@@ -73,3 +74,20 @@ def test_the_remedy_edits():
         "kubectl -n shop edit deployment web  # spec.nodeSelector: an affinity with inferentia trainium inferentia2"
     )
     assert is_shell(remedy.text)
+
+
+def test_the_remedy_patches_the_requirement_of_a_pool():
+    one = pool("web", ("other", "Exists", ()), (KEY, "In", ("inferentia",)), node_class="d", version="v1")
+    (remedy,) = remedies(CHECK, "1.1+", on_1_0(one))
+    (step,) = leaves(remedy.change)
+    path = "/spec/template/spec/requirements"
+    before = one["spec"]["template"]["spec"]["requirements"]
+    assert step.body == (
+        {"op": "test", "path": f"{path}/1", "value": before[1]},
+        {
+            "op": "replace",
+            "path": f"{path}/1",
+            "value": before[1] | {"values": ["inferentia", "trainium", "inferentia2"]},
+        },
+    )
+    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import claim
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import OLD, is_shell
@@ -55,8 +56,16 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_edits_the_status():
-    (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(*bare({}, {}, {})))
-    line = f"kubectl edit nodeclaims.karpenter.sh {OLD.claim} --subresource=status  # reason: the type"
-    assert remedy.text.splitlines()[1:] == [line]
+def test_the_remedy_patches_the_status():
+    (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(*bare({}, {"reason": "Because"}, {})))
+    (step,) = leaves(remedy.change)
+    assert (step.subresource, step.needs) == ("status", ("crds_match_controller",))
+    assert list(step.body) == [
+        {"op": "test", "path": "/status/conditions/0/type", "value": "Launched"},
+        {"op": "add", "path": "/status/conditions/0/reason", "value": "Launched"},
+        {"op": "test", "path": "/status/conditions/2/type", "value": "Ready"},
+        {"op": "add", "path": "/status/conditions/2/reason", "value": "Ready"},
+    ]
+    command = f"kubectl patch nodeclaims.karpenter.sh {OLD.claim} --subresource=status --type=json -p "
+    assert remedy.text.splitlines()[1].startswith(command)
     assert is_shell(remedy.text)

@@ -57,7 +57,7 @@ def test_a_provisioner_without_a_hash_makes_nothing_drift():
     row = Evidence(kind="Provisioner", name="web", path=path, seen="absent", wanted="a hash")
     assert told(CHECK, "0.33+", on_0_32("Drift=true").with_docs(made)) == ("fail", ONE, (row,))
     assert remedies(CHECK, "0.33+", on_0_32("Drift=true").with_docs(made))[0].text.splitlines()[1] == (
-        "kubectl get provisioners.karpenter.sh web -o yaml"
+        "kubectl describe provisioners.karpenter.sh web"
     )
 
 

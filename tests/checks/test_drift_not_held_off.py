@@ -87,9 +87,9 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     back = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"}]}}}\''
     command = "kubectl patch nodepools.karpenter.sh web --type=merge -p"
     assert by_hand[0].text.splitlines()[2:] == [
-        f"{command} {patch}",
         "# To take it back once the controller has landed and nodes may drift:",
         f"# {command} {back}",
+        f"{command} {patch}",
     ]
     labels = {"argocd.argoproj.io/instance": "pools"}
     by_argo = remedies(CHECK, "1.0", with_pool("Drift=false", **labels))

@@ -81,6 +81,6 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_raises_it():
     (remedy,) = remedies(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT)))
-    patch = '\'{"spec":{"template":{"spec":{"terminationGracePeriod":"48h"}}}}\''
+    patch = '\'{"spec":{"template":{"spec":{"terminationGracePeriod":null}}}}\''
     assert remedy.text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}"]
     assert is_shell(remedy.text)

@@ -121,9 +121,9 @@ def test_before_1_0_the_remedy_holds_everything_beside_the_pools_own_budgets():
     lines = lines_of(hashed(claims=(("v1", "v2"),)))
     assert [line for line in lines if not line.startswith("#")] == [
         PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\'',
-        "kubectl get nodeclaims -o wide",
+        "kubectl get nodeclaims.karpenter.sh -o wide",
     ]
-    assert lines[-2] == "# " + PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}\''
+    assert lines[3] == "# " + PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}\''
 
 
 def rolled(budgets: object):

@@ -61,5 +61,5 @@ def test_the_remedy_lists_them():
     (remedy,) = remedies(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-lost"))
     assert remedy.how == "iam"
     assert remedy.text.splitlines()[1].startswith("aws ec2 describe-instances --region ")
-    assert remedy.text.splitlines()[2] == "# i-lost"
+    assert remedy.text.splitlines()[-1] == "# Look at: i-lost"
     assert is_shell(remedy.text)

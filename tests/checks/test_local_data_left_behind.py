@@ -69,5 +69,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_shows_the_volumes():
     (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(volumes=[HOST])))
-    assert remedy.text.splitlines()[1:] == ["kubectl -n shop get deployment web -o yaml"]
+    assert remedy.text.splitlines()[3:] == ["kubectl -n shop get deployment web -o yaml"]
     assert is_shell(remedy.text)

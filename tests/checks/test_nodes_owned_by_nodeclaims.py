@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import ChangeTarget, Observation, PersonTask, leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, machine, provisioner
 from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
@@ -77,14 +78,31 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_drains_the_nodes_by_name():
+def test_nodes_behind_machines_are_left_to_the_check_of_machines():
     old = provisioner(OLD.pool, ON_DEMAND, template="d")
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(*machine(OLD, template="d")).with_docs(old))
-    taint = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
-    patch = f'[{{"op":"add","path":"/spec/taints","value":[{taint}]}}]'
-    assert remedy.text.splitlines()[1:] == [
-        f"kubectl patch provisioners.karpenter.sh {OLD.pool} --type=json -p '{patch}'",
-        f"for node in {OLD.node}; do",
-        '  kubectl drain "$node" --ignore-daemonsets --delete-emptydir-data && kubectl delete node "$node"',
-        "done",
-    ]
+    assert "legacy_machines_gone" in remedy.text.splitlines()[0]
+    assert remedy.text.splitlines()[1:] == [f"kubectl get machines.karpenter.sh {OLD.claim} -o wide"]
+    assert isinstance(remedy.change, Observation)
+
+
+def test_a_node_that_the_controller_ends_is_deleted_once_the_old_pool_is_fenced():
+    _, lost = claim(NEW, node_class="default", version="v1beta1")
+    (remedy,) = remedies(CHECK, "0.33+", on_0_32(lost))
+    assert remedy.text.splitlines()[1:] == [f"kubectl delete nodes {NEW.node}"]
+    (step,) = leaves(remedy.change)
+    assert (step.target, step.needs) == (
+        ChangeTarget("Node", NEW.node, resource="nodes"),
+        ("pools_admit_provisioner_pods", "old_provisioners_fenced"),
+    )
+
+
+@pytest.mark.parametrize(("version", "finalizer"), [("0.32.10", False), ("1.0.8", True)])
+def test_a_node_that_nobody_ends_is_for_a_person(version, finalizer):
+    _, lost = claim(NEW, node_class="default", version="v1")
+    lost["metadata"]["finalizers"] = ["karpenter.sh/termination"] if finalizer else []
+    (remedy,) = remedies(CHECK, "1.1+", a_cluster(version).with_docs(lost))
+    (task,) = leaves(remedy.change)
+    assert isinstance(task, PersonTask)
+    assert task.what == f"drain {NEW.node}, end its instance, then delete the Node"
+    assert all(line.startswith("#") for line in remedy.text.splitlines())

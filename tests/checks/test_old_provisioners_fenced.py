@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import pool, provisioner
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell
@@ -77,3 +78,11 @@ def test_the_remedy_adds_the_taint(taints, path, value):
     patch = f'[{{"op":"add","path":"{path}","value":{value.replace("{}", body)}}}]'
     assert remedy.text.splitlines()[1] == f"kubectl patch provisioners.karpenter.sh old --type=json -p '{patch}'"
     assert is_shell(remedy.text)
+    (step,) = leaves(remedy.change)
+    back = (
+        [{"op": "add", "path": "/spec/taints", "value": taints}]
+        if taints
+        else [{"op": "remove", "path": "/spec/taints"}]
+    )
+    assert list(step.undo.body) == back
+    assert step.needs == ("pools_admit_provisioner_pods",)

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import budget
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
@@ -108,13 +109,18 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_loosens_the_rule():
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)))
-    assert remedy.text.splitlines()[1] == (
-        'kubectl -n shop patch pdb db --type=merge -p \'{"spec":{"minAvailable":null,"maxUnavailable":1}}\''
-    )
+    command = "kubectl -n shop patch pdb db --type=merge -p"
+    assert remedy.text.splitlines()[1:] == [
+        "# To put each rule back once the nodes are replaced:",
+        f"""# {command} '{{"spec":{{"minAvailable":null,"maxUnavailable":0}}}}'""",
+        f"""{command} '{{"spec":{{"minAvailable":null,"maxUnavailable":1}}}}'""",
+    ]
+    (step,) = leaves(remedy.change)
+    assert (step.undo.body, step.undo.when) == ({"spec": {"minAvailable": None, "maxUnavailable": 0}}, "after")
 
 
 def test_the_remedy_mends_pods_where_the_rule_is_right():
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=1)
     one["status"] |= {"currentHealthy": 2}
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(one))
-    assert remedy.text.splitlines()[1] == "kubectl -n shop describe pdb db  # bring its pods back first"
+    assert remedy.text.splitlines()[1] == "kubectl -n shop describe pdb db"

@@ -52,5 +52,5 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_shows_them():
     (remedy,) = remedies(CHECK, "0.33+", rolling(bare("one")))
-    assert remedy.text.splitlines()[1].startswith("kubectl -n shop get pods -o custom-columns=NAME:")
+    assert remedy.text.splitlines()[3].startswith("kubectl -n shop get pods -o 'custom-columns=NAME:")
     assert is_shell(remedy.text)

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import claim, pool
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, is_shell
@@ -80,7 +81,12 @@ def test_the_remedy_raises_the_limit():
     (remedy,) = remedies(CHECK, "1.0", with_pool({"cpu": "16"}, {"cpu": "16"}))
     patch = '\'{"spec":{"limits":{"cpu":"32"}}}\''
     seen = "16, 16 of it used by 2 nodes"
-    assert remedy.text == f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}  # from {seen}"
+    assert remedy.text.splitlines() == [
+        f"# NodePool web, spec.limits.cpu: {seen}",
+        f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}",
+    ]
+    (step,) = leaves(remedy.change)
+    assert step.undo.body == {"spec": {"limits": {"cpu": "16"}}}
     assert is_shell(remedy.text)
     (large,) = remedies(CHECK, "1.0", with_pool({"memory": "1500Mi"}, {"memory": "1500Mi"}))
     assert '{"memory":"3145728000"}' in large.text

@@ -81,6 +81,6 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_annotation():
     (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(annotations={DISRUPT: "true"})))
-    line = f"# shop: the 1 pods of Deployment web: kubectl annotate pod NAME {DISRUPT}-"
-    assert remedy.text.splitlines()[1:] == [line]
+    task = f"# For a person: take {DISRUPT} off the pod of Deployment web: kubectl -n shop annotate pod NAME {DISRUPT}-"
+    assert remedy.text.splitlines()[1] == task
     assert is_shell(remedy.text)

@@ -48,5 +48,6 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_lists_the_machines():
     (remedy,) = remedies(CHECK, "0.33+", rolling(WEB))
-    assert remedy.text.splitlines()[1] == "for pool in web; do"
+    line = "kubectl get machines.karpenter.sh -l 'karpenter.sh/provisioner-name in (web)' -o wide"
+    assert remedy.text.splitlines()[1:] == [line]
     assert is_shell(remedy.text)

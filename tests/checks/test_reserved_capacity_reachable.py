@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import node_class, pool
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
@@ -71,3 +72,16 @@ def test_the_remedy_edits():
     (remedy,) = remedies(CHECK, NEWEST_MINOR, on_v1(*pods(nodeSelector={KEY: "on-demand"})))
     assert remedy.text == "kubectl -n shop edit deployment web  # spec.nodeSelector: reserved beside on-demand"
     assert is_shell(remedy.text)
+
+
+def test_the_remedy_patches_the_requirement_of_a_pool():
+    one = pool("web", ("other", "Exists", ()), (KEY, "In", ("on-demand",)), node_class="d", version="v1")
+    (remedy,) = remedies(CHECK, NEWEST_MINOR, on_v1(one))
+    (step,) = leaves(remedy.change)
+    path = "/spec/template/spec/requirements"
+    before = one["spec"]["template"]["spec"]["requirements"]
+    assert step.body == (
+        {"op": "test", "path": f"{path}/1", "value": before[1]},
+        {"op": "replace", "path": f"{path}/1", "value": before[1] | {"values": ["on-demand", "reserved"]}},
+    )
+    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)

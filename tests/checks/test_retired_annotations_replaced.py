@@ -76,7 +76,8 @@ def test_a_claim():
     row = a_row("NodeClaim", LAUNCHED.claim, f"metadata.annotations[{CONSOLIDATE}]")
     assert told(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
     (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(found, node))
-    assert remedy.text == f"kubectl annotate nodeclaim {LAUNCHED.claim} karpenter.sh/do-not-disrupt=true"
+    command = f"kubectl annotate nodeclaims.karpenter.sh {LAUNCHED.claim} karpenter.sh/do-not-disrupt=true --overwrite"
+    assert remedy.text == command
 
 
 @pytest.mark.parametrize(
@@ -124,4 +125,4 @@ def test_the_remedy_marks_pods_and_nodes_as_they_are():
         "v1", "Pod", metadata=meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"}
     )
     (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(pod))
-    assert remedy.text == "kubectl -n shop annotate pod naked karpenter.sh/do-not-disrupt=true"
+    assert remedy.text == "kubectl -n shop annotate pod naked karpenter.sh/do-not-disrupt=true --overwrite"

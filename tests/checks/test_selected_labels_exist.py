@@ -1,12 +1,14 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.shell import json_word
 from migrations_app.samples.karpenter_objects import pool, provisioner
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
 
 CHECK = "selected_labels_exist"
 GOOD = ("pass", "No workload or pool asks for a label that is gone", ())
+AT = "/spec/template/spec/requirements"
 PODS, IMAGE = "karpenter.k8s.aws/instance-pods", "karpenter.k8s.aws/instance-ami-id"
 
 
@@ -86,6 +88,12 @@ def test_the_remedy_edits_workloads_and_pools():
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(*docs))
     assert [line.partition("  #")[0] for line in remedy.text.splitlines()] == [
         "kubectl -n shop edit deployment web",
-        "kubectl edit nodepools.karpenter.sh web",
+        "kubectl patch nodepools.karpenter.sh web --type=json -p "
+        + json_word(
+            [
+                {"op": "test", "path": f"{AT}/0", "value": {"key": PODS, "operator": "Gt", "values": ["20"]}},
+                {"op": "remove", "path": f"{AT}/0"},
+            ]
+        ),
     ]
     assert is_shell(remedy.text)

@@ -1,11 +1,14 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
+from migrations_app.checks.shell import json_word
 from migrations_app.samples.kubernetes_objects import containers, pods_of, template, workload
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "tolerations_name_current_taints"
 GOOD = ("pass", "No toleration names a disruption taint of old", ())
+AT = "/spec/template/spec/tolerations"
 CORDON = "node.kubernetes.io/unschedulable"
 OLD, NEW = "karpenter.sh/disruption", "karpenter.sh/disrupted"
 
@@ -74,4 +77,14 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_daemon_set():
     (remedy,) = remedies(CHECK, "1.0", keyed(OLD))
-    assert remedy.text == (f"kubectl -n kube-system edit daemonset log  # spec.template.spec.tolerations: add {NEW}")
+    added = [{"op": "add", "path": f"{AT}/-", "value": {"key": NEW, "operator": "Exists"}}]
+    assert remedy.text == f"kubectl -n kube-system patch daemonset log --type=json -p {json_word(added)}"
+    (step,) = leaves(remedy.change)
+    assert [(one["op"], one["path"]) for one in step.undo.body] == [("test", f"{AT}/1"), ("remove", f"{AT}/1")]
+
+
+def test_a_value_of_the_old_taint_is_not_asked_of_the_new_one():
+    old = {"key": OLD, "operator": "Equal", "value": "disrupting", "effect": "NoSchedule"}
+    (remedy,) = remedies(CHECK, "1.0", tolerating(old))
+    (step,) = leaves(remedy.change)
+    assert step.body[0]["value"] == {"key": NEW, "operator": "Exists", "effect": "NoSchedule"}

@@ -59,6 +59,11 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_scales_what_can_be_scaled():
     (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(), owned_pod("Rollout", "shiny")))
-    lines = ["kubectl -n shop scale deployment web --replicas=2", "# shop: Rollout shiny"]
-    assert remedy.text.splitlines()[1:] == lines
+    command = "kubectl -n shop patch deployment web --type=merge -p"
+    assert remedy.text.splitlines()[1:5] == [
+        "# To take the second pod away again:",
+        f"""# {command} '{{"spec":{{"replicas":1}}}}'""",
+        f"""{command} '{{"spec":{{"replicas":2}}}}'""",
+        "# For a person: run Rollout shiny in shop twice, or replace its node in a quiet hour",
+    ]
     assert is_shell(remedy.text)

@@ -1,7 +1,9 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.karpenter_objects import pool
 from migrations_app.samples.kubernetes_objects import containers, doc, meta, pods_of, template, workload
 from tests.builders import NODE, a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
@@ -141,8 +143,15 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_patches_a_selector_and_edits_the_rest():
     (selector,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}))
-    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{OLD}":null,"{NEW}":"POOL"}}}}}}}}}}'
-    assert selector.text == (f"kubectl -n shop patch deployment web --type=merge -p '{body}'  # POOL: its NodePool")
+    task = f"spec.template.spec.nodeSelector: {NEW}, with the NodePool that takes over from web"
+    assert selector.text == f"kubectl -n shop edit deployment web  # {task}"
+    taken = pool("web", node_class="d", version="v1beta1")
+    (known,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}).with_docs(taken))
+    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{OLD}":null,"{NEW}":"web"}}}}}}}}}}'
+    assert known.text == f"kubectl -n shop patch deployment web --type=merge -p '{body}'"
+    (step,) = leaves(known.change)
+    assert step.undo.body["spec"]["template"]["spec"]["nodeSelector"] == {OLD: "web", NEW: None}
+    assert step.needs == ("pools_admit_provisioner_pods",)
     (other,) = remedies(CHECK, "0.33+", with_placement(required((OLD, "In", "a"))))
     assert other.text == f"kubectl -n shop edit deployment web  # {REQUIRED}: {NEW}"
 

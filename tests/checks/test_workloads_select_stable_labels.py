@@ -1,8 +1,10 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.karpenter.labels import ALIASES
 from migrations_app.samples.karpenter_objects import pool, provisioner
+from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
 
@@ -65,3 +67,24 @@ def test_the_remedy_names_the_stable_label():
     line = "kubectl -n shop edit deployment web  # spec.nodeSelector: topology.kubernetes.io/zone"
     assert remedy.text == line
     assert is_shell(remedy.text)
+
+
+def test_the_remedy_patches_the_requirement_of_a_pool():
+    one = pool("web", ("other", "Exists", ()), (ZONE, "In", ("a",)), node_class="d", version="v1beta1")
+    (remedy,) = remedies(CHECK, "0.33+", on_0_32(one))
+    (step,) = leaves(remedy.change)
+    path = "/spec/template/spec/requirements"
+    before = one["spec"]["template"]["spec"]["requirements"]
+    assert step.body == (
+        {"op": "test", "path": f"{path}/1", "value": before[1]},
+        {"op": "replace", "path": f"{path}/1", "value": before[1] | {"key": "topology.kubernetes.io/zone"}},
+    )
+    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)
+
+
+def test_a_selector_of_a_template_is_patched():
+    made = template({"app": "web"}, {"containers": containers("web", "web:1"), "nodeSelector": {ZONE: "a"}})
+    (remedy,) = remedies(CHECK, "0.33+", on_0_32(workload("Deployment", "web", namespace="shop", replicas=1, pod=made)))
+    new = "topology.kubernetes.io/zone"
+    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{ZONE}":null,"{new}":"a"}}}}}}}}}}'
+    assert remedy.text == f"kubectl -n shop patch deployment web --type=merge -p '{body}'"

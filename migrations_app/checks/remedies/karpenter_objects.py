@@ -19,6 +19,7 @@ from migrations_app.checks.changes import (
     merge_undone,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.inventory import Inventory
@@ -77,7 +78,12 @@ def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
 
 def target_of(row: Evidence) -> ChangeTarget:
     """The object that the evidence names."""
-    return ChangeTarget(row.kind, row.name, resource=RESOURCES[row.kind][1])
+    return ChangeTarget(row.kind, row.name, resource=_resource(row.kind))
+
+
+def _resource(kind: str) -> str:
+    """What kubectl calls it. Raises KeyError where it is neither a kind of Karpenter's nor Node."""
+    return "nodes" if kind == "Node" else RESOURCES[kind][1]
 
 
 def patched(path: str, value: object) -> StepOf:
@@ -104,9 +110,19 @@ def converted(row: Evidence) -> PersonTask:
 
 
 def described(evidence: Sequence[Evidence], *notes: str) -> Remedy:
-    """A command that shows the objects, all of one kind; it changes nothing."""
-    names = dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN])
-    return in_cluster(Observation(pipe=(("kubectl", "describe", RESOURCES[evidence[0].kind][1], *names),), notes=notes))
+    """Commands that show the objects, one for each kind; they change nothing."""
+    return in_cluster(description(evidence, *notes))
+
+
+def description(evidence: Sequence[Evidence], *notes: str) -> Change:
+    """The same as a part of a fix."""
+    kinds = dict.fromkeys(row.kind for row in evidence[:NAMES_SHOWN])
+    steps = (shown("kubectl", "describe", _resource(kind), *_named(evidence, kind)) for kind in kinds)
+    return group(*steps, notes=notes)
+
+
+def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
+    return tuple(dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN] if row.kind == kind))
 
 
 def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
@@ -120,21 +136,24 @@ def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, ob
 def machines_replaced(evidence: Sequence[Evidence]) -> Remedy:
     """How to replace Machines that nothing else will replace."""
     note = "These never drift: replace them one at a time, each once its successor is ready"
-    return in_cluster(machines_deleted(evidence, note))
+    return in_cluster(claims_deleted(evidence, note))
 
 
-def machines_deleted(evidence: Sequence[Evidence], *notes: str) -> Change:
-    """Each Machine deleted when the one before is gone."""
-    names = dict.fromkeys(row.name for row in evidence)
+def claims_deleted(
+    evidence: Sequence[Evidence], *notes: str, when: When = "before", needs: tuple[str, ...] = ()
+) -> Change:
+    """Each Machine, NodeClaim or Node deleted when the one before is gone."""
     steps = (
         ObjectDelete(
-            target=ChangeTarget("Machine", name, resource=RESOURCES["Machine"][1]),
+            target=target,
+            when=when,
+            needs=needs,
             alone=True,
             finalizers="its node is drained and its instance ended first",
             final="the instance is ended",
-            done=f"Machine {name} and its node are gone",
+            done=f"{target.kind} {target.name} and its instance are gone",
         )
-        for name in names
+        for target in dict.fromkeys(map(target_of, evidence))
     )
     return group(*steps, notes=notes)
 

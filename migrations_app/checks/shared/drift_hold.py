@@ -1,16 +1,23 @@
 """A budget that holds drift over a hop, beside the budgets that a NodePool has, and how to take it back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
-from migrations_app.checks.remedies.commands import merged
+from msgspec.structs import replace
+
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.observations import way_back
+from migrations_app.checks.render.kubectl import SHOWN
+from migrations_app.checks.shell import json_word
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.versions import Release, minor_order
 
 DRIFTED: Final = "Drifted"
+_MILD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation goes on"
+_HARD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation and expiry wait too:"
+_BACK: Final = "To take it back once the controller has landed and nodes may drift:"
 _KNOWS_BUDGETS: Final = (0, 34)
 """The first minor whose CRDs keep budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
 _KEEPS_REASONS: Final = (1, 0)
@@ -34,26 +41,31 @@ def budgets_with_hold(pool: NodePool, running: Release | None) -> list[Any]:
     return [*_own(pool), hold | {"reasons": [DRIFTED]} if _keeps_reasons(running) else hold]
 
 
-def hold_lines(pools: Iterable[NodePool], running: Release | None) -> Iterator[str]:
-    """Commands that add the hold to each pool that lacks it, and in comments those that take it back."""
-    every = [pool for pool in pools if not is_held(pool)]
-    if not every:
-        return
-    if _keeps_reasons(running):
-        yield "# Holds drift over the landing, beside each pool's own budgets; consolidation goes on"
-    else:
-        yield "# Holds drift over the landing, beside each pool's own budgets; consolidation and expiry wait too:"
-        yield "# before 1.0 a budget has no reasons, so take it back soon"
+def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | None:
+    """The hold for each pool that lacks it, with the way back; None where none does."""
+    steps = [_held(pool, running) for pool in pools if not is_held(pool)]
+    if not steps:
+        return None
+    notes = [_MILD] if _keeps_reasons(running) else [_HARD, "before 1.0 a budget has no reasons, so take it back soon"]
     if running is not None and minor_order(running.minor) < _KNOWS_BUDGETS:
-        yield f"# {running} keeps no budgets: set it when the new CRDs are there, before the controller"
-    for pool in every:
-        yield _patch(pool, budgets_with_hold(pool, running))
-    yield "# To take it back once the controller has landed and nodes may drift:"
-    yield from (f"# {_patch(pool, _own(pool))}" for pool in every)
+        notes.append(f"{running} keeps no budgets: set it when the new CRDs are there, before the controller")
+        steps = [replace(one, when="landing", needs=("hop_crds_installed",)) for one in steps]
+    return group(*steps, what=_said(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
 
 
-def _patch(pool: NodePool, budgets: list[Any]) -> str:
-    return f"kubectl patch {RESOURCES['NodePool'][1]} {word(pool.name)} --type=merge -p {merged(BUDGETS, budgets)}"
+def _held(pool: NodePool, running: Release | None) -> ObjectPatch:
+    patch = _patch(pool, budgets_with_hold(pool, running))
+    back = replace(_patch(pool, _own(pool)), when="after")
+    return replace(patch, undo=back, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
+
+
+def _said(steps: list[ObjectPatch]) -> str:
+    return "; ".join(f"of NodePool {one.target.name} set {json_word(one.body)}" for one in steps[:SHOWN])
+
+
+def _patch(pool: NodePool, budgets: list[Any]) -> ObjectPatch:
+    target = ChangeTarget("NodePool", pool.name, resource=RESOURCES["NodePool"][1])
+    return ObjectPatch(target=target, body={"spec": {"disruption": {"budgets": budgets}}})
 
 
 def _keeps_reasons(running: Release | None) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from migrations_app.checks.base import CheckContext, Evidence, LowerBound
-from migrations_app.checks.remedies.karpenter_objects import appended
-from migrations_app.checks.shell import json_word, word
+from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, appended
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
@@ -65,10 +65,17 @@ def _counted(group: PodGroup, mine: tuple[str, ...]) -> RollSituation:
     return RollSituation(group, mine, len(mine), exact=group.count == len(group.nodes))
 
 
-def fenced(one: Provisioner) -> str:
-    """The command that keeps new pods off its nodes; empty where its taints do that already."""
-    taints = one.get("spec.taints")
-    if isinstance(taints, list) and LEGACY_TAINT in taints:
-        return ""
-    patch = json_word(appended(one, "spec.taints", value=LEGACY_TAINT))
-    return f"kubectl patch provisioners.karpenter.sh {word(one.name)} --type=json -p {patch}"
+def fenced(one: Provisioner) -> ObjectPatch:
+    """The change that keeps new pods off its nodes, with the way back."""
+    path, before = "/spec/taints", one.get("spec.taints")
+    back: tuple[Body, ...] = ({"op": "remove", "path": path},)
+    if before:
+        back = ({"op": "add", "path": path, "value": before},)
+    target = ChangeTarget("Provisioner", one.name, resource=RESOURCES["Provisioner"][1])
+    return ObjectPatch(
+        target=target,
+        body=tuple(appended(one, "spec.taints", value=LEGACY_TAINT)),
+        needs=("pools_admit_provisioner_pods",),
+        done=f"Provisioner {one.name} has the taint {LEGACY_TAINT['key']}",
+        undo=ObjectPatch(target=target, body=back),
+    )

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
-from migrations_app.checks.shared.drift_hold import budgets_with_hold, hold_lines, is_held
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.shared.drift_hold import drift_hold, is_held
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.managers import managed
-from migrations_app.inventory.facts.node_pools import BUDGETS, own_pools
+from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.karpenter.versions import minor_order
@@ -56,6 +56,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.name for row in evidence}
     pools = [pool for pool in own_pools(case.inventory) if pool.name in named]
-    by, running = managed(pools[0].metadata), case.running.release
-    what = f"of NodePool {pools[0].name} set {merged(BUDGETS, budgets_with_hold(pools[0], running))}"
-    yield from ordered(by, (*from_source(by, what), kubectl(*hold_lines(pools, running))))
+    hold = drift_hold(pools, case.running.release)
+    if hold:
+        yield from remedies_of(hold, managed(pools[0].metadata))

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, first_steps, moment
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
-from migrations_app.karpenter import kinds
 
 check = Check(
     __name__,
@@ -55,8 +53,6 @@ def _judge(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: s
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    plural = {kind.kind: kind.crd_name for kind in (kinds.MACHINE, kinds.NODE_CLAIM)}
-    yield kubectl(
-        "# Why it did not join: role, security groups, user data; where the instance is gone, delete the claim",
-        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
+    yield described(
+        evidence, "Why it did not join: role, security groups, user data; where the instance is gone, delete the claim"
     )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import claims_deleted
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import OwnerReference
@@ -66,7 +67,5 @@ def _is_old(owner: OwnerReference) -> bool:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Replace these before a pool is deleted; each deletion drains one node and ends its instance",
-        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
-    )
+    note = "Replace these before a pool is deleted; each deletion drains one node and ends its instance"
+    yield in_cluster(claims_deleted(evidence, note))

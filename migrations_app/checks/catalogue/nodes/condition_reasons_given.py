@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import Body, ObjectPatch, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.versions import minor_order
 
@@ -49,11 +51,29 @@ def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# First bring the CRDs to the tag of the controller; where a claim stays as it is, write the reason in",
-        *(
-            f"kubectl edit nodeclaims.karpenter.sh {word(row.name)} --subresource=status  # reason: the type"
-            for row in evidence[:NAMES_SHOWN]
-        ),
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    claims = {claim.name: claim for claim in own_claims(case.inventory)}
+    steps = (
+        ObjectPatch(
+            target=target_of(row),
+            body=tuple(_reasons(claims[row.name])),
+            subresource="status",
+            needs=("crds_match_controller",),
+            final="the controller writes conditions anew where they change",
+            done=f"each condition of NodeClaim {row.name} gives a reason",
+        )
+        for row in evidence
     )
+    note = (
+        "First bring the CRDs to the tag of the controller; where a claim stays as it is, its type becomes the reason"
+    )
+    yield in_cluster(group(*steps, notes=(note,)))
+
+
+def _reasons(claim: KarpenterClaim) -> Iterator[Body]:
+    """Refused where the list has changed meanwhile."""
+    for at, one in enumerate((claim.status and claim.status.conditions) or ()):
+        if not one.reason:
+            path = f"/status/conditions/{at}"
+            yield {"op": "test", "path": f"{path}/type", "value": one.type}
+            yield {"op": "add", "path": f"{path}/reason", "value": one.type}

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_variable, cause
-from migrations_app.checks.remedies.commands import chart_values, kubectl, names
-from migrations_app.checks.remedies.karpenter_objects import machines_replaced
+from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.remedies.karpenter_objects import described, machines_replaced
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.node_claims import unhashed
@@ -74,7 +74,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     old = [row for row in evidence if row.kind == "Machine"]
     mute = [row for row in evidence if row.kind == "Provisioner"]
     if mute:
-        about = "# The controller of 0.30 and later writes the hash: see why it does not reconcile these"
-        yield kubectl(about, f"kubectl get provisioners.karpenter.sh {names(mute)} -o yaml")
+        about = "The controller of 0.30 and later writes the hash: see why it does not reconcile these"
+        yield described(mute, about)
     if old:
         yield machines_replaced(old)

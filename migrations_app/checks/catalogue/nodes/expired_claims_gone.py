@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import claims_deleted, description
 from migrations_app.inventory.facts.node_claims import expired
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.karpenter.hops import CONVERTED
@@ -52,8 +54,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# See what holds each one up, clear it, then replace them while budgets still apply",
-        f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}",
-        f'for claim in {names(evidence)}; do kubectl delete nodeclaims.karpenter.sh "$claim"; done',
-    )
+    note = "See what holds each one up, clear it, then replace them one by one while budgets still apply"
+    yield in_cluster(group(description(evidence), claims_deleted(evidence), notes=(note,)))

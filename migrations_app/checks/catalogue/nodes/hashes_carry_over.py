@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shared.drift_hold import hold_lines
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shared.drift_hold import drift_hold
 from migrations_app.inventory.facts.node_claims import DriftHashes, drift_hashes
 from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import hops_from
 from migrations_app.karpenter.releases import change_to, find
 from migrations_app.karpenter.versions import Release
@@ -70,5 +73,6 @@ def _evidence(one: DriftHashes, *, seen: str, wanted: str, count: int) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lines = hold_lines(own_pools(case.inventory), case.running.release)
-    yield kubectl(*lines, "kubectl get nodeclaims -o wide")
+    hold = drift_hold(own_pools(case.inventory), case.running.release)
+    look = shown("kubectl", "get", kinds.NODE_CLAIM.crd_name, "-o", "wide")
+    yield in_cluster(group(hold, look) if hold else look)

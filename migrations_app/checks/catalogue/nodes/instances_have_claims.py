@@ -12,7 +12,9 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.shell import note, word
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.inventory.parts import Seen
 
 check = Check(
@@ -67,14 +69,15 @@ def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     place = case.inventory.aws.place
-    owned = f"Name=tag:kubernetes.io/cluster/{place.cluster or 'CLUSTER'},Values=owned"
+    at = ("--region", place.region) if place.region else ()
+    owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()
+    ours = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
     query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
-    yield Remedy(
-        how="iam",
-        text=(
-            f"# Compare with the provider ids of the claims; those launched long ago and known to nobody may be ended\n"
-            f"aws ec2 describe-instances --region {word(place.region or 'REGION')} "
-            f"--filters {word(owned)} Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name "
-            f"--query '{query}' --output table\n{note(evidence[0].name)}"
-        ),
+    words = ("aws", "ec2", "describe-instances", *at, "--filters", *owned, ours, "--query", query, "--output", "table")
+    task = PersonTask(
+        what="end those that were launched long ago and that nobody knows",
+        why="an instance that just starts has no claim yet, and somebody else may use one",
+        where=evidence[0].name,
+        aws=True,
     )
+    yield in_aws(group(shown(*words, notes=("Compare with the provider ids of the claims",)), task))

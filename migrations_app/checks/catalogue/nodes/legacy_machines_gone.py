@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import machines_deleted
+from migrations_app.checks.remedies.karpenter_objects import claims_deleted
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 KIND = kinds.MACHINE
+FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
 check = Check(
     __name__,
     title="No Machine is left",
@@ -48,4 +49,4 @@ def _left(inventory: Inventory) -> tuple[Evidence, ...]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance"
-    yield in_cluster(machines_deleted(evidence, note))
+    yield in_cluster(claims_deleted(evidence, note, needs=FIRST))

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import description
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NamedObject, Node
@@ -72,9 +73,10 @@ def _users(inventory: Inventory, one: NamedObject) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    plural = {kind.kind: kind.crd_name.rstrip(".") for kind in KINDS}
-    yield kubectl(
-        "# In this order: claims with their nodes, then pools, then classes; see what each one waits for",
-        *(f"kubectl describe {plural[row.kind]} {word(row.name)}" for row in evidence[:NAMES_SHOWN]),
-        "# A finalizer is taken out by hand only when its instance is known to be gone",
+    task = PersonTask(
+        what="take a finalizer out only when the instance behind the object is gone",
+        why="a finalizer that is taken out early leaves instances that nobody ends",
+        where="its spec.providerID or status.providerID, in EC2",
     )
+    order = "In this order: claims with their nodes, then pools, then classes; see what each one waits for"
+    yield in_cluster(group(description(evidence), task, notes=(order,)))

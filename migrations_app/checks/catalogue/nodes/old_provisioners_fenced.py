@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.shared.replaced_nodes import LEGACY_TAINT, fenced
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
@@ -71,8 +72,6 @@ def _closed(one: Provisioner) -> bool:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     mine = {one.name: one for one in case.inventory.provisioners.items}
     by = managed(mine[evidence[0].name].metadata)
-    lines = (fenced(mine[row.name]) for row in evidence[:NAMES_SHOWN])
-    about = "# Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
-    yield from ordered(
-        by, (*from_source(by, f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"), kubectl(about, *lines))
-    )
+    steps = (fenced(mine[row.name]) for row in evidence)
+    note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
+    yield from remedies_of(group(*steps, what=f"add to spec.taints: {json.dumps(LEGACY_TAINT)}", notes=(note,)), by)

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.remedies.commands import in_cluster, names_shown
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import there
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -64,9 +66,6 @@ def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Empty each before it is deleted: fence it, then replace its Machines one by one",
-        f"for pool in {names(evidence)}; do",
-        '  kubectl get machines.karpenter.sh -l karpenter.sh/provisioner-name="$pool"',
-        "done",
-    )
+    selector = f"karpenter.sh/provisioner-name in ({','.join(names_shown(evidence))})"
+    note = "Emptied by the fixes of old_provisioners_fenced and legacy_machines_gone, in this order; this only looks"
+    yield in_cluster(shown("kubectl", "get", kinds.MACHINE.crd_name, "-l", selector, "-o", "wide", notes=(note,)))

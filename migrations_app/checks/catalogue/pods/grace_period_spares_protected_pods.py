@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import from_source, kubectl, merged, ordered
+from migrations_app.checks.changes import Change
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.shared.replaced_nodes import BOUND, there
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import NEVER, nanoseconds
-from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, PodGroup
 from migrations_app.karpenter import labels
@@ -38,7 +37,9 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.terminationGracePeriod"
-ABOUT = "# Where its owners do not agree; new nodes take it over, those that are there keep what they have"
+FOREVER = 10**9
+"""Seconds that a pod needs which is to be left alone: it is ended after any time, and stays only without a limit."""
+ABOUT = "Where its owners do not agree; new nodes take it over, those that are there keep what they have"
 
 
 @check.judge
@@ -63,7 +64,8 @@ def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[J
     for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
         seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
         seen += f", against {limit} of NodePool {pool.name}"
-        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name)
+        grace = str(FOREVER if _kept(one.group) else one.group.grace_seconds)
+        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=grace)
         yield from () if one.exact else (BOUND,)
 
 
@@ -73,8 +75,14 @@ def _kept(group: PodGroup) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    named = {row.value("pool") for row in evidence}
-    pools = [pool for pool in case.inventory.nodepools.items if pool.name in named]
-    by, patch = managed(pools[0].metadata), merged(PATH, "48h")
-    lines = [f"kubectl patch nodepools.karpenter.sh {word(pool.name)} --type=merge -p {patch}" for pool in pools]
-    yield from ordered(by, (*from_source(by, f"raise {PATH}"), kubectl(ABOUT, *lines)))
+    longest: dict[str, int] = {}
+    for row in evidence:
+        name = row.value("pool")
+        longest[name] = max(int(row.value("grace")), longest.get(name, 0))
+
+    def raised(row: Evidence) -> Change:
+        seconds = longest[row.name]
+        return patched(PATH, f"{seconds}s" if seconds < FOREVER else None)(row)
+
+    rows = [Evidence(kind="NodePool", name=name) for name in longest]
+    yield from changed(case, rows, what=f"raise {PATH}, or take it out", line=raised, notes=(ABOUT,))

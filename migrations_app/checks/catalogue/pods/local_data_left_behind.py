@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -49,10 +51,13 @@ def _local(group: PodGroup) -> list[str]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Ask the owners whether the data may go; copy what may not before the node is replaced",
-        *(
-            f"kubectl -n {word(row.namespace)} get {word(row.kind.lower())} {word(row.name)} -o yaml"
-            for row in evidence[:NAMES_SHOWN]
-        ),
+    task = PersonTask(
+        what="copy what may not be lost before the node is replaced",
+        why="only the owners know whether the data may go",
+        where="the volumes of these workloads",
     )
+    looks = (
+        shown("kubectl", "-n", no_option(row.namespace), "get", row.kind.lower(), no_option(row.name), "-o", "yaml")
+        for row in evidence[:NAMES_SHOWN]
+    )
+    yield in_cluster(group(task, *looks))

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import Change, PersonTask, group
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word, words
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.workloads import covered
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -46,12 +48,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# With the owners: keep one of them, or let each select pods of its own",
-        *dict.fromkeys(_line(row) for row in evidence[:NAMES_SHOWN]),
+    yield in_cluster(group(*dict.fromkeys(step for row in evidence[:NAMES_SHOWN] for step in _steps(row))))
+
+
+def _steps(row: Evidence) -> Iterator[Change]:
+    budgets = row.value("budgets").split()
+    yield PersonTask(
+        what=f"keep one PodDisruptionBudget of {row.kind} {row.name}, or let each select pods of its own",
+        why="which rule they need is for the owners to say; the API server evicts no pod that has two",
+        where=f"namespace {row.namespace}: {' and '.join(budgets)}",
     )
-
-
-def _line(row: Evidence) -> str:
-    budgets = words(row.value("budgets").split())
-    return f"kubectl -n {word(row.namespace)} get pdb {budgets} -o yaml  # {row.kind} {row.name}"
+    yield shown("kubectl", "-n", no_option(row.namespace), "get", "pdb", *map(no_option, budgets), "-o", "yaml")

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl, merged
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch, Observation, group
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.observations import shown, way_back
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
-from migrations_app.checks.shell import word
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.workloads import elsewhere, what_holds
+from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -28,6 +31,9 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+
+
+CONSENT = "With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first"
 
 
 @check.judge
@@ -56,14 +62,29 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = merged("spec", {"minAvailable": None, "maxUnavailable": 1})
-    yield kubectl(
-        "# With the owners' consent, for the time of the rollout; where it is a single pod, add a replica first",
-        *(
-            f"kubectl -n {word(row.namespace)} patch pdb {word(row.name)} --type=merge -p {patch}"
-            if row.path.startswith("spec.")
-            else f"kubectl -n {word(row.namespace)} describe pdb {word(row.name)}  # bring its pods back first"
-            for row in evidence[:NAMES_SHOWN]
-        ),
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    budgets = {(one.namespace, one.name): one.spec for one in case.inventory.pdbs.items}
+    steps = [_loosened(row, budgets[(row.namespace, row.name)]) for row in evidence if row.path.startswith("spec.")]
+    if steps:
+        back = way_back(group(*steps), "To put each rule back once the nodes are replaced:")
+        yield in_cluster(group(*steps, notes=(CONSENT, *back)))
+    short = [row for row in evidence if not row.path.startswith("spec.")][:NAMES_SHOWN]
+    if short:
+        yield in_cluster(
+            group(*map(_described, short), notes=("Bring the pods of these back first: the rule is right",))
+        )
+
+
+def _loosened(row: Evidence, had: BudgetSpec) -> ObjectPatch:
+    target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
+    back = {"minAvailable": had.min_available, "maxUnavailable": had.max_unavailable}
+    return ObjectPatch(
+        target=target,
+        body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
+        undo=ObjectPatch(target=target, body={"spec": back}, when="after"),
+        done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
     )
+
+
+def _described(row: Evidence) -> Observation:
+    return shown("kubectl", "-n", no_option(row.namespace), "describe", "pdb", no_option(row.name))

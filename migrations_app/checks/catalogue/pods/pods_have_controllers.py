@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word
+from migrations_app.checks.shell import no_option
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
@@ -44,9 +46,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    homes = dict.fromkeys(row.namespace for row in evidence)
-    columns = "NAME:.metadata.name,OWNER:.metadata.ownerReferences[0].kind,NODE:.spec.nodeName"
-    yield kubectl(
-        "# Those without an owner: keep the manifest, or let a controller run them",
-        *(f"kubectl -n {word(home)} get pods -o custom-columns={columns}" for home in list(homes)[:NAMES_SHOWN]),
+    homes = dict.fromkeys(no_option(row.namespace) for row in evidence)
+    columns = "custom-columns=NAME:.metadata.name,OWNER:.metadata.ownerReferences[0].kind,NODE:.spec.nodeName"
+    task = PersonTask(
+        what="keep the manifests of the pods without an owner, or let a controller run them",
+        why="nothing starts them anew, and the cluster does not say what they are for",
+        where="the pods below whose OWNER is <none>",
     )
+    looks = (shown("kubectl", "-n", home, "get", "pods", "-o", columns) for home in list(homes)[:NAMES_SHOWN])
+    yield in_cluster(group(task, *looks))

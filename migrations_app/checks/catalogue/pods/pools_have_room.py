@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
+from migrations_app.checks.changes import Change
+from migrations_app.checks.remedies.commands import NAMES_SHOWN
+from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
-from migrations_app.checks.shell import json_word, word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion import quantities
-from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -61,16 +61,16 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools = {pool.name: pool for pool in case.inventory.nodepools.items}
-    by = managed(pools[evidence[0].name].metadata)
-    lines = (_raised(row) for row in evidence[:NAMES_SHOWN])
-    yield from ordered(by, (*from_source(by, "raise spec.limits for the rollout"), kubectl(*lines)))
+    seen = [f"NodePool {row.name}, {row.path}: {row.seen}" for row in evidence[:NAMES_SHOWN]]
+    yield from changed(case, evidence, what="raise spec.limits for the rollout", line=_roomier, notes=seen)
+
+
+def _roomier(row: Evidence) -> Change:
+    return patched("spec.limits", {row.path.removeprefix("spec.limits."): _raised(row)})(row)
 
 
 def _raised(row: Evidence) -> str:
     """Twice as much: every node may stand twice for a while."""
     given = row.value("limit")
     most = quantities.read(given)
-    limit = {row.path.removeprefix("spec.limits."): str(-(-2 * most[0] // 10**9)) if most else given}
-    patch = json_word({"spec": {"limits": limit}})
-    return f"kubectl patch nodepools.karpenter.sh {word(row.name)} --type=merge -p {patch}  # from {row.seen}"
+    return str(-(-2 * most[0] // 10**9)) if most else given

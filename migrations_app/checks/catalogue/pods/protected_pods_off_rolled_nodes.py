@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import Change, ChangeTarget, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.object_marks import annotated
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import word
 from migrations_app.karpenter import labels
@@ -62,15 +64,18 @@ def _protects(marks: Mapping[str, str], old: str) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Let such work finish first; where its owners agree, take the protection off for the rollout",
-        *map(_line, evidence[:NAMES_SHOWN]),
-    )
+    note = "Let such work finish first; where its owners agree, take the protection off for the rollout"
+    yield in_cluster(group(*map(_freed, evidence), notes=(note,)))
 
 
-def _line(row: Evidence) -> str:
+def _freed(row: Evidence) -> Change:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
     if row.kind in ("Pod", "Node"):
-        home = f"-n {word(row.namespace)} " if row.namespace else ""
-        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {word(f'{key}-')}"
-    return f"# {row.namespace}: the {row.count} pods of {row.kind} {row.name}: kubectl annotate pod NAME {key}-"
+        return annotated(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
+    pods = f"the {row.count} pods" if row.count > 1 else "the pod"
+    home = f"kubectl -n {word(row.namespace)}"
+    return PersonTask(
+        what=f"take {key} off {pods} of {row.kind} {row.name}: {home} annotate pod NAME {key}-",
+        why="their owners say when the work is done; pods made anew have it from their template",
+        where=f"{home} get pods -o wide",
+    )

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import ObjectPatch, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import way_back
+from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -39,25 +41,38 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(NOTHING_ROLLED)
         return
     pods: Counter[tuple[str, str, str]] = Counter()
-    for group in case.inventory.pods.items:
-        pods[_workload(group)] += group.count
-    for one in there(case, nodes, wanted=lambda group: pods[_workload(group)] == 1):
+    for each in case.inventory.pods.items:
+        pods[_workload(each)] += each.count
+    for one in there(case, nodes, wanted=lambda found: pods[_workload(found)] == 1):
         if one.group.owner_kind not in ("", "Job"):
             yield one.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
 
 
-def _workload(group: PodGroup) -> tuple[str, str, str]:
-    return group.namespace, group.owner_kind, group.owner_name
+def _workload(pods: PodGroup) -> tuple[str, str, str]:
+    return pods.namespace, pods.owner_kind, pods.owner_name
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour",
-        *(
-            f"kubectl -n {word(row.namespace)} scale {word(row.kind.lower())} {word(row.name)} --replicas=2"
-            if row.kind in SCALED
-            else f"# {row.namespace}: {row.kind} {row.name}"
-            for row in evidence[:NAMES_SHOWN]
-        ),
+    steps = [_scaled(row) if row.kind in SCALED else _by_hand(row) for row in evidence]
+    note = "For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour"
+    back = way_back(group(*steps), "To take the second pod away again:")
+    yield in_cluster(group(*steps, notes=(note, *back)))
+
+
+def _scaled(row: Evidence) -> ObjectPatch:
+    target = workload_target(row)
+    return ObjectPatch(
+        target=target,
+        body={"spec": {"replicas": 2}},
+        undo=ObjectPatch(target=target, body={"spec": {"replicas": 1}}, when="after"),
+        done=f"two pods of {row.kind} {row.namespace}/{row.name} run",
+    )
+
+
+def _by_hand(row: Evidence) -> PersonTask:
+    return PersonTask(
+        what=f"run {row.kind} {row.name} in {row.namespace} twice, or replace its node in a quiet hour",
+        why="what sets the number of its pods is not known here",
+        where=f"{row.kind} {row.name}",
     )

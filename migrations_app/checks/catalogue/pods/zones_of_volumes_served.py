@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.node_pools import ZONE, reaches
 from migrations_app.inventory.facts.volumes import zones_claimed_in
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -51,11 +53,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    homes = list(dict.fromkeys(row.namespace for row in evidence))[:NAMES_SHOWN]
+    homes = list(dict.fromkeys(no_option(row.namespace) for row in evidence))[:NAMES_SHOWN]
     columns = "NAME:.metadata.name,CLASS:.spec.storageClassName,ZONE:.spec.nodeAffinity.required.nodeSelectorTerms"
-    yield kubectl(
-        "# Which volumes are bound to a zone",
-        *(f"kubectl -n {word(home)} get pvc" for home in homes),
-        f"kubectl get pv -o custom-columns={columns}",
-        f"# Then let a NodePool and the subnets of its class reach these zones, in requirements of {ZONE}",
+    task = PersonTask(
+        what=f"let a NodePool and the subnets of its class reach these zones, in requirements of {ZONE}",
+        why="which subnets nodes may stand in is a choice of the network",
+        where=", ".join(dict.fromkeys(row.seen for row in evidence[:NAMES_SHOWN])),
     )
+    looks = (shown("kubectl", "-n", home, "get", "pvc") for home in homes)
+    volumes = shown("kubectl", "get", "pv", "-o", f"custom-columns={columns}")
+    yield in_cluster(group(*looks, volumes, task, notes=("Which volumes are bound to a zone",)))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter.hops import BETA_LEFT
@@ -56,12 +57,18 @@ def _alone(values: list[str] | tuple[str, ...]) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, f"list {' and '.join(NEW)} beside {OLD} in {KEY}")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    what = f"list {' and '.join(NEW)} beside {OLD} in {KEY}"
+    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
 
 
-def _line(row: Evidence) -> str:
-    home = f"-n {word(row.namespace)} " if row.namespace else ""
-    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
-    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: an affinity with {OLD} {' '.join(NEW)}"
+def _step(case: CheckContext, row: Evidence) -> Change:
+    if row.namespace:
+        return by_editor(row, f"an affinity with {OLD} {' '.join(NEW)}", "a selector takes one value only")
+    return requirements_patched(case.inventory, row, mend=_mended)
+
+
+def _mended(one: Body) -> Body:
+    values = one.get("values")
+    ours = one.get("key") == KEY and one.get("operator") == "In" and isinstance(values, list) and _alone(values)
+    return one | {"values": [*one["values"], *NEW]} if ours else one

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter import labels
@@ -58,12 +59,20 @@ def _without(values: list[str] | tuple[str, ...]) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    what = f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}"
+    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
 
 
-def _line(row: Evidence) -> str:
-    home = f"-n {word(row.namespace)} " if row.namespace else ""
-    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
-    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: {row.wanted}"
+def _step(case: CheckContext, row: Evidence) -> Change:
+    if row.namespace:
+        return by_editor(row, row.wanted, "a selector takes one value only, an affinity several")
+    return requirements_patched(case.inventory, row, mend=_mended)
+
+
+def _mended(one: Body) -> Body:
+    values = one.get("values")
+    kind = one.get("key") == labels.CAPACITY_TYPE and one.get("operator") == "In"
+    if not kind or not isinstance(values, list) or not _without(values):
+        return one
+    return one | {"values": [*values, labels.RESERVED]}

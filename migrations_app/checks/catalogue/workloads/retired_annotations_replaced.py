@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.changes import Change, ObjectPatch, PersonTask, group
+from migrations_app.checks.remedies.commands import kept_by, remedies_of
+from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.remedies.placement import nested, workload_target
 from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.ownership import protected
@@ -30,6 +33,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.template.metadata.annotations"
+MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
 @check.judge
@@ -63,18 +67,23 @@ def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "",
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    what = f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs"
+    steps = dict.fromkeys(map(_step, evidence))
+    yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
 
 
-def _line(row: Evidence) -> str:
+def _step(row: Evidence) -> Change:
     """Adding the new key to a template restarts its pods; a running pod can be marked as it is."""
-    home = f"-n {word(row.namespace)} " if row.namespace else ""
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
-        patch = merged(f"{root}{inside}", {labels.DO_NOT_DISRUPT: "true"})
-        return f"kubectl {home}patch {word(row.kind.lower())} {word(row.name)} --type=merge -p {patch}"
+        target, path = workload_target(row), f"{root}{inside}"
+        undo = ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: None}))
+        done = f"the template has {MARK}"
+        return ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: "true"}), undo=undo, done=done)
     if row.kind in ("Pod", "Node", "NodeClaim"):
-        return f"kubectl {home}annotate {word(row.kind.lower())} {word(row.name)} {labels.DO_NOT_DISRUPT}=true"
-    return f"# kubectl {home}annotate pod <each pod of {row.kind} {row.name}> {labels.DO_NOT_DISRUPT}=true"
+        return annotated(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
+    return PersonTask(
+        what=f"mark each pod of {row.kind} {row.name} in {row.namespace}: kubectl annotate pod NAME {MARK}",
+        why="its template was not seen, and its pods change",
+        where=f"kubectl -n {word(row.namespace)} get pods -o wide",
+    )

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.changes import Change, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter import labels
@@ -31,8 +32,7 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    own = {labels.PROVISIONER_NAME}
-    gone = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)} - own
+    gone = _gone(case)
     for one in placed(case.inventory, gone):
         if not one.value.startswith("DoesNotExist"):
             yield Evidence(
@@ -50,16 +50,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted="without it")
 
 
+def _gone(case: CheckContext) -> set[str]:
+    every = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)}
+    return every - {labels.PROVISIONER_NAME}
+
+
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, "ask for instance family, size or CPU in its place")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    what = "ask for instance family, size or CPU in its place"
+    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
 
 
-def _line(row: Evidence) -> str:
-    home = f"-n {word(row.namespace)} " if row.namespace else ""
-    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
-    return (
-        f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: instance family, size or CPU in the place of it"
-    )
+def _step(case: CheckContext, row: Evidence) -> Change:
+    if row.namespace:
+        return by_editor(row, "instance family, size or CPU in the place of it", "what stands in its place is a choice")
+    return requirements_patched(case.inventory, row, mend=lambda one: None if one.get("key") in _gone(case) else one)

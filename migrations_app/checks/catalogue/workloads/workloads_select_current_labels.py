@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, merged, ordered
+from migrations_app.checks.changes import Change, group
+from migrations_app.checks.remedies.commands import kept_by, remedies_of
+from migrations_app.checks.remedies.placement import by_editor, is_selector, selector_patched
 from migrations_app.checks.shared.node_pools import names_old_label_alone
-from migrations_app.checks.shell import word, words
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placed
@@ -60,21 +63,24 @@ def _place(one: Mention) -> tuple[str, str, str, str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    by = kept_by(case.inventory, evidence[0])
-    source = from_source(by, f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}")
-    yield from ordered(by, (*source, kubectl(*(_line(case, row) for row in evidence[:NAMES_SHOWN]))))
+    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    what = f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}"
+    yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
 
 
-def _line(case: CheckContext, row: Evidence) -> str:
-    home, target = f"-n {word(row.namespace)} " if row.namespace else "", words((row.kind.lower(), row.name))
-    if row.path.endswith("template.spec.nodeSelector"):
-        pool = _pool(case, row.value("provisioner"))
-        patch = merged(row.path, {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool})
-        return f"kubectl {home}patch {target} --type=merge -p {patch}  # {pool}: its NodePool"
-    return f"kubectl {home}edit {target}  # {row.path}: {row.wanted}"
+def _step(case: CheckContext, row: Evidence) -> Change:
+    if not is_selector(row):
+        return by_editor(row, row.wanted, "the whole term is written anew")
+    old = row.value("provisioner")
+    pool = _pool(case, old)
+    if not pool:
+        return by_editor(row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", "none is named so")
+    given = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
+    patch = selector_patched(row, given, had={labels.PROVISIONER_NAME: old})
+    return replace(patch, needs=("pools_admit_provisioner_pods",))
 
 
 def _pool(case: CheckContext, provisioner: str) -> str:
-    """The NodePool of that name, or the only one; a word to fill in where that does not tell."""
+    """The NodePool of that name, or the only one; empty where that does not tell."""
     pools = [pool.name for pool in own_pools(case.inventory)]
-    return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else "POOL"
+    return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else ""

@@ -3,9 +3,16 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kept_by, kubectl, ordered
+from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.placement import (
+    by_editor,
+    is_selector,
+    keeper,
+    requirements_patched,
+    selector_patched,
+)
 from migrations_app.checks.shared.node_pools import requirements
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -43,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             seen=f"{one.key} {one.value}".rstrip(),
             wanted=ALIASES[one.key],
             count=one.count,
-            data={"label": one.key, "stable": ALIASES[one.key]},
+            data={"label": one.key, "stable": ALIASES[one.key], "value": one.value},
         )
     for row in requirements(case.inventory):
         if row.key in ALIASES:
@@ -55,12 +62,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
-    by = kept_by(case.inventory, first)
-    source = from_source(by, f"write {first.value('stable')} in the place of {first.value('label')}")
-    yield from ordered(by, (*source, kubectl(*map(_line, evidence[:NAMES_SHOWN]))))
+    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    what = f"write {first.value('stable')} in the place of {first.value('label')}"
+    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, first))
 
 
-def _line(row: Evidence) -> str:
-    home = f"-n {word(row.namespace)} " if row.namespace else ""
-    resource = word(row.kind.lower() if row.namespace else f"{row.kind.lower()}s.karpenter.sh")
-    return f"kubectl {home}edit {resource} {word(row.name)}  # {row.path}: {row.wanted}"
+def _step(case: CheckContext, row: Evidence) -> Change:
+    if not row.namespace:
+        return requirements_patched(case.inventory, row, mend=_mended)
+    if is_selector(row):
+        label, value = row.value("label"), row.value("value")
+        return selector_patched(row, {label: None, row.value("stable"): value}, had={label: value})
+    return by_editor(row, row.wanted, "the whole term is written anew")
+
+
+def _mended(one: Body) -> Body:
+    return one | {"key": ALIASES.get(str(one.get("key")), one.get("key"))}

@@ -1,0 +1,78 @@
+"""Changes of what places pods: requirements of pools, selectors and tolerations of the templates of workloads."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.remedies.commands import kept_by
+from migrations_app.checks.remedies.karpenter_objects import found_object, kept, target_of
+from migrations_app.checks.shell import pointer
+from migrations_app.inventory.facts.managers import Managed
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import WholeObject
+
+SELECTOR = "template.spec.nodeSelector"
+Mend = Callable[[Body], Body | None]
+"""What becomes of one requirement; None takes it out."""
+
+
+def keeper(inventory: Inventory, row: Evidence) -> Managed:
+    """Who keeps the workload that the evidence names, or the pool where it has no namespace."""
+    return kept_by(inventory, row) if row.namespace else kept(inventory, row)
+
+
+def workload_target(row: Evidence) -> ChangeTarget:
+    """The workload that the evidence names, or a pool where it has no namespace."""
+    if row.namespace:
+        return ChangeTarget(row.kind, row.name, row.namespace, resource=row.kind.lower())
+    return target_of(row)
+
+
+def is_selector(row: Evidence) -> bool:
+    """Whether it stands in the nodeSelector of a template, which a merge patch changes key by key."""
+    return bool(row.namespace) and row.path.endswith(SELECTOR)
+
+
+def selector_patched(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
+    """The keys set in the nodeSelector, or taken out by None; `had` are those that are there."""
+    target = workload_target(row)
+    back = {key: had.get(key) for key in given}
+    told = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
+    undo = ObjectPatch(target=target, body=nested(row.path, back))
+    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {told}")
+
+
+def nested(path: str, leaf: object) -> Body:
+    """A merge patch that sets the value at a dotted path."""
+    first, *rest = path.split(".")
+    body: Any = leaf
+    for step in reversed(rest):
+        body = {step: body}
+    return {first: body}
+
+
+def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> ObjectPatch:
+    """All requirements of the pool mended that have to be; refused where the list has changed meanwhile. Raises
+    LookupError where the pool is not there or nothing of it has to be mended."""
+    one = found_object(inventory, row)
+    listed = one.get(row.path, []) if isinstance(one, WholeObject) else []
+    steps: list[Body] = []
+    for at, old in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
+        new = mend(old) if isinstance(old, dict) else old
+        if new != old:
+            path = f"{pointer(row.path)}/{at}"
+            steps.append({"op": "test", "path": path, "value": old})
+            steps.append(
+                {"op": "remove", "path": path} if new is None else {"op": "replace", "path": path, "value": new}
+            )
+    if not steps:
+        raise LookupError(f"{row.kind} {row.name}: no such requirement")
+    target = target_of(row)
+    undo = ObjectPatch(target=target, body=({"op": "replace", "path": pointer(row.path), "value": listed},))
+    return ObjectPatch(target=target, body=tuple(steps), undo=undo, done=f"{row.path}: {row.wanted}")
+
+
+def by_editor(row: Evidence, what: str, why: str) -> PersonTask:
+    """The same for a person: the object in an editor, the field and what is wanted beside it."""
+    return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
