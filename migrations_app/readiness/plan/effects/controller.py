@@ -12,24 +12,49 @@ from migrations_app.checks.changes import Body, HelmValue
 from migrations_app.inventory.facts.controller import ABSENT, value_at
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.karpenter import labels
-from migrations_app.karpenter.controller_settings import SETTINGS, parse_gates, unknown_helm_keys, unread_helm_keys
+from migrations_app.karpenter.controller_settings import (
+    LAST_READ,
+    SETTINGS,
+    parse_gates,
+    unknown_helm_keys,
+    unread_helm_keys,
+)
 from migrations_app.karpenter.detection import image_release
 from migrations_app.karpenter.releases import as_tag, find
+from migrations_app.karpenter.tables.env_rows import ENV_NAMES
 from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 
 PLACED: Final = ("dnsPolicy", "hostNetwork", "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
 """Values that are fields of the pod by the same name."""
 SILENT: Final = (
-    "global",
-    "nameOverride",
+    "controller.containerName",
+    "controller.logEncoding",
+    "controller.logLevel",
+    "controller.securityContext",
     "extraObjects",
-    "serviceMonitor",
+    "global",
+    "imagePullPolicy",
+    "imagePullSecrets",
+    "logConfig",
+    "logEncoding",
+    "logLevel",
+    "nameOverride",
     "podDisruptionBudget",
+    "podSecurityContext",
+    "priorityClassName",
+    "revisionHistoryLimit",
+    "schedulerName",
     "service.annotations",
+    "serviceMonitor",
+    "strategy",
+    "webhook.logLevel",
 )
-"""Values that change nothing of what an inventory keeps of the controller."""
+"""Values, each with all below it, that change nothing of what an inventory keeps of the controller."""
+PORTS: Final = {"webhook.port": "WEBHOOK_PORT", "webhook.metrics.port": "WEBHOOK_METRICS_PORT"}
+"""Values that are followed only where they are taken out: one that is set changes the Service too."""
 GATES: Final = "settings.featureGates."
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TAG = re.compile(r":[^:/@]+(?:@.*)?$")
 
 
@@ -77,16 +102,24 @@ def with_value(workload: o.Workload, value: HelmValue, *, before: Body, after: B
     running = release_of(workload)
     if running is None:
         return NotShown("release_not_known", workload.name)
-    if _unread(value.key, running) or value.key.startswith(SILENT):
+    if _unread(value.key, running) or any(_lies_in(value.key, one) for one in SILENT):
         return workload
-    if value.key.startswith(GATES):
+    if value.key in PORTS and not value.text:
+        return _set(workload, {}, gone=(PORTS[value.key],))
+    if value.key.startswith(GATES) and minor_order(running.minor) >= (0, 32):
         return _with_gate(workload, value, running)
     variable = _variable(value.key, running)
     if variable is not None:
         return _with_variable(workload, variable, value)
+    if minor_order(running.minor) <= minor_order(LAST_READ) and value.key.startswith("settings."):
+        return workload  # the ConfigMap alone has it
     if value.key == "controller.env":
         return _with_env(workload, before=before, after=after)
     return _with_field(workload, value, after=after)
+
+
+def _lies_in(key: str, value: str) -> bool:
+    return key == value or key.startswith(f"{value}.")
 
 
 def _unread(key: str, running: Release) -> bool:
@@ -103,7 +136,10 @@ def _variable(key: str, running: Release) -> str | None:
     if key == "webhook.enabled":
         return "DISABLE_WEBHOOK"
     bare = key.replace("settings.aws.", "settings.")
-    return next((row.env for row in SETTINGS if row.env and row.value == bare), None)
+    told = next((row.env for row in SETTINGS if row.env and row.value == bare), "")
+    name = told or _HUMP.sub("_", key.rpartition(".")[2]).upper()
+    known = told or any(row.name == name and key.startswith(("settings.", "log")) for row in ENV_NAMES)
+    return name if known else None
 
 
 def _with_variable(workload: o.Workload, name: str, value: HelmValue) -> o.Workload:

@@ -14,9 +14,11 @@ from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_va
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_READ, setting_row
 from migrations_app.karpenter.releases import find
-from migrations_app.karpenter.versions import Release, parse
-from migrations_app.readiness.plan.effects.controller import brought_to, with_value
+from migrations_app.karpenter.versions import Release, minor_order, parse
+from migrations_app.readiness.plan.effects.by_itself import by_controller
+from migrations_app.readiness.plan.effects.controller import brought_to, release_of, with_value
 from migrations_app.readiness.plan.effects.crd_landing import landed_crds
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
@@ -59,7 +61,40 @@ def _with_controller(
         after = with_value(after, value, before=old.tree if old else {}, after=new.tree if new else {})
     if isinstance(after, NotShown):
         return after
-    return _with_workload(recorded, found.workload, after)
+    written = _with_settings(_with_workload(recorded, found.workload, after), change, release_of(after))
+    crds = written if to is None else _crds_beside(written, change, to)
+    return crds if isinstance(crds, NotShown) else by_controller(crds)
+
+
+def _crds_beside(inventory: Inventory, change: HelmChange, to: Release) -> Inventory | NotShown:
+    """With the CRDs of the same release, which a plan brings first where they have a chart of their own."""
+    record = next((one for one in inventory.helm_releases.items if one.chart == CRD_CHART), None)
+    if record is None:
+        return inventory
+    own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
+    recorded = _recorded(inventory, own, to)
+    return recorded if isinstance(recorded, NotShown) else landed_crds(recorded, to)
+
+
+def _with_settings(inventory: Inventory, change: HelmChange, running: Release | None) -> Inventory:
+    """With the values in the ConfigMap of settings, up to the last release that reads it."""
+    part = inventory.settings
+    if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
+        return inventory
+    given = {one.key.removeprefix("settings."): one.text for one in change.values if one.key.startswith("settings.")}
+    items = tuple(_with_data(one, given) if one.name == GLOBAL_SETTINGS else one for one in part.items)
+    return with_fields(inventory, settings=with_items(part, items))
+
+
+def _with_data(one: o.ConfigMap, given: Body) -> o.ConfigMap:
+    data = dict(one.data or {})
+    for key, text in given.items():
+        row = setting_row(key)
+        told = json.loads(text) if text else (row.default if row else "")
+        data.pop(key, None)
+        if told != "":
+            data[key] = told if isinstance(told, str) else json.dumps(told)
+    return replace(one, data=data)
 
 
 def _with_workload(inventory: Inventory, before: o.Workload, after: o.Workload) -> Inventory:
