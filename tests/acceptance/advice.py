@@ -12,7 +12,8 @@ from migrations_app.readiness.report import Report
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
-from tests.acceptance.clusters import CLEAN, find, objects
+from tests.acceptance.clusters import CLEAN, objects
+from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
 
@@ -36,9 +37,8 @@ def _reports() -> Iterator[tuple[str, tuple[Document, ...], Report]]:
         documents = objects(clean)
         yield clean.name, tuple(documents), judged(clean, documents)
     for fault in FAULTS:
-        clean, documents = find(fault.on), objects(find(fault.on))
-        fault.plant(documents)
-        yield fault.name, tuple(documents), judged(clean, documents, kubernetes=fault.kubernetes)
+        known = judged_fault(fault)
+        yield fault.name, known.documents, known.report
     for story in stories():
         collected = add_aws(collect(open_bundle(dict(files(story))), cluster=story.name), aws(story))
         yield story.name, story.docs, evaluate(collected).report

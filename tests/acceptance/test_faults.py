@@ -7,6 +7,7 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.checks.registry import all_checks
 from tests.acceptance.clusters import find, objects
+from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
@@ -24,12 +25,9 @@ def before(cluster: str) -> dict[str, set[str]]:
 
 def said_of(fault: Fault) -> tuple[Finding, ...]:
     """The findings with the fault planted, at the hop it is looked for."""
-    clean = find(fault.on)
-    documents = objects(clean)
-    fault.plant(documents)
-    report = judged(clean, documents, kubernetes=fault.kubernetes)
-    assert crashes(report) == []
-    return at(report, fault.hop or clean.hop)
+    known = judged_fault(fault)
+    assert crashes(known.report) == []
+    return known.findings
 
 
 @pytest.fixture(params=FAULTS, ids=names(FAULTS))

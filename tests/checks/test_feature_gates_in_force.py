@@ -106,9 +106,13 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedies_keep_what_is():
+def test_whether_nodes_drift_is_for_a_person_to_say():
     first = remedies(CHECK, "1.0", gated("SpotToSpotConsolidation=true"))[0]
-    assert (first.how, changed(first)) == ("helm", {"settings.featureGates.drift": "true"})
+    assert (first.how, changed(first, when="person")) == ("helm", {})
+    assert "true if nodes are to drift, which begins at once, else false, as it is today" in first.text
+
+
+def test_the_remedies_keep_what_is():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_values({}, version="0.32.10")
     first = remedies(CHECK, "0.33+", cluster)[0]
     assert (first.how, changed(first)) == ("helm", {"settings.featureGates.drift": "false"})

@@ -95,3 +95,15 @@ def test_the_remedy_looks_at_the_instances_first():
     assert text.splitlines()[1] == (
         "kubectl get nodes -l karpenter.sh/provisioner-name -o custom-columns=NAME:.metadata.name,ID:.spec.providerID"
     )
+
+
+def test_the_remedy_takes_them_off_claims_as_well():
+    made = a_claim_of_nobody()
+    text = remedies(CHECK, "1.0", an_empty_cluster().with_docs(made, *held(BETA)), start="0.37.8")[0].text
+    patched = [line.split(" --type")[0] for line in text.splitlines() if line.startswith("kubectl patch")]
+    assert patched == [f"kubectl patch nodeclaims.karpenter.sh {made['metadata']['name']}", "kubectl patch node n0"]
+
+
+def test_nodes_that_a_controller_serves_keep_theirs():
+    text = remedies(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA)))[0].text
+    assert [line.split()[3] for line in text.splitlines() if line.startswith("kubectl patch")] == ["n1"]

@@ -48,3 +48,10 @@ def test_without_pools_there_is_nothing_to_ask():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_where_the_release_is_the_newest_it_writes_its_own():
+    (only,) = remedies(CHECK, "1.0", hashed(here=("v3", "v4")))
+    assert only.how == "kubectl"
+    assert only.text.splitlines()[0] == "# 0.37.8 writes its own versions: wait"
+    assert only.text.splitlines()[-1].startswith("kubectl get nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws")

@@ -23,6 +23,13 @@ def test_a_flag_comes_before_the_variable():
     assert answer(CHECK, NEWEST_MINOR, cluster) == GOOD
 
 
+@pytest.mark.parametrize(("version", "status"), [("1.6.8", "pass"), ("1.8.2", "fail")])
+def test_values_open_it_where_the_running_release_does_not_know_it(version, status):
+    made = a_cluster(version, kubernetes="1.33").with_docs(a_pool(FIXED))
+    values = {"settings": {"featureGates": {"staticCapacity": True}}}
+    assert answer(CHECK, NEWEST_MINOR, made.with_values(values, version=version))[0] == status
+
+
 @pytest.mark.parametrize("gates", ["", "StaticCapacity=false", "NodeOverlay=true"])
 @pytest.mark.parametrize("replicas", [0, 3])
 def test_it_is_not(gates, replicas):

@@ -1,14 +1,23 @@
 """How to point the conversion of CRDs at the Service of the controller."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import HelmValue
-from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, kubectl, spelled
-from migrations_app.checks.shell import json_word, pointer, word
+from migrations_app.checks.changes import HelmValue, Observation, group
+from migrations_app.checks.remedies.commands import (
+    as_json,
+    crd_chart,
+    helm_remedies,
+    here,
+    in_cluster,
+    kubectl,
+    spelled,
+)
+from migrations_app.checks.shell import json_word, no_option, pointer, word
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import crd_values
-from migrations_app.inventory.objects.karpenter import Service
+from migrations_app.inventory.facts.conversion_webhook import conversion_target, crd_values
+from migrations_app.inventory.objects.karpenter import Service, ServiceReference
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
 
@@ -28,6 +37,25 @@ def by_patch(evidence: Sequence[Evidence], real: Service | None) -> tuple[Remedy
     body = {"namespace": real.namespace, "name": real.name, "port": 8443}
     patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
     return (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
+
+
+def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
+    """What shows why nothing is ready behind the controller's Service; empty where a CRD calls another one."""
+    named = {row.name for row in evidence}
+    called = [conversion_target(crd) for crd in case.inventory.crds.items if crd.name in named]
+    if real is None or not called or not all(map(partial(_is_called, real), called)):
+        return ()
+    home = ("kubectl", "-n", real.namespace)
+    note = "The CRDs call the right Service; what is behind it is not ready: the controller's pods, by their events"
+    ends = Observation(pipe=((*home, "get", "endpoints", no_option(real.name)),), notes=(note,))
+    pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
+    return (in_cluster(group(ends, pods)),)
+
+
+def _is_called(real: Service, target: ServiceReference | None) -> bool:
+    if target is None or (target.namespace, target.name) != (real.namespace, real.name):
+        return False
+    return target.port in [port.port for port in real.spec.ports or ()]
 
 
 def _values(real: Service | None) -> tuple[HelmValue, ...]:

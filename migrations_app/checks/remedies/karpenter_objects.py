@@ -158,24 +158,28 @@ def claims_deleted(
     return group(*steps, notes=notes)
 
 
-def finalizers_removed(nodes: Sequence[NamedObject], *, selected_by: str) -> Remedy:
-    """How to take Karpenter's finalizers off nodes, the question about their instances first."""
+def finalizers_removed(
+    nodes: Sequence[NamedObject], *, selected_by: str, beside: Sequence[tuple[ChangeTarget, NamedObject]] = ()
+) -> Remedy:
+    """How to take Karpenter's finalizers off nodes and the objects `beside` them, the question about their instances
+    first."""
     columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
     note = "First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing"
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
-    return in_cluster(group(look, *map(_without_finalizers, nodes)))
+    every = (*beside, *((ChangeTarget("Node", one.name, resource="node"), one) for one in nodes))
+    return in_cluster(group(look, *(_without_finalizers(target, one) for target, one in every)))
 
 
-def _without_finalizers(node: NamedObject) -> Change:
+def _without_finalizers(target: ChangeTarget, one: NamedObject) -> Change:
     """Those of others stay; the patch is refused where the list has changed meanwhile."""
-    found = [(at, name) for at, name in enumerate(node.metadata.finalizers or ()) if is_karpenter(name)]
+    found = [(at, name) for at, name in enumerate(one.metadata.finalizers or ()) if is_karpenter(name)]
     steps: list[dict[str, Any]] = []
     for at, name in reversed(found):
         path = f"/metadata/finalizers/{at}"
         steps += [{"op": "test", "path": path, "value": name}, {"op": "remove", "path": path}]
     return ObjectPatch(
-        target=ChangeTarget("Node", node.name, resource="node"),
+        target=target,
         body=tuple(steps),
-        final="nobody ends the instance of the node any more",
-        done=f"Node {node.name} has no finalizer of Karpenter",
+        final="nobody ends what it stands for in AWS any more",
+        done=f"{target.kind} {one.name} has no finalizer of Karpenter",
     )

@@ -15,7 +15,7 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 @once
 def held_nodes(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
     """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
-    return Counter((_made_by(node), *_pool(node)) for node in carrying_nodes(inventory))
+    return Counter((_made_by(node), *pool_of(node)) for node in carrying_nodes(inventory))
 
 
 def carrying_nodes(inventory: Inventory) -> list[Node]:
@@ -33,6 +33,7 @@ def _made_by(node: Node) -> tuple[str, ...]:
     return next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
 
 
-def _pool(node: Node) -> tuple[str, str]:
+def pool_of(node: Node) -> tuple[str, str]:
+    """Kind and name of the pool that the labels of the node name; the name is "none" where they name none."""
     pool = node.metadata.label(labels.NODEPOOL)
     return ("NodePool", pool) if pool else ("Provisioner", node.metadata.label(labels.PROVISIONER_NAME) or "none")

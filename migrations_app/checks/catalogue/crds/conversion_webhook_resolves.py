@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
-from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_patch
+from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_looking, by_patch
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.controller import installation, webhooks_off
@@ -76,5 +76,5 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
-    remedies = (*by_chart(case, real), *by_patch(evidence, real))
+    remedies = by_looking(case, evidence, real=real) or (*by_chart(case, real), *by_patch(evidence, real))
     yield from ordered(managed(first.metadata), remedies)

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import WHOLE, apart, cause
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import given_gates, installation
+from migrations_app.inventory.facts.controller import given_gates, given_values, installation, value_at
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter.controller_settings import parse_gates
 from migrations_app.karpenter.hops import hops_from
@@ -18,7 +18,7 @@ check = Check(
     phase="resources",
     severity="warning",
     why="While the gate StaticCapacity is off a pool with spec.replicas keeps no node, and is left out of scheduling.",
-    how="spec.replicas of each NodePool, beside FEATURE_GATES or --feature-gates and the default of the hop's release.",
+    how="spec.replicas of each NodePool, beside FEATURE_GATES, --feature-gates, Helm values and the next default.",
     reads=("nodepools", "controller"),
     says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
     hops=hops_from("1.8"),
@@ -26,7 +26,7 @@ check = Check(
     remedy_tools=CHART_TOOLS,
 )
 REPLICAS = "spec.replicas"
-GATE = "StaticCapacity"
+GATE, VALUE = "StaticCapacity", "settings.featureGates.staticCapacity"
 
 
 @check.judge
@@ -42,13 +42,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     given = given_gates(found) if found else None
     if fixed and given is not None and not given.text:
         yield Unknown(f"{given.path} is empty or taken from an object that is not read")
-    elif not parse_gates(given.text if given else "").get(GATE, default):
+    elif not parse_gates(given.text if given else "").get(GATE, _comes(case) or default):
         for pool in fixed:
             yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
 
 
+def _comes(case: CheckContext) -> bool:
+    """Whether the values open the gate for the chart of the hop, where the running release does not know it yet."""
+    values, row = given_values(case.inventory), find(case.running.release) if case.running.release else None
+    known = row is None or row.gate_default(GATE) is not None
+    return not known and values is not None and value_at(values.tree, VALUE) in (True, "true")
+
+
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from chart_values(
-        case, {"settings.featureGates.staticCapacity": "true"}, about="opens the gate for all pools"
-    )
+    yield from chart_values(case, {VALUE: "true"}, about="opens the gate for all pools")

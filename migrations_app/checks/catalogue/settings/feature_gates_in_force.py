@@ -53,7 +53,7 @@ def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
     if row.drift == "on_by_default" and "Drift" not in told:
         seen = f"{gates.text}: without Drift it is off"
         lacking = at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
-        yield lacking.with_data(gate="drift", value="true")
+        yield lacking.with_data(gate="drift", value="")
     for name in told:
         if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
             seen = f"{name}: {row.minor} has no such gate"
@@ -76,5 +76,11 @@ def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> I
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
-    yield from chart_values(case, kept, about="as it is today")
+    told = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
+    kept = {key: value for key, value in told.items() if value}
+    if kept or not told:
+        yield from chart_values(case, kept, about="as it is today")
+    if len(kept) < len(told):
+        # The next chart may not read it at all, and true lets nodes drift at once.
+        about = f"{BRANCH}.drift: true if nodes are to drift, which begins at once, else false, as it is today"
+        yield from chart_values(case, {}, about=about, when="person")

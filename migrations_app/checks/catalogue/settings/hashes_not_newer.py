@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.changes import Observation
+from migrations_app.checks.remedies.commands import chart_values, in_cluster
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.node_claims import drift_hashes
 from migrations_app.karpenter.releases import find, number
@@ -21,8 +22,12 @@ check = Check(
         "{count} objects carry hashes newer than the controller",
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
-    remedy_tools=CHART_TOOLS,
+    remedy_tools=("kubectl", *CHART_TOOLS),
 )
+
+
+KINDS = "nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws"
+HOLD = "hold nodes by budgets until then"
 
 
 @check.judge
@@ -49,7 +54,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = find(case.running.release) if case.running.release else None
-    better = row.newest_good if row else None
-    yield from chart_values(
-        case, {}, to=better, about=f"{better} knows hash versions; hold nodes by budgets until it runs", when="before"
-    )
+    better, running = row.newest_good if row else None, case.running.release
+    if row and running and better and better <= running and all(row.hash_versions(running)):
+        look = ("kubectl", "get", KINDS, "-o", "custom-columns=NAME:.metadata.name,NOTES:.metadata.annotations")
+        yield in_cluster(Observation(pipe=(look,), notes=(f"{running} writes its own versions: wait", HOLD)))
+        return
+    yield from chart_values(case, {}, to=better, about=f"{better} knows hash versions; {HOLD}", when="before")

@@ -1,0 +1,82 @@
+"""What an upgrade of the controller's chart and then the controller itself do: rights, and v1 as what is stored."""
+
+from dataclasses import replace as with_fields
+from typing import Final
+
+from msgspec.structs import replace
+
+from migrations_app.inventory.facts.controller import installation, webhooks_off
+from migrations_app.inventory.facts.conversion_webhook import CONVERTED
+from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
+from migrations_app.inventory.parts import Part, Seen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
+from migrations_app.karpenter.versions import Release, within
+from migrations_app.readiness.plan.effects.controller import release_of
+from migrations_app.readiness.plan.effects.places import with_items, with_parts
+
+REWRITES: Final = ("1.0.6", "1.0")
+"""The releases that rewrite what is stored as v1beta1.
+
+Source: kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go.
+"""
+REWRITTEN: Final = ("nodepools", "ec2nodeclasses", "nodeclaims")
+
+
+def by_controller(inventory: Inventory) -> Inventory:
+    """After the chart wrote its ClusterRoles anew, and the controller has done its work: minutes to hours later."""
+    found = installation(inventory)
+    running = release_of(found.workload) if found else None
+    if found is None or running is None:
+        return inventory
+    off = webhooks_off(found, running)
+    allowed = _with_rights(inventory, needed(running, webhooks=not off))
+    return _rewritten(allowed) if _rewrites(allowed, running) and not off else allowed
+
+
+def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Inventory:
+    part = inventory.controller_rbac
+    missing = lacking(part.items, rights)
+    first = next((one for one in part.items if kept_by_chart(one)), None)
+    if not isinstance(part, Seen) or first is None or not missing:
+        return inventory
+    rules = [
+        PolicyRule(api_groups=[some[0].group], resources=[some[0].resource], verbs=[right.verb for right in some])
+        for some in per_target(missing).values()
+    ]
+    whole: ClusterRole = replace(first, rules=[*(first.rules or ()), *rules])
+    items = tuple(whole if one is first else one for one in part.items)
+    return with_fields(inventory, controller_rbac=with_items(part, items))
+
+
+def _rewrites(inventory: Inventory, running: Release) -> bool:
+    crds = [crd for crd in inventory.crds.items if crd.name in CONVERTED]
+    first, last = REWRITES
+    return within(running, first=first, last=last) and bool(crds) and all(crd.storage == "v1" for crd in crds)
+
+
+def _rewritten(inventory: Inventory) -> Inventory:
+    changed: dict[str, Part[object]] = {}
+    for name in REWRITTEN:
+        part = inventory.part(name)
+        if isinstance(part, Seen):
+            changed[name] = with_items(part, tuple(map(_marked, part.items)))
+    if isinstance(inventory.crds, Seen) and len(changed) == len(REWRITTEN):
+        changed["crds"] = with_items(inventory.crds, tuple(map(_trimmed, inventory.crds.items)))
+    return with_parts(inventory, changed)
+
+
+def _marked(one: object) -> object:
+    if not isinstance(one, o.NamedObject):
+        return one
+    marks = {**(one.metadata.annotations or {}), labels.STORED_VERSION_DONE: "true"}
+    return replace(one, metadata=replace(one.metadata, annotations=marks))
+
+
+def _trimmed(crd: o.CRD) -> o.CRD:
+    if crd.name not in CONVERTED or crd.status is None:
+        return crd
+    return replace(crd, status=replace(crd.status, stored_versions=[crd.storage]))

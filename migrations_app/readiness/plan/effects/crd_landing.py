@@ -1,0 +1,47 @@
+"""The CRDs after the chart of the CRDs was brought to a release, as the tables say."""
+
+from dataclasses import replace as with_fields
+
+from msgspec.structs import replace
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.crds import Crd, marks_of
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import Release
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import with_items
+
+
+def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
+    """With the CRDs that the release ships; others stay, and so does what was stored. A version that is not served any
+    more, but still stored, is refused by the server."""
+    part, shipped = inventory.crds, crd_set(to)
+    if isinstance(part, Unseen) or shipped is None:
+        return NotShown("part_not_read", "crds") if isinstance(part, Unseen) else NotShown("release_not_known", str(to))
+    by_name = {one.name: one for one in part.items}
+    for crd in shipped.crds:
+        old = by_name.get(crd.name)
+        left = set(old.stored if old else ()) - {version.name for version in crd.versions}
+        if left:
+            return NotShown("refused", f"{crd.name} {', '.join(sorted(left))} is stored")
+        by_name[crd.name] = _brought(old, crd, to, converts=shipped.crd_chart_converts)
+    return with_fields(inventory, crds=with_items(part, tuple(by_name.values())))
+
+
+def _brought(old: o.CRD | None, crd: Crd, to: Release, *, converts: bool) -> o.CRD:
+    versions = [
+        o.CRDVersion(
+            name=one.name, served=one.served, storage=one.storage,
+            fields=[mark.path for mark in marks_of(crd.name, one.name, running=to)],
+        )
+        for one in crd.versions
+    ]  # fmt: skip
+    names = o.CRDNames(kind=crd.kind.kind, plural=crd.kind.plural)
+    conversion = (old.spec.conversion if old else None) if converts else o.CrdConversion(strategy="None")
+    spec = o.CRDSpec(group=crd.kind.group, names=names, versions=versions, conversion=conversion)
+    before = old or o.CRD(metadata=o.Metadata(name=crd.name))
+    stored = list(dict.fromkeys((*before.stored, crd.storage)))
+    status = replace(before.status or o.CRDStatus(), stored_versions=stored)
+    return replace(before, spec=spec, status=status)

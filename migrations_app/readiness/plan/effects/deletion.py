@@ -1,0 +1,119 @@
+"""What becomes of an inventory when an object is deleted: what it owns goes with it, and so do its pods."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from migrations_app.checks.changes import ObjectDelete
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parse import is_karpenter
+from migrations_app.inventory.parts import Part, Seen
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import KINDS, found, with_items, with_parts
+
+CLEANED: Final = ("foregroundDeletion", "orphan", "customresourcecleanup.apiextensions.k8s.io")
+"""Finalizers of Kubernetes itself, which it takes off when what they wait for is done."""
+Key = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+Objects = Mapping[Key, o.NamedObject]
+
+
+def deleted(inventory: Inventory, change: ObjectDelete) -> Inventory | NotShown:
+    """After the object was deleted. Karpenter's own finalizers let go when their work is done; another one keeps the
+    object there, deleted and waiting."""
+    one = found(inventory, change.target)
+    if isinstance(one, NotShown):
+        return one
+    return without(inventory, one, kind=change.target.kind, orphans=change.propagation == "orphan")
+
+
+def without(inventory: Inventory, one: o.NamedObject, *, kind: str, orphans: bool = False) -> Inventory:
+    """The inventory without the object and, unless they are left as orphans, without what it owns."""
+    every = dict(_objects(inventory))
+    first = (kind, one.namespace, one.name)
+    reached = (first,) if orphans and not isinstance(one, o.CRD) else _reached(first, every)
+    waiting = {key: _waiting(every[key], inventory.taken_at) for key in reached if holding(every[key])}
+    gone = {key: every[key] for key in reached if key not in waiting}
+    return _without_pods(_rewritten(inventory, gone, waiting), gone)
+
+
+def holding(one: o.NamedObject) -> list[str]:
+    """The finalizers of others than Karpenter and Kubernetes."""
+    return [name for name in one.metadata.finalizers or () if not is_karpenter(name) and name not in CLEANED]
+
+
+def _waiting(one: o.NamedObject, now: str) -> o.NamedObject:
+    when = one.metadata.deletion_timestamp or now
+    return replace(one, metadata=replace(one.metadata, deletion_timestamp=when, finalizers=holding(one)))
+
+
+def _reached(first: Key, every: Objects) -> tuple[Key, ...]:
+    """The object and what goes with it: what is owned, by whatever way; what a held one owns stays."""
+    owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key, one in every.items():
+        for ref in one.metadata.owner_references or ():
+            owned[ref.kind, ref.name].append(key)
+    reached, left = {first: None}, [first]
+    while left:
+        key = left.pop()
+        owner = every[key]
+        if holding(owner) and not isinstance(owner, o.CRD):
+            continue
+        below = [each for each in owned[key[0], key[2]] if _is_owner(owner, every[each])]
+        if isinstance(owner, o.CRD):
+            below = [each for each in every if each[0] == owner.spec.names.kind]
+        new = [each for each in below if each not in reached]
+        reached |= dict.fromkeys(new)
+        left += new
+    return tuple(reached)
+
+
+def _is_owner(owner: o.NamedObject, one: o.NamedObject) -> bool:
+    uids = [ref.uid for ref in one.metadata.owner_references or () if ref.name == owner.name]
+    return owner.namespace in ("", one.namespace) and (not owner.metadata.uid or owner.metadata.uid in uids)
+
+
+def _objects(inventory: Inventory) -> Iterator[tuple[Key, o.NamedObject]]:
+    for kind, (parts, projection) in KINDS.items():
+        for name in parts:
+            for one in inventory.part(name).items:
+                if isinstance(one, projection) and one.kind in ("", kind):
+                    yield (kind, one.namespace, one.name), one
+
+
+def _rewritten(inventory: Inventory, gone: Objects, waiting: Objects) -> Inventory:
+    changed: dict[str, Part[object]] = {}
+    for kind in {key[0] for key in (*gone, *waiting)}:
+        for name in KINDS[kind][0]:
+            part = changed.get(name) or inventory.part(name)
+            if isinstance(part, Seen):
+                changed[name] = with_items(part, tuple(_left(part.items, gone, waiting, kind=kind)))
+    return with_parts(inventory, changed)
+
+
+def _left(items: Iterable[object], gone: Objects, waiting: Objects, *, kind: str) -> Iterator[object]:
+    for one in items:
+        key = (kind, one.namespace, one.name) if isinstance(one, o.NamedObject) and one.kind in ("", kind) else None
+        if key is None or key not in gone:
+            yield waiting.get(key, one) if key else one
+
+
+def _without_pods(inventory: Inventory, gone: Objects) -> Inventory:
+    """Without the pods of workloads that are gone; those of a node that is gone run on another one."""
+    part = inventory.pods
+    if not isinstance(part, Seen):
+        return inventory
+    nodes = {name for kind, _, name in gone if kind == "Node"}
+    left = [one for one in part.items if (one.owner_kind, one.namespace, one.owner_name) not in gone]
+    moved = tuple(
+        replace(one, nodes=[name for name in one.nodes if name not in nodes]) if nodes & set(one.nodes) else one
+        for one in left
+    )
+    if moved == part.items:
+        return inventory
+    lost = sum(one.count for one in part.items) - sum(one.count for one in left)
+    total = None if part.total is None else part.total - lost
+    return with_parts(inventory, {"pods": Seen(moved, part.served, part.quarantined, total, part.other_version)})

@@ -1,0 +1,99 @@
+"""The inventory after a change."""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from migrations_app.checks.changes import (
+    AwsCall,
+    Change,
+    ChangeGroup,
+    DeliveryPause,
+    DeliveryResume,
+    HelmChange,
+    IamStatements,
+    KarpdashAction,
+    NodeTaint,
+    ObjectAnnotations,
+    ObjectApply,
+    ObjectDelete,
+    ObjectLabels,
+    ObjectPatch,
+    Observation,
+    PersonTask,
+)
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.readiness.plan.effects.deletion import deleted
+from migrations_app.readiness.plan.effects.helm import upgraded
+from migrations_app.readiness.plan.effects.iam import permitted
+from migrations_app.readiness.plan.effects.not_shown import NotShown, Why
+from migrations_app.readiness.plan.effects.objects import applied, marked, patched, switched, tainted
+from migrations_app.readiness.plan.effects.rights import bound
+
+OfObject: TypeAlias = (
+    ObjectPatch
+    | ObjectApply
+    | ObjectDelete
+    | ObjectLabels
+    | ObjectAnnotations
+    | NodeTaint
+    | DeliveryPause
+    | DeliveryResume
+)
+
+
+def effect(inventory: Inventory, change: Change) -> Inventory | NotShown:
+    """The inventory when the change, and what follows from it by itself, is done. It is another value with no fact
+    remembered, or why none can be told: nothing is half-done."""
+    match change:
+        case ChangeGroup():
+            return after_all(inventory, change.steps)
+        case HelmChange():
+            return upgraded(inventory, change)
+        case IamStatements():
+            return permitted(inventory, change)
+        case PersonTask() | Observation() | AwsCall() | KarpdashAction():
+            return NotShown(_unseen(change), change.what)
+    return _of_object(inventory, change)
+
+
+def _of_object(inventory: Inventory, change: OfObject) -> Inventory | NotShown:
+    match change:
+        case ObjectPatch():
+            return patched(inventory, change)
+        case ObjectApply():
+            return applied(inventory, change)
+        case ObjectDelete():
+            return deleted(inventory, change)
+        case ObjectLabels() | ObjectAnnotations():
+            return marked(inventory, change)
+        case NodeTaint():
+            return tainted(inventory, change)
+        case DeliveryPause() | DeliveryResume():
+            return switched(inventory, change)
+
+
+def _unseen(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
+    match change:
+        case PersonTask():
+            return "for_a_person"
+        case Observation():
+            return "reads_only"
+        case AwsCall():
+            return "in_aws"
+        case KarpdashAction():
+            return "own_action"
+
+
+def after_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | NotShown:
+    """After all of them in this order; what only reads is passed over, where something else changes beside it."""
+    steps = list(changes)
+    here, shown = inventory, False
+    for step in steps:
+        if isinstance(step, Observation) and len(steps) > 1:
+            continue
+        after = bound(here, step, steps) if isinstance(step, ObjectApply) else None
+        after = after or effect(here, step)
+        if isinstance(after, NotShown):
+            return after
+        here, shown = after, True
+    return here if shown else NotShown("reads_only")

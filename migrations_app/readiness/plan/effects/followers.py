@@ -1,0 +1,75 @@
+"""What follows from a change of an object by itself: pods follow a template, counts of a budget follow its spec."""
+
+import math
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Seen
+from migrations_app.inventory.pod_groups import constraints, markers
+from migrations_app.readiness.plan.effects.deletion import without
+from migrations_app.readiness.plan.effects.places import with_items, with_object, with_parts
+
+ROLLED: Final = ("Deployment", "StatefulSet", "DaemonSet")
+"""Workloads that replace their pods by themselves when their template changes."""
+N = TypeVar("N", bound=o.NamedObject)
+
+
+def put(inventory: Inventory, before: N, after: N, *, kind: str) -> Inventory:
+    """With `after` in the place of `before`, and what follows from that."""
+    if isinstance(after, o.DisruptionBudget) and isinstance(before, o.DisruptionBudget) and before.spec != after.spec:
+        return with_object(inventory, before, recounted(after), kind=kind)
+    written = with_object(inventory, before, after, kind=kind)
+    if after.metadata.deleting and before.metadata.finalizers and not after.metadata.finalizers:
+        return without(written, after, kind=kind)
+    if kind in ROLLED and isinstance(before, o.Workload) and isinstance(after, o.Workload):
+        return _pods_rolled(written, before, after, kind=kind)
+    return written
+
+
+def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
+    """The budget with the counts that its spec gives; percentages are rounded up.
+
+    Source: kubernetes/kubernetes:pkg/controller/disruption/disruption.go, getExpectedPodCount.
+    """
+    status, spec = budget.status, budget.spec
+    if status is None or status.expected_pods is None or status.current_healthy is None:
+        return budget
+    expected = status.expected_pods
+    if spec.max_unavailable is not None:
+        desired = max(0, expected - _pods(spec.max_unavailable, expected))
+    else:
+        desired = _pods(spec.min_available if spec.min_available is not None else 1, expected)
+    allowed = max(0, status.current_healthy - desired) if expected else 0
+    return replace(budget, status=replace(status, desired_healthy=desired, disruptions_allowed=allowed))
+
+
+def _pods(told: int | str, expected: int) -> int:
+    if isinstance(told, int):
+        return told
+    share = told.removesuffix("%")
+    return math.ceil(int(share) * expected / 100) if told.endswith("%") and share.isdecimal() else expected
+
+
+def _pods_rolled(inventory: Inventory, before: o.Workload, after: o.Workload, *, kind: str) -> Inventory:
+    part = inventory.pods
+    if before.template == after.template or not isinstance(part, Seen):
+        return inventory
+    own = (after.namespace, kind, after.name)
+    items = tuple(
+        _as_template(one, after) if (one.namespace, one.owner_kind, one.owner_name) == own else one
+        for one in part.items
+    )
+    return with_parts(inventory, {"pods": with_items(part, items)}) if items != part.items else inventory
+
+
+def _as_template(pods: o.PodGroup, workload: o.Workload) -> o.PodGroup:
+    template = workload.template
+    return replace(
+        pods,
+        markers=markers(template.metadata),
+        placement=list(constraints(template.spec)),
+        labels=template.metadata.labels or pods.labels,
+    )

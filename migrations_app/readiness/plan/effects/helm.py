@@ -1,0 +1,188 @@
+"""What becomes of an inventory when values or the version of one of the two charts change: the record that Helm keeps,
+and what the tables say that the chart makes of it."""
+
+import copy
+import json
+from dataclasses import replace as with_fields
+from typing import Any
+
+from msgspec.structs import replace
+
+from migrations_app.checks.changes import Body, HelmChange, HelmValue
+from migrations_app.checks.render.values import steps_of
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Seen, Unseen
+from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_READ, setting_row
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.versions import Release, minor_order, parse
+from migrations_app.readiness.plan.effects.by_itself import by_controller
+from migrations_app.readiness.plan.effects.controller import brought_to, release_of, with_value
+from migrations_app.readiness.plan.effects.crd_landing import landed_crds
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import with_items, with_parts
+
+CRD_VALUES = {
+    "webhook.enabled": "strategy",
+    "webhook.serviceName": "name",
+    "webhook.serviceNamespace": "namespace",
+    "webhook.port": "port",
+}
+"""What values of the chart of the CRDs do to their conversion."""
+
+
+def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+    """After one upgrade of the release with these values. Only a chart's own values and version are followed."""
+    if change.when == "person":
+        return NotShown("for_a_person", change.release)
+    to = parse(change.version) if change.version else None
+    if change.version and (to is None or find(to) is None):
+        return NotShown("release_not_known", change.version)
+    recorded = _recorded(inventory, change, to)
+    if isinstance(recorded, NotShown):
+        return recorded
+    if change.chart == CRD_CHART:
+        return landed_crds(recorded, to) if to else _converting(recorded, change)
+    return _with_controller(inventory, recorded, change, to=to)
+
+
+def _with_controller(
+    before: Inventory, recorded: Inventory, change: HelmChange, *, to: Release | None
+) -> Inventory | NotShown:
+    found = installation(recorded)
+    if found is None:
+        return NotShown("target_gone" if isinstance(recorded.controller, Seen) else "part_not_read", CHART)
+    old, new = given_values(before), given_values(recorded)
+    after: o.Workload | NotShown = brought_to(found.workload, to) if to else found.workload
+    for value in change.values:
+        if isinstance(after, NotShown):
+            return after
+        after = with_value(after, value, before=old.tree if old else {}, after=new.tree if new else {})
+    if isinstance(after, NotShown):
+        return after
+    written = _with_settings(_with_workload(recorded, found.workload, after), change, release_of(after))
+    crds = written if to is None else _crds_beside(written, change, to)
+    return crds if isinstance(crds, NotShown) else by_controller(crds)
+
+
+def _crds_beside(inventory: Inventory, change: HelmChange, to: Release) -> Inventory | NotShown:
+    """With the CRDs of the same release, which a plan brings first where they have a chart of their own."""
+    record = next((one for one in inventory.helm_releases.items if one.chart == CRD_CHART), None)
+    if record is None:
+        return inventory
+    own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
+    recorded = _recorded(inventory, own, to)
+    return recorded if isinstance(recorded, NotShown) else landed_crds(recorded, to)
+
+
+def _with_settings(inventory: Inventory, change: HelmChange, running: Release | None) -> Inventory:
+    """With the values in the ConfigMap of settings, up to the last release that reads it."""
+    part = inventory.settings
+    if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
+        return inventory
+    given = {one.key.removeprefix("settings."): one.text for one in change.values if one.key.startswith("settings.")}
+    items = tuple(_with_data(one, given) if one.name == GLOBAL_SETTINGS else one for one in part.items)
+    return with_fields(inventory, settings=with_items(part, items))
+
+
+def _with_data(one: o.ConfigMap, given: Body) -> o.ConfigMap:
+    data = dict(one.data or {})
+    for key, text in given.items():
+        row = setting_row(key)
+        told = json.loads(text) if text else (row.default if row else "")
+        data.pop(key, None)
+        if told != "":
+            data[key] = told if isinstance(told, str) else json.dumps(told)
+    return replace(one, data=data)
+
+
+def _with_workload(inventory: Inventory, before: o.Workload, after: o.Workload) -> Inventory:
+    if after == before:
+        return inventory
+    changed = {}
+    for name in ("controller", "deployments"):
+        part: Any = inventory.part(name)
+        if isinstance(part, Seen) and before in part.items:
+            changed[name] = with_items(part, tuple(after if one == before else one for one in part.items))
+    return with_parts(inventory, changed)
+
+
+def _recorded(inventory: Inventory, change: HelmChange, to: Release | None) -> Inventory | NotShown:
+    """With the values in Helm's record, or in the object of a delivery that holds them."""
+    part = inventory.helm_releases
+    if isinstance(part, Unseen):
+        return NotShown("part_not_read", "helm_releases")
+    record = next((one for one in part.items if (one.name, one.chart) == (change.release, change.chart)), None)
+    if record is None:
+        return _delivered(inventory, change)
+    told = {"chart_version": str(to), "app_version": str(to)} if to else {}
+    new = replace(record, config=_laid(record.config, change.values), **told)
+    return with_fields(
+        inventory, helm_releases=with_items(part, tuple(new if one is record else one for one in part.items))
+    )
+
+
+def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+    part = inventory.deliveries
+    given = given_values(inventory, chart=change.chart)
+    if given is None or not isinstance(part, Seen):
+        return NotShown("record_not_read", f"{change.chart} {change.release}")
+    items = tuple(
+        _with_spec(one, given.path, _laid(given.tree, change.values))
+        if (one.kind, one.namespace, one.name) == (given.kind, given.namespace, given.name)
+        else one
+        for one in part.items
+    )
+    return with_fields(inventory, deliveries=with_items(part, items))
+
+
+def _with_spec(one: o.GitOpsDelivery, path: str, tree: Body) -> o.GitOpsDelivery:
+    spec = copy.deepcopy(one.spec or {})
+    *above, last = path.removeprefix("spec.").split(".")
+    holder = spec
+    for step in above:
+        holder = holder.setdefault(step, {})
+    holder[last] = tree
+    return replace(one, spec=spec)
+
+
+def _laid(config: Body, values: tuple[HelmValue, ...]) -> Body:
+    """The values as they are after the change; maps that become empty stay, as a person leaves them."""
+    after = copy.deepcopy(config)
+    for value in values:
+        *above, last = steps_of(value.key)
+        holder = after
+        for step in above:
+            if not isinstance(holder.get(step), dict):
+                holder[step] = {}
+            holder = holder[step]
+        if value.text:
+            holder[last] = json.loads(value.text)
+        else:
+            holder.pop(last, None)
+    return after
+
+
+def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+    """With the conversion that these values give to the CRDs of two versions."""
+    part = inventory.crds
+    strange = next((one.key for one in change.values if one.text and one.key not in CRD_VALUES), "")
+    if isinstance(part, Unseen) or strange:
+        return NotShown("value_not_applied", strange) if strange else NotShown("part_not_read", "crds")
+    told = {CRD_VALUES[one.key]: json.loads(one.text) for one in change.values if one.text}
+    if not told:
+        return inventory
+    items = tuple(_converted(one, told) if len(one.served) > 1 else one for one in part.items)
+    return with_fields(inventory, crds=with_items(part, items))
+
+
+def _converted(crd: o.CRD, told: Body) -> o.CRD:
+    if told.get("strategy") is False:
+        return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="None")))
+    old = crd.spec.conversion.webhook if crd.spec.conversion else None
+    target = old.client_config.service if old and old.client_config else None
+    base = target or o.ServiceReference(name="karpenter", namespace="kube-system", port=8443)
+    service = replace(base, **{key: value for key, value in told.items() if key != "strategy"})
+    webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service))
+    return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="Webhook", webhook=webhook)))

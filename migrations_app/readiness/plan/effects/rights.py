@@ -1,0 +1,52 @@
+"""Rights that the controller gets by a ClusterRole and its binding: an inventory holds only roles that are bound."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from migrations_app.checks.changes import Body, Change, ObjectApply
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
+from migrations_app.inventory.parts import Seen
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import with_items, with_parts
+
+
+def bound(inventory: Inventory, step: ObjectApply, beside: Iterable[Change]) -> Inventory | NotShown | None:
+    """After a ClusterRole was made, or bound to an account of the controller, by steps of one group; None where the
+    step is another one. The role is held from its binding on."""
+    made = [one.manifest for one in beside if isinstance(one, ObjectApply)]
+    role = step.target.name
+    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role) for one in made):
+        known = {one.name for one in inventory.controller_rbac.items}
+        return None if role in known else inventory
+    if step.target.kind != "ClusterRoleBinding":
+        return None
+    rules = next(
+        (one for one in made if one["kind"] == "ClusterRole" and _binds(inventory, step.manifest, _name(one))), None
+    )
+    part = inventory.controller_rbac
+    if rules is None or not isinstance(part, Seen):
+        return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
+    if any(one.name == _name(rules) for one in part.items):
+        return inventory
+    return with_parts(
+        inventory, {"controller_rbac": with_items(part, (*part.items, msgspec.convert(rules, ClusterRole)))}
+    )
+
+
+def _name(manifest: Body) -> str:
+    found: str = manifest.get("metadata", {}).get("name", "")
+    return found
+
+
+def _binds(inventory: Inventory, manifest: Body, role: str) -> bool:
+    """Whether it binds that role to an account that a controller runs with."""
+    if manifest.get("kind") != "ClusterRoleBinding":
+        return False
+    binding = msgspec.convert(manifest, ClusterRoleBinding)
+    accounts = {
+        (one.namespace, one.template.spec.service_account_name or "default") for one in inventory.controller.items
+    }
+    subjects = {(one.namespace or "", one.name) for one in binding.subjects or () if one.kind == "ServiceAccount"}
+    return binding.role_ref.name == role and bool(accounts & subjects)

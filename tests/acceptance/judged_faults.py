@@ -1,0 +1,33 @@
+"""Each planted fault, judged once in a process: the scan, the report, and the findings at the hop it is looked for."""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from migrations_app.checks.base import Finding
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.report import Collected, Report
+from tests.acceptance.clusters import find, objects
+from tests.acceptance.judging import as_list, at, collected
+from tests.acceptance.planting import Fault
+
+
+class JudgedFault(NamedTuple):
+    """`documents` are those of the cluster with the fault; nobody changes them."""
+
+    documents: tuple[dict[str, Any], ...]
+    collected: Collected
+    report: Report
+    hop: str
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return at(self.report, self.hop)
+
+
+@cache
+def judged_fault(fault: Fault) -> JudgedFault:
+    """The cluster with that fault alone, through a whole scan."""
+    clean, documents = find(fault.on), objects(find(fault.on))
+    fault.plant(documents)
+    seen = collected(clean.name, as_list(documents, kubernetes=fault.kubernetes or clean.kubernetes))
+    return JudgedFault(tuple(documents), seen, evaluate(seen).report, fault.hop or clean.hop)

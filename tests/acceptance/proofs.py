@@ -1,0 +1,82 @@
+"""What becomes of each planted fault when the changes of its check are made."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from migrations_app.checks.base import Finding
+from migrations_app.checks.changes import Change
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.plan.effects.effect import after_all
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.report import Report
+from tests.acceptance.judged_faults import judged_fault
+from tests.acceptance.judging import at, crashes, loud
+from tests.acceptance.planting import Fault
+
+TEXT = "by_hand"
+"""The remedies of the check, or a part of them that counts, are text and no change."""
+PROVEN = "proven"
+FAILS = "fails"
+
+
+class Proof(NamedTuple):
+    """`outcome` is PROVEN, TEXT, FAILS, or the code of NotShown; `beside` are checks that fail or are open anew."""
+
+    outcome: str
+    beside: frozenset[str] = frozenset()
+
+
+def changes_of(finding: Finding) -> list[Change]:
+    """Each change once, in the order of the remedies: those of all tools carry the same ones."""
+    return list(dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET))
+
+
+def finding_of(fault: Fault) -> Finding:
+    return next(one for one in judged_fault(fault).findings if one.id == fault.check)
+
+
+@cache
+def proof(fault: Fault) -> Proof:
+    """The cluster judged again after the changes of the remedies."""
+    known, finding = judged_fault(fault), finding_of(fault)
+    changes = changes_of(finding)
+    if not changes:
+        return Proof(TEXT)
+    after = after_all(known.collected.inventory, changes)
+    if isinstance(after, NotShown):
+        return Proof(after.why)
+    report = evaluate(replace(known.collected, inventory=after)).report
+    assert crashes(report) == []
+    beside = frozenset(_new(known.report, report, known.hop))
+    if not is_fixed(finding, at(report, known.hop)):
+        partly = any(one.change is UNSET and one.how != "action" for one in finding.remedies)
+        return Proof(TEXT if partly else FAILS, beside)
+    return Proof(PROVEN, beside)
+
+
+def is_fixed(before: Finding, after: tuple[Finding, ...]) -> bool:
+    """Whether the check passes, is not asked any more, or names none of what it named."""
+    found = next((one for one in after if one.id == before.id), None)
+    if found is None or found.status in ("pass", "not_applicable"):
+        return True
+    return found.status == "fail" and not set(map(_place, before.evidence)) & set(map(_place, found.evidence))
+
+
+def _place(row: Any) -> tuple[str, ...]:
+    return row.kind, row.namespace, row.name, row.path
+
+
+def _new(before: Report, after: Report, hop: str) -> set[str]:
+    """The checks that fail or are open at the hop, and were not; where the hop is gone, at none of the others."""
+    if at(after, hop):
+        old, new = at(before, hop), at(after, hop)
+    else:
+        old, new = before.checks, after.checks
+    return (loud(new) | _open(new)) - loud(old) - _open(old)
+
+
+def _open(findings: tuple[Finding, ...]) -> set[str]:
+    return {one.id for one in findings if one.status in ("unknown", "manual")}
