@@ -24,6 +24,12 @@ def state_look(state: str) -> Look:
 
 
 @register.filter
+def rollout_look(row: Any) -> Look:  # noqa: ANN401 - a row of rollouts
+    """The look of its state; a draft of which no plan could be made did not expire."""
+    return words.NO_PLAN if row.state == "expired" and not row.digest else state_look(row.state)
+
+
+@register.filter
 def risk_look(risk: str) -> Look:
     return words.RISKS.get(risk, NONE)
 
@@ -52,9 +58,9 @@ def cause_word(code: str) -> str:
 
 
 @register.simple_tag
-def state_badge(state: str) -> SafeString:
+def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of rollouts
     """The state of a rollout: icon and word."""
-    return _badge(words.STATES.get(state, NONE))
+    return _badge(rollout_look(row))
 
 
 @register.simple_tag
@@ -73,8 +79,8 @@ def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
 @register.inclusion_tag("rollout/_stopped.html", takes_context=True)
 def stopped(context: dict[str, Any]) -> dict[str, Any]:
     """The kill switch banner, shown while it is on to users who may change clusters."""
-    user = context["request"].user
-    concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
+    user = getattr(context.get("request"), "user", None)
+    concerned = user is not None and any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
     return {"switch": switch_now() if concerned else KillSwitchState(), "person": user}
 
 

@@ -18,6 +18,8 @@ STATES: dict[str, Look] = {
     "rolling_back": Look("Being rolled back", "accent", "going", "Another rollout takes it back."),
     "needs_attention": Look("Needs attention", "unknown", "unknown", "A person has to look and say what it came to."),
 }
+NO_PLAN = Look("No plan could be made", "warning", "warning", "Nothing was changed; it can be tried again.")
+"""For a draft that ended without a plan."""
 RISKS: dict[str, Look] = {
     "low": Look("Low risk", "pass", "pass"),
     "medium": Look("Medium risk", "accent", "info"),
@@ -196,6 +198,16 @@ REASONS: dict[str, str] = {
     "server_failed": "The API server failed",
     "address_refused": "The address is not one that karpdash may contact",
     "tls_refused": "The server's certificate was not accepted",
+    "tls_untrusted": "The server's certificate is not signed by the registered CA",
+    "tls_expired": "The server's certificate has expired",
+    "tls_not_yet_valid": "The server's certificate is not valid yet",
+    "tls_name": "The server's certificate is for another name",
+    "tls_invalid": "The server's certificate is not valid",
+    "tls_material": "The registered CA or client certificate cannot be used",
+    "tls_not_spoken": "The server does not speak TLS",
+    "tls_outdated": "The server speaks only outdated TLS",
+    "tls_alert": "The server refuses the client certificate or the TLS version",
+    "tls_failed": "The TLS connection failed",
     "bad_kubeconfig": "The kubeconfig can no longer be used",
     "bad_bundle": "The bundle can no longer be read",
     "bad_setting": "A setting of karpdash is wrong",

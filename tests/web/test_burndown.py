@@ -97,6 +97,6 @@ def test_the_number_of_queries_does_not_grow(ada, size, django_assert_num_querie
     clusters = [falling(f"c{number}") for number in range(size)]
     for name in ("left", "right"):
         groups.put_in(groups.make_group(name), [one.pk for one in clusters])
-    # session, user, one-time password; clusters, days, groups, members; choices: groups, labels, places
-    with django_assert_num_queries(10):
+    # session, user, one-time password; clusters, days, groups, members; choices: groups, labels, places; kill switch
+    with django_assert_num_queries(11):
         assert ada.get("/burndown").status_code == 200

@@ -177,7 +177,7 @@ def _form(
 ) -> HttpResponse:
     problems = {refused.where: refused.message} if refused else {}
     named = {one.name for one in action.parameters}
-    given = request.POST if request.method == "POST" else None
+    given = request.POST if request.method == "POST" else request.GET if len(request.GET) > 1 else None
     known = known_objects(head.id, head.snapshot.id if head.snapshot else None)
     context = {
         "section": "rollouts",

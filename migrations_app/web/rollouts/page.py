@@ -6,14 +6,16 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import content_disposition_header
+from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.http import require_safe
 
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.use_cases.rollouts.backups import exports_yaml
+from migrations_app.use_cases.rollouts.drafts import ROLL_BACK
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
@@ -114,8 +116,19 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "timeline_rest": len(lines) - len(newest),
         "now_step": next((line for line in detail.steps if line.standing != "done"), None),
         "switch": switch_now(),
+        "again": _again(detail),
         "now": timezone.now(),
     }
+
+
+def _again(detail: RolloutDetail) -> str:
+    """The address of the form with the choices of a plan that nobody started; empty for any other."""
+    row = detail.row
+    if row.state != "expired" or row.action == ROLL_BACK:
+        return ""
+    chosen = {name: value for name, value in detail.parameters.items() if value not in (None, "", [], False)}
+    query = urlencode({"action": row.action} | chosen, doseq=True)
+    return f"{reverse('cluster-rollout-new', args=[row.cluster])}?{query}"
 
 
 def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
