@@ -49,6 +49,11 @@ def remove(**more: Any) -> Step:
     return Step(id="", **(words | more))
 
 
+def identity_of(cluster: Cluster) -> ClusterIdentity:
+    """The identity of the cluster in its plans: each row is a cluster of its own."""
+    return msgspec.structs.replace(IDENTITY, kube_system_uid=f"uid-{cluster.pk}")
+
+
 def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
     """A plan of the given steps; without any it taints one Provisioner."""
     words: dict[str, Any] = {
@@ -56,7 +61,7 @@ def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
         "title": "Taint Provisioners, so that their nodes are replaced",
         "parameters": {},
         "cluster": str(cluster.pk),
-        "identity": IDENTITY,
+        "identity": identity_of(cluster),
         "steps": numbered(steps or (taint(),)),
         "limits": RolloutLimits(),
         "forecast": Forecast(nodes=12, pods=96, pods_without_budget=4),

@@ -21,6 +21,7 @@ from migrations_app.actions.conditions import (
     holds,
 )
 from migrations_app.actions.plan import Step
+from migrations_app.karpenter import kinds
 
 LEFT_OUT = (
     "managedFields",
@@ -69,7 +70,7 @@ def inverses(
     applied: tuple[Step, ...], *, objects: Mapping[ObjectTarget, Tree], made: Mapping[str, str]
 ) -> Iterator[UndoStep]:
     """The inverse of each step, in the given order (newest first). Raises Unavailable with the step that has none, or
-    the object that another writer changed since.
+    the object that another writer changed since. A replaced node stays replaced; what was done beside it is undone.
     """
     written: set[tuple[str, Field]] = set()
     for step in applied:
@@ -88,7 +89,8 @@ def _inverse(
     written: set[tuple[str, Field]],
 ) -> UndoStep:
     if step.undo is None:
-        return _left(step, step.note or "nothing takes it back") if step.skippable else _refuse_final(step)
+        left = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
+        return _left(step, step.note or "nothing takes it back") if left else _refuse_final(step)
     read = objects.get(bare(change.target))
     undo = _tied(step, step.undo, made=made)
     if undo.verb == "create":

@@ -62,7 +62,9 @@ def _put(server: ApiServer, document: Document) -> None:
     server.admin.create(made)
     if made.get("status"):
         path = server.admin.path_of(made, "status")
-        server.admin.request("PATCH", path, body={"status": made["status"]}, content_type="application/merge-patch+json")
+        server.admin.request(
+            "PATCH", path, body={"status": made["status"]}, content_type="application/merge-patch+json"
+        )
 
 
 def scan(server: ApiServer, clean: Clean) -> Report:

@@ -1,20 +1,12 @@
 """The lines for kubectl of planted faults, run as they stand against a real API server: a live scan then passes."""
 
 from collections import defaultdict
-from pathlib import Path
-
-import pytest
 
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Observation, PersonTask, leaves
-from tests.acceptance.clusters import find, objects
-from tests.acceptance.judging import at
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault
-from tests.acceptance.proofs import PROVEN, finding_of, is_fixed, proof
-from tests.acceptance.real_clusters import load, run, scan
-from tests.deploy.helm import Helm
-from tests.servers.apiserver import ApiServer
+from tests.acceptance.proofs import PROVEN, finding_of, proof
 
 FIRST = ("admission_webhooks_current", "stored_versions_clean")
 """Webhooks that nobody answers hold up every later change, and some changes need that one version is stored."""

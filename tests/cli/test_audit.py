@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connection
 
 from migrations_app.models.audit import AuditEvent
 from migrations_app.queries.audit.log import newest
@@ -37,6 +38,17 @@ def test_a_change_in_the_database_is_named(karpdash, seq):  # T26
         AuditEvent.objects.filter(pk=seq).update(outcome="approved")
     said = karpdash("audit", "verify", "-o", "json")
     assert (said.code, said.json["bad_seq"]) == (1, seq)
+
+
+def test_dropped_triggers_are_named_though_the_chain_is_whole(karpdash):  # A52
+    write(20)
+    with connection.cursor() as cursor:
+        on = " ON migrations_app_auditevent" if connection.vendor == "postgresql" else ""
+        cursor.execute(f"DROP TRIGGER audit_never_changes{on}")
+    said = karpdash("audit", "verify")
+    assert (said.code, said.out[:5]) == (1, "whole")
+    assert "these triggers of the database are gone" in said.err
+    assert "audit_never_changes" in said.err
 
 
 def test_an_end_that_was_cut_off_in_the_database_is_named(karpdash):  # T26

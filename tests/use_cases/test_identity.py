@@ -19,7 +19,7 @@ from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions.on_server import QUICK, installed, put
 from tests.builders_pools import a_provisioner
-from tests.builders_rollouts import IDENTITY, a_rollout
+from tests.builders_rollouts import IDENTITY, a_plan, a_rollout
 from tests.builders_rows import a_cluster
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
@@ -192,7 +192,8 @@ class TestRegisteredTwice:
         return user("ada", OPERATE, ADMINISTER)
 
     def approved(self, cluster, ada):
-        return a_rollout(cluster, state="approved", author=ada, risk="low", policy_version=1)
+        plan = a_plan(cluster, identity=IDENTITY)
+        return a_rollout(cluster, plan_value=plan, state="approved", author=ada, risk="low", policy_version=1)
 
     def test_each_names_the_other(self, both, ada):
         shop, again = both

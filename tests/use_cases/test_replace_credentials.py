@@ -11,7 +11,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.clusters.credentials import replace_kubeconfig, try_kubeconfig_for
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.runtime.connections import unsealed
-from tests.builders_rollouts import IDENTITY, a_rollout
+from tests.builders_rollouts import a_rollout, identity_of
 from tests.builders_rows import a_cluster
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
@@ -71,7 +71,7 @@ def test_nothing_of_them_stands_in_the_log(old, shop):  # T23
 
 
 def test_plans_are_over_and_what_runs_pauses(old, shop, cluster):
-    cluster.uid = IDENTITY.kube_system_uid
+    cluster.uid = identity_of(shop).kube_system_uid
     a_rollout(shop, title="planned", state="approved")
     a_rollout(shop, title="running", state="running")
     assert replaced(shop, old) == ""
@@ -115,7 +115,7 @@ def test_where_kube_system_may_not_be_read_the_name_is_typed(shop):
 def test_a_plan_alone_proves_it(old, shop):
     a_rollout(shop)
     Cluster.objects.filter(pk=shop.pk).update(sealed=None)
-    with EvilServer(OneCluster(IDENTITY.kube_system_uid)) as there:
+    with EvilServer(OneCluster(identity_of(shop).kube_system_uid)) as there:
         assert try_kubeconfig_for(shop.pk, kubeconfig_for(there).encode()).same == "same"
         assert replaced(shop, there) == ""
 

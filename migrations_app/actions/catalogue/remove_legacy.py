@@ -58,9 +58,10 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node depends on anything that is deleted, or it would not be deleted."""
-    crds = [kind.crd_name for kind in kinds.ALPHA_KINDS if find_crd(scene.inventory, kind.crd_name)]
+    changes = (step.change for step in prepare(scene, parameters) if step.change)
+    crds = [change.target.name for change in changes if change.target.kind == kinds.CRD.kind]
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
 
 
@@ -104,7 +105,7 @@ def _target(kind: Kind, one: NamedObject) -> ObjectTarget:
 
 def _delete_object(scene: PlanningContext, kind: Kind, *, one: NamedObject) -> Step:
     rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
-    step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="high")
+    step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="destructive")
     return msgspec.structs.replace(step, manager=keeper_of(one.metadata), note="Nothing depends on it.")
 
 

@@ -188,7 +188,8 @@ def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, st
         return found
     told = writer.dry_run(change, ObjectVersion.to(found), own=marks("preview", "preview"))
     if told.done:
-        return told.object
+        # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
+        return None if change.verb == "delete" else told.object
     if _unsupported(told):
         doubts[step.id] = f"not provable: {told.message}"
         return None

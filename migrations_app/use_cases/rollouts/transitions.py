@@ -71,6 +71,8 @@ def transition(
         "version": row.version + 1,
         "cause_code": told.code[:60],
         "cause": told.words[:2000],
+        # `auto_now` does nothing beside QuerySet.update.
+        "changed_at": timezone.now(),
         **columns,
     }
     with transaction.atomic():

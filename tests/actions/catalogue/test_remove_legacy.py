@@ -81,7 +81,13 @@ def test_a_part_that_was_not_read_whole_stops_it(part):
 
 def test_the_forecast_moves_no_node():
     found = forecast_of(ACTION, scene(*OBJECTS))
-    assert (found.nodes, found.pods, len(found.cannot_be_undone)) == (0, 0, 3)
+    words = f"a re-made {DELETED_CRDS[2].rpartition(' ')[2]} gets another uid"
+    assert (found.nodes, found.pods, found.cannot_be_undone) == (0, 0, (words,))
+
+
+def test_a_plan_of_objects_alone_is_as_destructive_as_its_button():  # A43
+    found = steps_of(ACTION, scene(*OBJECTS))
+    assert {step.risk for step in found} == {action_of(ACTION).risk} == {"destructive"}
 
 
 def test_it_asks_for_no_more_than_it_declares():  # A26

@@ -106,6 +106,13 @@ def test_what_was_deleted_is_made_again_unless_somebody_did():
     assert refused(gone(), here=read("u2", weight=2)) == ("changed", "NodePool web was made anew with other content")
 
 
+def test_a_replaced_node_stays_and_its_taint_is_taken_back():
+    node = ObjectTarget("", "v1", "nodes", "Node", "ip-1", uid="n")
+    rolled = Step(id="s002", title="Drain", change=deletion(node), brings=(Terminating(),), note="It stays away.")
+    left, undone = back(rolled, weighed(7), here=read(weight=7))
+    assert (left.title, left.change, undone.title) == ("Left as it is: Drain", None, "Take back: Weigh 7")
+
+
 def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
     final = msgspec.structs.replace(gone(), undo=None, undo_brings=(), note="It stays.")
     assert refused(final) == ("no_way_back", "nothing takes this step back: Delete")
