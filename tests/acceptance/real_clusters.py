@@ -26,7 +26,7 @@ CRD = "CustomResourceDefinition"
 HERE = OutboundPolicy(allow_loopback=True)
 GIVEN_OUT = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
 LEFT_OUT = ("Pod", "PodDisruptionBudget", "EndpointSlice", "Endpoints", "ControllerRevision", "ReplicaSet")
-"""What a server of 1.20 does not serve in that version, or makes by itself, or refuses without the rest of a cluster."""
+"""What a server of 1.20 does not serve in that version, makes by itself, or refuses without the rest of a cluster."""
 LAST = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 """They would be called for what comes after them."""
 
