@@ -1,14 +1,19 @@
 """What rollout pages say of plans that could not be made, and the banner that stands on every page."""
 
+import dataclasses
+
 import pytest
 from django.utils import timezone
 
+from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
+from migrations_app.use_cases.scans.store import keep
+from migrations_app.web.rollouts.new import known_objects
 from tests.builders_rollouts import a_rollout
-from tests.builders_rows import a_cluster
+from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +47,21 @@ def test_a_change_of_state_moves_the_time_of_change(ada):
     Rollout.objects.filter(pk=row.pk).update(changed_at="2025-01-01T00:00:00Z")
     transition(row, "expired", by=WORKER)
     assert Rollout.objects.get(pk=row.pk).changed_at.date() == timezone.now().date()
+
+
+def test_choices_count_the_nodes_of_their_own_owner(settings):
+    """After a conversion a Provisioner and a NodePool have one name, and nodes of their own."""
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k", b"k" * 32),))
+    row = a_cluster("shop", source="kubeconfig")
+    owners = ["karpenter_alpha"] * 2 + ["karpenter_beta"] * 3
+    nodes = [OwnedNode(name=f"n{at}", owner=owner, pool="web") for at, owner in enumerate(owners)]
+    snapshot = a_snapshot(row, nodes=nodes)
+    kinds = ("Provisioner", "NodePool", "EC2NodeClass")
+    keep(row.pk, [{"kind": kind, "metadata": {"name": "web"}} for kind in kinds], now=timezone.now())
+    known = known_objects(row.pk, snapshot.pk)
+    assert {part: known[part][0].note for part in ("provisioners", "nodepools", "ec2nodeclasses")} == {
+        "provisioners": "2 nodes", "nodepools": "3 nodes", "ec2nodeclasses": "",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("page", ["/", "/audit", "/convert", "/catalogue", "/settings/notifications", "/rollouts"])
