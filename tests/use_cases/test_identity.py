@@ -7,7 +7,7 @@ import pytest
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.rollout import Rollout
+from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries.cluster.detail import cluster_head, legacy_trend
 from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail, registrations_of
@@ -77,6 +77,9 @@ def test_another_cluster_behind_the_address_is_not_mixed_into_the_history(shop, 
     assert "uid-2" in told.error_detail
     assert list(Snapshot.objects.all()) == [first.snapshot]
     assert (shop.latest, shop.kube_system_uid, state(shop).state) == (first.snapshot, "uid-1", "other")
+    scanned(shop)
+    told = [row.body["code"] for row in Outbox.objects.filter(topic="scan.failed")]
+    assert told == ["other_cluster"]
     there.uid = "uid-1"
     assert scanned(shop).state == "done"
     assert (state(shop).state, state(shop).other_uid) == ("known", "")

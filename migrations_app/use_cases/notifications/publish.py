@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
+from migrations_app.errors import OtherCluster
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.notification import Announced
 from migrations_app.models.rollout import Outbox
@@ -60,9 +61,13 @@ def publish_verdict_change(before: Snapshot, cluster: Cluster, *, hop: str, verd
         publish_event("hop.verdict_changed", cluster.name, cluster=cluster.pk, **moved)
 
 
-def publish_scan_failures(cluster: Cluster) -> None:
-    """Publishes one event, at the failure from which the cluster counts as unreachable (the circuit breaker opens)."""
-    if cluster.failures == UNREACHABLE_AFTER:
+def publish_scan_failures(cluster: Cluster, *, before: str = "") -> None:
+    """Publishes one event, at the failure from which the cluster counts as unreachable (the circuit breaker opens).
+
+    That another cluster answers is published at once. `before` is the code of the failure before this one.
+    """
+    other = cluster.last_error_code == OtherCluster.code
+    if (before != OtherCluster.code) if other else (cluster.failures == UNREACHABLE_AFTER):
         publish_event("scan.failed", cluster.name, cluster=cluster.pk, code=cluster.last_error_code)
 
 

@@ -291,6 +291,7 @@ def fail(
         if not held.update(state=Scan.State.FAILED, calls=calls_by_name(calls), **ended):
             return
         cluster = Cluster.objects.select_for_update().get(scans__pk=scan_id)
+        before = cluster.last_error_code
         cluster.failures += 1
         cluster.failing_since = cluster.failing_since or now
         cluster.last_attempt_at = now
@@ -301,6 +302,6 @@ def fail(
                 "failures", "failing_since", "last_attempt_at", "last_error_code", "last_error_detail", "next_due_at",
             ]
         )  # fmt: skip
-        publish_scan_failures(cluster)
+        publish_scan_failures(cluster, before=before)
         add_error(cluster.pk, code)
         add_duration(_seconds(Scan.objects.get(pk=scan_id), now))

@@ -4,6 +4,7 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.karpenter import kinds
+from migrations_app.use_cases.rollouts.backups import diffs_of
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
 from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
@@ -104,6 +105,8 @@ def test_on_a_real_server_objects_go_before_their_crds_and_all_come_back(server)
     cluster, paths = registered(server), [server.admin.path_of(one) for one in before]
     first = done(cluster, ACTION)
     assert sent(first) == [("delete", "web"), ("delete", "default"), ("delete", "machines.karpenter.sh")]
+    sides = diffs_of(first.pk, steps=["s001"])["s001"]
+    assert (sides[0]["kind"], sides[1]) == ("Provisioner", None)
     second = done(cluster, ACTION)
     assert [verb for verb, _ in sent(second)] == ["delete"] * 2
     assert [one["metadata"]["name"] for one in server.admin.items(CRDS)] == [
