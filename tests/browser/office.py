@@ -126,7 +126,7 @@ class Desk:
         self._offered(action)
         for name, said in choices.items():
             _choose(page, name, said)
-        page.get_by_role("button", name="Make the preview").click()
+        page.get_by_role("button", name="Preview").click()
         expect(page.locator(WORD)).to_have_text("Preview", timeout=SOON)
         page.wait_for_url(ROLLOUT)
         rollout = re.findall(ROLLOUT, page.url)[0]
@@ -134,7 +134,7 @@ class Desk:
         if page.locator("#ask-typed").count():
             page.locator("#ask-typed").fill(self.name)
         page.locator("form[action$='/ask'] button").click()
-        expect(page.locator(WORD)).to_have_text(re.compile("^(Waits for approval|Approved)$"), timeout=SOON)
+        expect(page.locator(WORD)).to_have_text(re.compile("^(Waiting for approval|Approved)$"), timeout=SOON)
         return rollout
 
     def agree(self) -> None:

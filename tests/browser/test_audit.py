@@ -42,6 +42,6 @@ def test_a_click_narrows_the_log_and_the_export_keeps_that(browse, busy):
     page.locator("tr[data-row] summary").click()
     page.get_by_text("Export", exact=True).click()
     with page.expect_download() as saved:
-        page.get_by_role("link", name="JSON lines").click()
+        page.get_by_role("link", name="JSONL").click()
     assert saved.value.path().read_text().count('"verb":"step.outcome"') == 1
     assert len(saved.value.path().read_text().splitlines()) == 1

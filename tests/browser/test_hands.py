@@ -16,18 +16,18 @@ def test_sign_in_find_a_cluster_and_read_its_blocker(browse, fleet):
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Search the fleet").fill("produ")
+    page.get_by_label("Search clusters", exact=True).fill("produ")
     page.keyboard.press("Enter")
-    page.get_by_role("link", name="production").click()
-    expect(page.get_by_role("heading", name="Blocked")).to_be_visible()
+    page.get_by_role("link", name="production", exact=True).click()
+    expect(page.get_by_role("heading", name="Not ready: 1 blocker")).to_be_visible()
     page.get_by_role("link", name="2 objects keep legacy provisioners gone").click()
     expect(page.get_by_text("The next release no longer serves the kind").first).to_be_visible()
 
 
 def test_remedies_are_tabs_and_can_be_copied(browse, fleet):
     page = browse(permissions=["clipboard-read", "clipboard-write"])
-    page.goto(address(fleet, "readiness") + "#check-legacy_provisioners_gone")
-    row = page.locator("#check-legacy_provisioners_gone")
+    page.goto(address(fleet, "readiness"))
+    row = page.locator("#next")
     expect(row.get_by_text("kubectl get provisioners")).to_be_visible()
     row.get_by_text("Helm values").click()
     expect(row.get_by_text("kubectl get provisioners")).to_be_hidden()
@@ -42,14 +42,14 @@ def test_keys_on_the_fleet_page(browse, fleet):
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "q"
     page.keyboard.type("jk?")
-    expect(page.get_by_label("Search the fleet")).to_have_value("jk?")
+    expect(page.get_by_label("Search clusters", exact=True)).to_have_value("jk?")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("Enter")
     page.wait_for_url("**/clusters/**")
-    expect(page.get_by_role("heading", level=1)).to_have_text("new")
+    expect(page.get_by_role("heading", level=1)).to_have_text("partial")
 
 
 def test_go_keys(browse, fleet):
@@ -60,7 +60,7 @@ def test_go_keys(browse, fleet):
     page.wait_for_url("**/catalogue/")
     page.keyboard.press("g")
     page.keyboard.press("f")
-    expect(page.get_by_role("heading", name="Fleet", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="can be upgraded today", level=1)).to_be_visible()
     page.wait_for_load_state()
     page.keyboard.press("g")
     page.keyboard.press("n")
@@ -70,9 +70,11 @@ def test_go_keys(browse, fleet):
 def test_keys_walk_and_open_checks(browse, fleet):
     page = browse()
     page.goto(address(fleet, "readiness"))
+    expect(page.locator("#check-legacy_provisioners_gone")).to_have_attribute("open", "")
+    page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.locator("#check-legacy_provisioners_gone")).to_have_attribute("open", "")
+    expect(page.locator("#check-helm_read")).to_have_attribute("open", "")
 
 
 def test_the_list_of_keys_opens_and_closes(browse, fleet):
@@ -99,11 +101,11 @@ def test_the_theme_is_kept_and_given_back_to_the_system(browse, fleet):
     page.goto("/")
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
-    page.get_by_role("button", name="Turn between light and dark").click()
+    page.get_by_role("button", name="Toggle theme").click()
     dark = page.evaluate(ground)
     page.goto("/catalogue/")
     assert (page.evaluate(ground), dark != light) == (dark, True)
-    page.get_by_role("button", name="Turn between light and dark").click()
+    page.get_by_role("button", name="Toggle theme").click()
     assert page.evaluate(ground) == light
     assert page.evaluate("localStorage.length") == 0
 
@@ -111,21 +113,21 @@ def test_the_theme_is_kept_and_given_back_to_the_system(browse, fleet):
 def test_a_filter_applies_when_it_is_chosen(browse, fleet):
     page = browse()
     page.goto("/")
-    page.get_by_label("What it waits for").select_option("unreachable")
-    page.wait_for_url("**bucket=unreachable**")
-    expect(page.locator("tr.row")).to_have_count(1)
+    page.get_by_label("Group by").select_option("flat")
+    page.wait_for_url("**view=flat**")
+    expect(page.locator("tr.group")).to_have_count(0)
 
 
 def test_progress_is_live_and_the_page_reloads_at_the_end(browse, fleet):
     page = browse()
     page.goto(address(fleet, "running"))
-    expect(page.get_by_text("7 of 27 parts read")).to_be_visible()
+    expect(page.get_by_text("7 of 27 data sources read")).to_be_visible()
     Scan.objects.update(progress={"parts_done": 20, "parts_total": 27, "now": "pods"})
-    expect(page.get_by_text("20 of 27 parts read")).to_be_visible()
+    expect(page.get_by_text("20 of 27 data sources read")).to_be_visible()
     with page.expect_navigation():
         Scan.objects.update(state="done")
-    expect(page.get_by_text("parts read", exact=False)).to_have_count(0)
-    expect(page.get_by_role("button", name="Scan now")).to_be_enabled()
+    expect(page.get_by_text("data sources read", exact=False)).to_have_count(0)
+    expect(page.get_by_role("button", name="Done, check again")).to_be_enabled()
 
 
 def test_the_connection_test_keeps_what_was_typed(browse):

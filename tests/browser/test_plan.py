@@ -20,7 +20,7 @@ def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transac
     row = scanned("halfway_032")
     page = browse(java_script_enabled=False, viewport={"width": 390, "height": 800})
     page.goto(f"/clusters/{row.pk}/")
-    page.get_by_role("link", name="Plan of this hop").click()
+    page.get_by_role("link", name="Open runbook").click()
     page.get_by_role("heading", name="Install the CRDs of 0.37.8").wait_for()
     command = page.get_by_text("helm get values karpenter --namespace kube-system")
     expect(command, "Argo CD delivers here, so its form stands first").to_be_hidden()
@@ -29,9 +29,9 @@ def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transac
     page.locator("#check-legacy_machines_gone summary").click()
     expect(page.locator("#check-legacy_machines_gone").get_by_text("a NodeClaim in its place").first).to_be_visible()
     with page.expect_download() as taken:
-        page.get_by_role("link", name="This hop as Markdown").click()
+        page.get_by_role("link", name="Download runbook (.md)").click()
     assert taken.value.suggested_filename == "halfway_032-karpenter-0.37.8-plan.md"
-    page.get_by_role("link", name="Hop 1.0 1.0.14").click()
+    page.get_by_role("link", name="1.0.14 Later").click()
     page.get_by_role("heading", name="Install the CRDs of 1.0.14").wait_for()
     expect(page.get_by_text("Whatever is written from now on is stored as v1")).to_be_visible()
 

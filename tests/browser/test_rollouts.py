@@ -94,8 +94,8 @@ def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T1
     ada.goto(f"/clusters/{cluster.pk}/rollouts/new?action=taint_and_drift")
     ada.get_by_label("web", exact=False).first.check()
     ada.get_by_label("Ticket").fill("OPS-7")
-    ada.get_by_role("button", name="Make the preview").click()
-    expect(ada.get_by_role("heading", name="Being worked out")).to_be_visible()
+    ada.get_by_role("button", name="Preview").click()
+    expect(ada.get_by_role("heading", name="Preparing preview")).to_be_visible()
     address, row = ada.url, Rollout.objects.get()
     ada.goto("about:blank")
     preview.prepare(row.pk)
@@ -104,14 +104,14 @@ def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T1
     ada.get_by_text("Taint Provisioner web: 1 of 1 node can drift").first.click()
     expect(ada.locator(".diff-line.is-added", has_text="karpenter.sh/legacy")).to_be_visible()
     ada.get_by_role("button", name="Ask for approval").click()
-    expect(ada.get_by_role("heading", name="Waits for approval")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Waiting for approval")).to_be_visible()
     cleo.goto("/rollouts/waiting")
     cleo.get_by_role("link", name="Taint Provisioners, so that their nodes are replaced").click()
     expect(cleo.get_by_role("navigation", name="Where you are")).to_contain_text("shop")
     cleo.get_by_role("button", name=re.compile("^Approve: Taint Provisioners")).click()
     expect(cleo.get_by_role("heading", name="Approved", exact=True)).to_be_visible()
     ada.goto(address)
-    ada.get_by_role("button", name=re.compile("^Taint Provisioners")).click()
+    ada.get_by_role("button", name="Start rollout").click()
     expect(ada.get_by_role("heading", name="Running")).to_be_visible()
     for page in (ada, cleo):
         page.goto("about:blank")
@@ -133,15 +133,15 @@ def test_the_page_lives_and_says_when_nobody_answers(hand, shop):  # R33
     expect(page.locator("#live")).to_contain_text("Verified", timeout=15000)
     expect(page.get_by_text("1 of 2").first).to_be_visible()
     page.route("**/live", lambda route: route.abort())
-    expect(page.get_by_text("No answer from karpdash")).to_be_visible(timeout=15000)
+    expect(page.get_by_text("Disconnected")).to_be_visible(timeout=15000)
     page.unroute("**/live")
-    expect(page.get_by_text("No answer from karpdash")).to_be_hidden(timeout=15000)
+    expect(page.get_by_text("Disconnected")).to_be_hidden(timeout=15000)
     page.route("**/live", lambda _route: None)
-    expect(page.get_by_text("No answer from karpdash")).to_be_visible(timeout=20000)
+    expect(page.get_by_text("Disconnected")).to_be_visible(timeout=20000)
     page.unroute("**/live")
     Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")
     expect(page.get_by_role("heading", name="Paused")).to_be_visible(timeout=15000)
-    expect(page.get_by_role("button", name="Go on with step 2 of 2")).to_be_visible()
+    expect(page.get_by_role("button", name="Resume (step 2 of 2)")).to_be_visible()
 
 
 def test_a_double_click_starts_once(hand, shop):  # R33
@@ -149,7 +149,7 @@ def test_a_double_click_starts_once(hand, shop):  # R33
     row = a_rollout(shop, state="approved", author=User.objects.get(username="ada"))
     a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
     page.goto(f"/rollouts/{row.pk}/")
-    page.get_by_role("button", name=re.compile("^Taint Provisioners")).dblclick()
+    page.get_by_role("button", name="Start rollout").dblclick()
     expect(page.get_by_role("heading", name="Running")).to_be_visible()
     row.refresh_from_db()
     assert (row.state, row.version) == ("running", 2)
@@ -217,9 +217,9 @@ PHONE = {"width": 390, "height": 844}
     ("state", "name", "then"),
     [
         ("running", "Pause after this step", "It pauses after the request under way."),
-        ("running", "Abort after the request under way", "It ends after the request under way."),
-        ("paused", "Abort for good", "Aborted"),
-        ("paused", "Go on with step", "Running"),
+        ("running", "Abort", "It ends after the request under way."),
+        ("paused", "Abort permanently", "Aborted"),
+        ("paused", "Resume (step", "Running"),
     ],
 )
 def test_on_a_phone_it_is_stopped_and_resumed_without_scrolling(hand, shop, state, name, then):  # A10
@@ -247,7 +247,7 @@ def test_the_page_asks_again_until_it_is_over(hand, shop, state, asks):
     else:
         page.wait_for_timeout(2600)
         assert asked == []
-    assert page.get_by_role("link", name="See what comes next").count() == (state == "succeeded")
+    assert page.get_by_role("link", name="Back to readiness").count() == (state == "succeeded")
 
 
 def test_a_refusal_is_left_for_the_page_itself_and_its_form_is_not_sent_again(hand, shop):  # R33
@@ -256,7 +256,7 @@ def test_a_refusal_is_left_for_the_page_itself_and_its_form_is_not_sent_again(ha
     page.goto(f"/rollouts/{row.pk}/")
     page.evaluate("document.querySelector(\"form[action$='/pause']\").action = location.pathname + 'resume'")
     page.get_by_role("button", name="Pause after this step").click()
-    expect(page.get_by_text("Not done:")).to_be_visible()
+    expect(page.get_by_text("Action failed:")).to_be_visible()
     sent = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")

@@ -68,19 +68,19 @@ def scanned(page: Page, cluster: str) -> None:
     """Asks for a fresh look by hand, as after a release of the controller that nobody did from here."""
     page.goto(f"/clusters/{cluster}/")
     with page.expect_response(lambda answer: answer.request.method == "POST"):  # a scan that ends reloads the page
-        page.get_by_role("button", name="Scan now").first.click()
+        page.get_by_role("button", name=re.compile("^(Scan now|Done, check again)$")).first.click()
 
 
 def paused_and_resumed(desk: Desk) -> None:
     """In the middle, with nodes on both sides."""
     page = desk.operator
-    expect(page.locator(".counters").first).to_contain_text("nodes of NodePools", timeout=SOON)
+    expect(page.locator(".counters").first).to_contain_text("NodePool nodes", timeout=SOON)
     page.get_by_role("button", name="Pause after this step").click()
     expect(page.locator(WORD)).to_have_text("Paused", timeout=LONG)
     expect(page.locator("#live")).to_contain_text("Counted")
     held = desk.office.up.rows("SELECT state FROM migrations_app_rollout WHERE action = 'roll_nodes'")
     assert (held, page.evaluate("document.documentElement.scrollWidth")) == ([("paused",)], 390)
-    page.get_by_role("button", name=re.compile(r"^Go on with step \d+ of 51$")).click()
+    page.get_by_role("button", name=re.compile(r"^Resume \(step \d+ of 51\)$")).click()
     expect(page.locator(WORD)).to_have_text("Running")
 
 
