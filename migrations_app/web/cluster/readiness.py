@@ -284,15 +284,13 @@ def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
     """The template context common to all tabs. `report` is None for a cluster that was never scanned."""
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
-    kubernetes, refused = _kubernetes_asked(request)
-    report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
+    planned = _kubernetes_asked(request)
+    report = report_of(head.snapshot.id, kubernetes=planned["kubernetes"]) if head.snapshot else None
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
-    return {
+    return planned | {
         "section": "fleet",
         "head": head,
         "report": report,
-        "kubernetes": kubernetes,
-        "kubernetes_refused": refused,
         "hops": hops,
         "hop": next((hop for hop in hops if hop.chosen), _no_hop(head)),
         "unread": _unread(report),
@@ -316,13 +314,13 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
     return offers(report, held=reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest))
 
 
-def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
+def _kubernetes_asked(request: HttpRequest) -> dict[str, str]:
     """The Kubernetes minor in the address, and why what stands there is none; both may be empty."""
     text = request.GET.get("kubernetes", "").strip()
     try:
-        return (planned_minor(text), "") if text else ("", "")
+        return {"kubernetes": planned_minor(text) if text else "", "kubernetes_refused": ""}
     except InvalidInput as wrong:
-        return "", wrong.message
+        return {"kubernetes": "", "kubernetes_refused": wrong.message}
 
 
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
@@ -345,7 +343,10 @@ def _unread(report: Report | None) -> list[PartLine]:
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:
-    kept = {"at": "" if head.is_latest else request.GET.get("at", ""), "kubernetes": _kubernetes_asked(request)[0]}
+    kept = {
+        "at": "" if head.is_latest else request.GET.get("at", ""),
+        "kubernetes": _kubernetes_asked(request)["kubernetes"],
+    }
     asked = urlencode({name: value for name, value in kept.items() if value})
     at = f"?{asked}" if asked else ""
     unread = len(_unread(report))
