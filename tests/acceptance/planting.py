@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.acceptance.dumping import with_managed_fields
-
 Document = dict[str, Any]
 Plant = Callable[[list[Document]], None]
 
@@ -101,7 +99,7 @@ def without(kind: str, name: str = "") -> Plant:
 
 
 def add(*made: Document) -> Plant:
-    return lambda documents: documents.extend(with_managed_fields(copy.deepcopy(list(made))))
+    return lambda documents: documents.extend(copy.deepcopy(list(made)))
 
 
 def all_of(*plants: Plant) -> Plant:

@@ -7,6 +7,7 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.checks.registry import all_checks
 from tests.acceptance.clusters import find, objects
+from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
@@ -27,7 +28,7 @@ def said_of(fault: Fault) -> tuple[Finding, ...]:
     clean = find(fault.on)
     documents = objects(clean)
     fault.plant(documents)
-    report = judged(clean, documents, kubernetes=fault.kubernetes)
+    report = judged(clean, with_managed_fields(documents), kubernetes=fault.kubernetes)
     assert crashes(report) == []
     return at(report, fault.hop or clean.hop)
 
