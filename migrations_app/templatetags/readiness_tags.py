@@ -219,6 +219,12 @@ def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of 
     return "" if head.is_latest else f"{mark}at={head.snapshot.id}"
 
 
+@register.simple_tag
+def asked_of(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
+    """Keeps a link in the chosen snapshot and the planned Kubernetes, behind another parameter."""
+    return seen_at(head, "&") + (f"&{urlencode({'kubernetes': kubernetes})}" if kubernetes else "")
+
+
 @register.simple_tag(takes_context=True)
 def here_with(context: dict[str, Any], **changes: object) -> str:
     """This page's query string with some parameters changed (empty removes one), starting at page one."""

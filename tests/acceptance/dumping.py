@@ -66,7 +66,7 @@ FORMS: dict[str, Callable[[list[Document]], Files]] = {
 
 def with_managed_fields(documents: list[Document]) -> list[Document]:
     """What `--show-managed-fields` adds: who wrote which field, for a cluster installed and run by the guides."""
-    return [one | {"metadata": one["metadata"] | {"managedFields": list(_fields(one))}} for one in documents]
+    return [one | {"metadata": {"managedFields": list(_fields(one))} | one["metadata"]} for one in documents]
 
 
 def _fields(one: Document) -> Iterable[Document]:

@@ -7,6 +7,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
 from tests.acceptance.clusters import find, objects
+from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import as_list, at, collected
 from tests.acceptance.planting import Fault
 
@@ -29,5 +30,6 @@ def judged_fault(fault: Fault) -> JudgedFault:
     """The cluster with that fault alone, through a whole scan."""
     clean, documents = find(fault.on), objects(find(fault.on))
     fault.plant(documents)
-    seen = collected(clean.name, as_list(documents, kubernetes=fault.kubernetes or clean.kubernetes))
+    shown = with_managed_fields(documents)
+    seen = collected(clean.name, as_list(shown, kubernetes=fault.kubernetes or clean.kubernetes))
     return JudgedFault(tuple(documents), seen, evaluate(seen).report, fault.hop or clean.hop)

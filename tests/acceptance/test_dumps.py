@@ -15,6 +15,7 @@ from tests.acceptance.dumping import (
     SUBSETS,
     Files,
     only,
+    with_managed_fields,
     without_managed_fields,
     without_what_the_server_adds,
 )
@@ -36,7 +37,7 @@ def broken(name: str) -> list[dict[str, Any]]:
     for fault in FAULTS:
         if fault.on == name and not fault.hop and fault.check not in ALONE:
             fault.plant(documents)
-    return documents
+    return with_managed_fields(documents)
 
 
 ALONE = {"hop_start_runs", "one_controller_runs", "finalizers_served", "crds_match_controller"}

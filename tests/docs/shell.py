@@ -21,6 +21,10 @@ case " $* " in
     echo "{$kind$((hours * 3600))}}" |
         PROGRAM create --raw /api/v1/namespaces/karpdash/serviceaccounts/karpdash/token -f - |
         sed 's/.*"token":"\\([^"]*\\)".*/\\1/' ;;
+*" --show-managed-fields "*)
+    # An older one always shows them.
+    for word; do shift; [ "$word" = --show-managed-fields ] || set -- "$@" "$word"; done
+    exec PROGRAM "$@" ;;
 *) exec PROGRAM "$@" ;;
 esac
 """
