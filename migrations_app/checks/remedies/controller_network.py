@@ -1,12 +1,17 @@
-"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between."""
+"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between.
+
+How another autoscaler stops that works against it.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.inventory.facts.controller import Installation
+from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 
 INGRESS: Final = "/spec/ingress"
@@ -51,3 +56,21 @@ def without_sidecars(found: Installation) -> Remedy:
 
 def _annotated(given: Body) -> Body:
     return {"spec": {"template": {"metadata": {"annotations": given}}}}
+
+
+def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:
+    """The other autoscaler without pods, undone with those it has; for a person where it has no number of pods."""
+    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    if row.kind not in ("Deployment", "StatefulSet"):
+        return PersonTask(
+            what=f"stop {row.kind} {row.name} in {row.namespace}",
+            why="it has no number of pods that could be 0",
+            where=f"the owner of {row.kind} {row.name}",
+        )
+    target, done = workload_target(row), f"no pod of {row.kind} {row.namespace}/{row.name} runs"
+    if found is None:
+        final = "how many pods it had was not read"
+        return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, final=final, done=done)
+    before = found.spec.replicas if found.spec.replicas is not None else 1
+    undo = ObjectPatch(target=target, body={"spec": {"replicas": before}})
+    return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, undo=undo, done=done)

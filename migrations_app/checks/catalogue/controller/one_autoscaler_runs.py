@@ -6,8 +6,8 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.controller_network import autoscaler_stopped
 from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.remedies.other_controllers import autoscaler_stopped
 from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER, is_other_autoscaler
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.versions import minor_order
