@@ -68,7 +68,11 @@ def test_the_remedies_are_the_permission_and_a_look():
     assert [(one.how, one.text) for one in found] == [
         (
             "iam",
-            "# Allow ec2:CreateTags with eks:eks-cluster-name on instances; 1.0 then tags them by itself",
+            (
+                "# For a person: allow the controller ec2:CreateTags with eks:eks-cluster-name on instances\n"
+                "# 1.0 then tags them by itself\n"
+                "# Look at: the policies of the controller's role; controller_permitted writes what is missing"
+            ),
         ),
         ("kubectl", f"kubectl describe nodeclaims.karpenter.sh {LAUNCHED.claim}"),
     ]

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, ask, blind, reads, remedies, told
 
 CHECK = "controller_off_its_nodes"
 GOOD = ("pass", "The controller runs on nodes that it does not manage", ())
@@ -87,10 +87,12 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_moves_the_pods_by_name():
     cluster = on(OWN.node, *machine(OWN, template="default"))
     pod = cluster.build().controller_pods.items[0].name
-    assert remedies(CHECK, "1.0", cluster) == (
+    assert as_published(remedies(CHECK, "1.0", cluster)) == (
         Remedy(
             how="kubectl",
             text="# Make room in a managed node group first, and keep the chart's affinity against "
-            f"karpenter.sh/nodepool\nkubectl cordon {OWN.node}\nkubectl -n kube-system delete pod {pod}",
+            f"karpenter.sh/nodepool\nkubectl patch node {OWN.node} --type=merge -p "
+            """'{"spec":{"unschedulable":true}}'\n"""
+            f"kubectl -n kube-system delete pod {pod}",
         ),
     )

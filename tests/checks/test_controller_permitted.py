@@ -1,4 +1,5 @@
 import json
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import node_class
@@ -218,23 +220,23 @@ def test_it_is_asked_at_every_hop():
 
 def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
     steps, body, *_ = remedies(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("0.37"))))
-    assert steps.text.splitlines() == [
-        "# Before the upgrade, beside the policies that the role has: allows of several add up.",
-        (
-            "# Keep what the role has while a rollback is wanted: the document of 1.0 alone refuses every launch of "
-            "0.33 to 0.37."
-        ),
-        (
-            "aws iam create-policy --policy-name karpenter-test-1-0-14-needs-1 "
-            "--policy-document file://karpenter-test-1-0-14-needs-1.json"
-        ),
-        (
-            "aws iam attach-role-policy --role-name KarpenterController "
-            "--policy-arn arn:aws:iam::111122223333:policy/karpenter-test-1-0-14-needs-1"
-        ),
-        "# Once 1.0.14 runs and nobody wants to go back, this may go:",
-        "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): all of it",
-    ]
+    about, keep, create, attach, after, gone = steps.text.splitlines()
+    assert about == "# Before the upgrade, beside the policies that the role has: allows of several add up."
+    assert keep == (
+        "# Keep what the role has while a rollback is wanted: the document of 1.0 alone refuses every launch of "
+        "0.33 to 0.37."
+    )
+    words, name = shlex.split(create), "karpenter-test-1-0-14-needs-1"
+    assert words[:-1] == ["aws", "iam", "create-policy", "--policy-name", name, "--policy-document"]
+    assert json.loads(words[-1]) == json.loads(body.text)
+    assert attach == (
+        "aws iam attach-role-policy --role-name KarpenterController "
+        f"--policy-arn arn:aws:iam::111122223333:policy/{name}"
+    )
+    assert after == "# Once 1.0.14 runs and nobody wants to go back, this may go:"
+    assert gone == "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): all of it"
+    (step,) = leaves(steps.change)
+    assert (step.policy, step.undo.removed, body.change) == (name, True, steps.change)
     assert [one["Sid"] for one in json.loads(body.text)["Statement"]] == ["TagOwnInstances"]
 
 

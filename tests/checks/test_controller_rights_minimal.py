@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.rbac import cluster_roles
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
@@ -65,4 +66,17 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_role():
     text = remedies(CHECK, "1.0", by_hand(a_rule("", "nodes", "create")))[0].text
-    assert text.splitlines()[1:] == ["kubectl edit clusterrole karpenter-core"]
+    (line,) = text.splitlines()[1:]
+    assert line.startswith("kubectl edit clusterrole karpenter-core  # rules[")
+
+
+def test_a_rule_that_keeps_other_verbs_is_patched_and_brought_back():
+    role = by_hand(a_rule("", "nodes", "create", "get"))
+    (remedy,) = remedies(CHECK, "1.0", role)
+    (step,) = leaves(remedy.change)
+    at = len(role.build().controller_rbac.items[0].rules) - 1
+    assert step.body == (
+        {"op": "test", "path": f"/rules/{at}/verbs", "value": ["create", "get"]},
+        {"op": "replace", "path": f"/rules/{at}/verbs", "value": ["get"]},
+    )
+    assert step.undo.body == ({"op": "replace", "path": f"/rules/{at}/verbs", "value": ["create", "get"]},)

@@ -1,6 +1,7 @@
 import pytest
 
-from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Crds, crds
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST_MINOR
@@ -70,8 +71,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_spells_the_chart_version_of_the_time():
     first = remedies(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").without("crds"))[0]
-    text = (
-        "helm upgrade --install karpenter-crd oci://public.ecr.aws/karpenter/karpenter-crd "
-        "--version v0.32.10 --namespace kube-system"
-    )
-    assert first == Remedy(how="helm", text=text)
+    upgrade = "helm upgrade --install karpenter-crd oci://public.ecr.aws/karpenter/karpenter-crd --version v0.32.10 "
+    assert f"{upgrade}--namespace kube-system" in first.text
+    assert isinstance(first.change, HelmChange)
+    assert (first.change.chart, first.change.version, first.change.when) == ("karpenter-crd", "0.32.10", "before")

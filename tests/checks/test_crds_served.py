@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.karpenter import ServedResource
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "crds_served"
 GOOD = ("pass", "Every version that a CRD serves is served", ())
@@ -53,6 +53,6 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_looks_at_the_conditions_of_each_once():
     name = "nodepools.karpenter.sh"
     (remedy,) = remedies(CHECK, "1.0", serving())
-    assert remedy == Remedy(how="kubectl", text=remedy.text)
-    assert remedy.text.splitlines()[0] == f"kubectl get crd {name} -o jsonpath='{{.status.conditions}}'"
+    assert as_published([remedy]) == (Remedy(how="kubectl", text=remedy.text),)
+    assert remedy.text.splitlines()[0] == f"kubectl get crd {name} -o 'jsonpath={{.status.conditions}}'"
     assert len(remedy.text.splitlines()) == 3

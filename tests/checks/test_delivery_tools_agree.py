@@ -63,4 +63,4 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_shows_who_wrote_what():
     text = remedies(CHECK, "1.0", marked(labels=FLUX, annotations=ARGO))[0].text
-    assert text.splitlines()[1:] == ["kubectl get nodepool general -o yaml --show-managed-fields"]
+    assert text.splitlines()[3:] == ["kubectl get nodepool general -o yaml --show-managed-fields"]

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "hop_start_runs"
 LATER = Evidence(
@@ -44,5 +44,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_names_both_releases():
-    text = "# Take the earlier hops first: this one starts from 1.0.14, 0.37.8 runs"
-    assert remedies(CHECK, "1.1+", a_cluster()) == (Remedy(how="kubectl", text=text),)
+    text = "# For a person: take the earlier hops first\n# this one starts from 1.0.14, 0.37.8 runs"
+    assert as_published(remedies(CHECK, "1.1+", a_cluster())) == (Remedy(how="kubectl", text=text),)

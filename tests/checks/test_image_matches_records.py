@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "image_matches_records"
 
@@ -43,7 +43,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_looks_for_the_pinned_tag():
     cluster = a_cluster(namespace="karpenter").with_values({}, version="1.0.14", namespace="karpenter")
-    assert remedies(CHECK, "1.0", cluster) == (
+    assert as_published(remedies(CHECK, "1.0", cluster)) == (
         Remedy(
             how="kubectl",
             text="# Look for the image's tag or digest among the values, "

@@ -1,5 +1,6 @@
 import pytest
 
+from migrations_app.checks.changes import leaves
 from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import a_class, answer, at, found, parses, row, unseen_is_unknown
 
@@ -83,5 +84,11 @@ def test_the_remedy():
 
 def test_a_release_that_runs_is_written_without_looking_it_up():
     one = a_class({TERMS: [{"alias": "al2023@latest"}], "status.amis": [{"name": AL2023}]})
-    (edit,) = remedies(CHECK, "1.1+", at("1.0.14", one))
-    assert edit.text.endswith("; a pinned release: al2023@v20240904")
+    (patch,) = remedies(CHECK, "1.1+", at("1.0.14", one))
+    (step,) = leaves(patch.change)
+    path = "/spec/amiSelectorTerms/0/alias"
+    assert step.body == (
+        {"op": "test", "path": path, "value": "al2023@latest"},
+        {"op": "replace", "path": path, "value": "al2023@v20240904"},
+    )
+    assert step.undo.body == ({"op": "replace", "path": path, "value": "al2023@latest"},)

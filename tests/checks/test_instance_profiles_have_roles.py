@@ -46,8 +46,9 @@ def test_a_profile_without_a_single_role(found, seen):
     finding = with_aws(found)
     cause = row("AWSNodeTemplate", "default", PATH, seen=seen, wanted="a profile with one role")
     assert (finding.status, finding.evidence) == ("fail", (cause,))
-    assert parses(finding.remedies) == ["kubectl"]
-    assert finding.remedies[0].text == "aws iam get-instance-profile --instance-profile-name nodes"
+    assert parses(finding.remedies) == ["iam"]
+    look = "aws iam get-instance-profile --instance-profile-name nodes"
+    assert finding.remedies[0].text.splitlines()[0] == look
 
 
 def test_a_profile_that_was_not_looked_up():

@@ -131,9 +131,8 @@ def test_remedies_make_the_profile_with_the_role_that_is_known():
 
 def test_remedies_fill_a_profile_and_make_a_role():
     filled = remedies(CHECK, "0.32", with_template().with_aws(instance_profiles=(a_profile("nodes"),)))
-    assert filled[0].text == (
-        "aws iam add-role-to-instance-profile --instance-profile-name nodes --role-name NODE_ROLE"
-    )
+    command = "aws iam add-role-to-instance-profile --instance-profile-name nodes --role-name ROLE"
+    assert filled[0].text.splitlines()[0] == f"# For a person: put a role into the profile: {command}"
     made = remedies(CHECK, "1.0", with_role().with_aws(node_roles=(no_role(),)))
     assert made[0].text.startswith("aws iam create-role --role-name KarpenterNodeRole-test ")
     assert made[0].text.count("attach-role-policy") == 3

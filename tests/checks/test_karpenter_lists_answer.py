@@ -97,6 +97,6 @@ def test_a_broken_conversion_is_followed_to_its_service():
     first, second = remedies(CHECK, "1.0", cluster)
     assert "kubectl get nodeclaims.karpenter.sh -A -o name" in first.text.splitlines()
     assert second.text.splitlines()[1:] == [
-        "kubectl get crd nodeclaims.karpenter.sh -o jsonpath='{.spec.conversion}'",
+        "kubectl get crd nodeclaims.karpenter.sh -o 'jsonpath={.spec.conversion}'",
         "kubectl get services,endpoints -A -l app.kubernetes.io/name=karpenter",
     ]

@@ -53,7 +53,13 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_is_the_hop_itself():
     """A command that only upgraded the controller would take the hop before its CRDs."""
     assert [(one.how, one.text) for one in remedies(CHECK, "1.0", a_cluster("0.37.7"))] == [
-        ("kubectl", "# The hop itself brings the fix: it lands on 1.0.14, CRDs first, then the controller")
+        (
+            "kubectl",
+            (
+                "# For a person: take the hop\n"
+                "# it lands on 1.0.14, which brings the fix: CRDs first, then the controller"
+            ),
+        )
     ]
 
 

@@ -80,13 +80,14 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_patches_pools_and_replaces_claims():
     cluster = with_references({"name": "default"}, {"name": "default"})
-    (remedy,) = remedies(CHECK, "1.1+", cluster)
-    assert remedy.text.splitlines() == [PATCH, NOTE, f"kubectl delete nodeclaims.karpenter.sh {LAUNCHED.claim}"]
+    pools, claims = remedies(CHECK, "1.1+", cluster)
+    assert pools.text == PATCH
+    assert claims.text.splitlines() == [NOTE, f"kubectl delete nodeclaims.karpenter.sh {LAUNCHED.claim}"]
 
 
 REFERENCE = '{"spec":{"template":{"spec":{"nodeClassRef":{"group":"karpenter.k8s.aws","kind":"EC2NodeClass"}}}}}'
 PATCH = f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{REFERENCE}'"
-NOTE = "# A claim's spec cannot be changed: replace these, a few at a time"
+NOTE = "# A claim's spec cannot be changed: replace these, one after the other"
 
 
 def test_the_remedy_follows_the_manager_of_the_pool():

@@ -93,9 +93,8 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_class():
     (remedy,) = remedies(CHECK, "0.33+", with_class("", role="$ROLE"))
-    assert remedy.text == (
-        'kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p \'{"spec":{"role":"ROLE"}}\''
-    )
+    task = "spec.role; the name of an IAM role"
+    assert remedy.text == f"kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # {task}"
 
 
 ARN = "arn:aws:iam::111122223333:role/KarpenterNodeRole-test"

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from migrations_app.samples.kubernetes_objects import pods_of, template, workload
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
 CHECK = "one_autoscaler_runs"
@@ -101,14 +101,15 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedies():
-    assert remedies(CHECK, "1.0", with_another()) == (
+    assert as_published(remedies(CHECK, "1.0", with_another())) == (
         Remedy(
             how="kubectl",
             text="# Stops the other autoscaler; its node groups keep the size they have\n"
-            "kubectl -n kube-system scale deployment cluster-autoscaler --replicas=0",
+            """kubectl -n kube-system patch deployment cluster-autoscaler --type=merge -p '{"spec":{"replicas":0}}'""",
         ),
     )
     columns = f"NAME:.metadata.name,GROUP:.{GROUP}"
-    assert remedies(CHECK, "1.1+", a_cluster("1.0.14").with_docs(auto_mode("x"))) == (
-        Remedy(how="kubectl", text=f"# Whose pools these are:\nkubectl get nodepools -o custom-columns={columns}"),
+    look = f"# Whose pools these are\nkubectl get nodepools.karpenter.sh -o custom-columns={columns}"
+    assert as_published(remedies(CHECK, "1.1+", a_cluster("1.0.14").with_docs(auto_mode("x")))) == (
+        Remedy(how="kubectl", text=look),
     )

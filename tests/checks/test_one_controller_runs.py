@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import Install, controller
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "one_controller_runs"
 GOOD = ("pass", "Exactly one controller runs", ())
@@ -58,5 +58,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_looks_at_the_deployment():
-    text = "kubectl -n kube-system describe deployment karpenter  # status.readyReplicas"
-    assert remedies(CHECK, "1.0", unready(1, 2)) == (Remedy(how="kubectl", text=text),)
+    text = "kubectl -n kube-system describe deployment karpenter"
+    assert as_published(remedies(CHECK, "1.0", unready(1, 2))) == (Remedy(how="kubectl", text=text),)

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, asked_hops, blind, reads, remedies, told
 
 CHECK = "one_owner_of_crds"
 GOOD = ("pass", "Only one source delivers the CRDs", ())
@@ -78,9 +78,12 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     assert guard.text.splitlines()[1] == (
         f"kubectl annotate crd {crds} argocd.argoproj.io/sync-options=Prune=false --overwrite"
     )
-    assert tuple(rest) == (
+    assert as_published(rest) == (
         Remedy(how="argocd", text=f"# Application argocd/karpenter: spec.source.helm.skipCrds: true\n{beside}"),
     )
-    assert remedies(CHECK, "1.0", by_flux({"crds": "Create"})) == (
+    flux = remedies(CHECK, "1.0", by_flux({"crds": "Create"}))
+    assert flux[0].change.body == {"spec": {"upgrade": {"crds": "Skip"}}}
+    assert flux[0].change.undo.body == {"spec": {"upgrade": {"crds": "Create"}}}
+    assert as_published(flux) == (
         Remedy(how="flux", text=f"# HelmRelease flux-system/karpenter: spec.upgrade.crds: Skip\n{beside}"),
     )

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, a_template, answer, at, found, parses, row, unseen_is_unknown
@@ -54,10 +55,10 @@ def test_tags_of_the_global_settings():
     assert found(CHECK, "0.32", cluster) == ("fail", (cause,))
     (remedy,) = remedies(CHECK, "0.32", cluster)
     assert parses([remedy]) == ["kubectl"]
-    assert remedy.text == (
-        "kubectl -n kube-system edit configmap karpenter-global-settings"
-        "  # data[aws.tags]: without karpenter.sh/managed-by"
-    )
+    (step,) = leaves(remedy.change)
+    assert step.body == {"data": {"aws.tags": '{"team": "a"}'}}
+    assert step.undo.body == {"data": {"aws.tags": '{"karpenter.sh/managed-by": "x", "team": "a"}'}}
+    assert remedy.text.startswith("kubectl -n kube-system patch configmap karpenter-global-settings --type=merge -p ")
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '"x"', "7"])

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "running_release_fits_kubernetes"
 GOOD = ("pass", "The running release supports today's Kubernetes", ())
@@ -41,9 +41,10 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_is_the_hop_or_a_patch_before_it():
-    assert remedies(CHECK, "1.1+", a_cluster("1.0.2", kubernetes="1.31")) == (
+    assert as_published(remedies(CHECK, "1.1+", a_cluster("1.0.2", kubernetes="1.31"))) == (
         Remedy(
             how="kubectl",
-            text="# The hop lands on 1.1.10, which is judged on its own; land on 1.0.9 first where the hop has to wait",
+            text="# For a person: land on 1.0.9 first where the hop has to wait\n"
+            "# the hop lands on 1.1.10, which is judged on its own",
         ),
     )

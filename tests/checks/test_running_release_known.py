@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import Crds, crds
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "running_release_known"
 
@@ -44,7 +44,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_looks_in_the_real_namespace():
     cluster = a_cluster(namespace="karpenter").without("crds").with_docs(*crds(Crds(version="1.1.10")))
-    assert remedies(CHECK, "1.0", cluster) == (
+    assert as_published(remedies(CHECK, "1.0", cluster)) == (
         Remedy(
             how="kubectl",
             text="kubectl -n karpenter get deployment karpenter -o yaml | grep -E 'image:|/version:'\n"

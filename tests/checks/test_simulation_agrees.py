@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import parse_all
 
 CHECK = "simulation_agrees"
@@ -81,5 +81,5 @@ def test_the_remedy_asks_aws_for_the_statement_once():
         "--action-names ec2:CreateFleet --resource-arns '*'"
     )
     note = "# Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
-    assert found == (Remedy(how="iam", text=f"{note}\n{command}"),)
+    assert as_published(found) == (Remedy(how="iam", text=f"{note}\n{command}"),)
     parse_all(found)

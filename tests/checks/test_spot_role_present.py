@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
 from tests.builders_aws import parse_all
 from tests.fakes.aws_api import a_role
 
@@ -85,7 +85,7 @@ def test_it_is_asked_at_every_hop():
 
 def test_the_remedies_make_the_role():
     found = remedies(CHECK, "1.0", with_pool(SPOT, spot_role=()))
-    assert found == (
+    assert as_published(found) == (
         Remedy(how="iam", text="aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"),
         Remedy(
             how="terraform",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from migrations_app.checks.base import Reason, Remedy, Unknown
-from migrations_app.checks.changes import IamStatements, PersonTask, group
+from migrations_app.checks.changes import AwsCall, Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws, remedies_of
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.inventory.facts.managers import BY_HAND
@@ -41,9 +41,14 @@ def unread_reason(name: str, part: Unseen) -> Reason | None:
 Document = Mapping[str, Any]
 
 
-def aws(*lines: str) -> Remedy:
-    """Commands of the aws program, each argument quoted where it needs to be by the one who built the line."""
-    return Remedy(how="iam", text="\n".join(lines))
+def called(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:
+    """One call of the aws program, with what takes it back or why nothing does."""
+    return AwsCall(service=service, operation=operation, words=words, final=final, undo=undo)
+
+
+def as_code(change: Change, *blocks: str) -> Remedy:
+    """The same change as Terraform code."""
+    return Remedy(how="terraform", text="\n\n".join(blocks), change=change)
 
 
 def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) -> tuple[Remedy, ...]:

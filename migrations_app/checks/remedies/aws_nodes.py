@@ -3,15 +3,18 @@
 Remedies for what nodes need in AWS: roles, instance profiles, access entries.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.remedies.aws import added_to_role, aws
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.render.aws_cli import command, compact
+from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
+from migrations_app.checks.remedies.aws import added_to_role, as_code, called
+from migrations_app.checks.remedies.commands import in_aws, in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
-from migrations_app.checks.shell import note
+from migrations_app.checks.shell import word
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import NODE_NEEDS
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, fitted
@@ -20,6 +23,7 @@ from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, 
 from migrations_app.inventory.aws_facts.node_access import JoinFault
 from migrations_app.inventory.objects.aws import AwsSeen, InstanceProfile
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_role_arn
+from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
 
 
@@ -39,12 +43,11 @@ def within_reach(refused: Sequence[InstanceRequestAnswer], site: AwsSite) -> Ite
 
 def _stubborn(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     role = read_role_arn(arn)
-    causes = dict.fromkeys(note(f"{one.request.action}: {one.answer.because}") for one in refused)
-    return aws(
-        "# No added statement lifts this; the one that is named has to change:",
-        *causes,
-        command("iam", "list-attached-role-policies", "--role-name", role.name if role else "ROLE"),
-    )
+    causes = dict.fromkeys(f"{one.request.action}: {one.answer.because}" for one in refused)
+    notes = ("No added statement lifts this; the one that is named has to change:", *causes)
+    if role is None:
+        return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
+    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
 def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
@@ -52,38 +55,67 @@ def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
     for row in evidence:
         ids = row.name.removesuffix(" ...").split()
         at = ("--region", place.region, "--resources", *ids, "--tags")
-        more = (f"# {row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
+        more = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
         if row.path == f"tags[{labels.CLUSTER_NAME_TAG}]":
-            note = "# 1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
-            tag = f"Key={labels.CLUSTER_NAME_TAG},Value={place.cluster}"
-            yield aws(note, *more, command("ec2", "create-tags", *at, tag))
+            note = "1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
+            tag = f"Key={labels.CLUSTER_NAME_TAG}"
+            undo = called("ec2", "delete-tags", *at, tag)
+            make = called("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo)
+            yield in_aws(group(make, notes=(note, *more)))
         elif row.path == f"tags[{labels.MANAGED_BY_CLUSTER}]":
-            yield aws(*more, command("ec2", "delete-tags", *at, f"Key={labels.MANAGED_BY_CLUSTER}"))
+            mark = f"Key={labels.MANAGED_BY_CLUSTER}"
+            undo = called("ec2", "create-tags", *at, f"{mark},Value={place.cluster}")
+            yield in_aws(group(called("ec2", "delete-tags", *at, mark, undo=undo), notes=more))
 
 
-SOME_ROLE = "NODE_ROLE"
+def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
+    """The tags of that entry, which is a JSON object, without these. Raises ValueError where it is none."""
+    had = (settings.data or {})[key]
+    left = json.dumps({name: value for name, value in json.loads(had).items() if name not in keys})
+    target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
+    undo = ObjectPatch(target=target, body={"data": {key: had}})
+    return ObjectPatch(target=target, body={"data": {key: left}}, undo=undo, done=f"data[{key}] is {left}")
 
 
 def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     """How to make the profile, or to put a role into one that has none."""
     known = [one.name for one in seen.node_roles.items if one.role.items]
-    role = known[0] if len(known) == 1 else SOME_ROLE
     named = ("--instance-profile-name", profile.name)
-    make = () if profile.exists else (command("iam", "create-instance-profile", *named),)
-    yield aws(*make, command("iam", "add-role-to-instance-profile", *named, "--role-name", role))
-    yield _terraform(hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": role}))
+    gone = called("iam", "delete-instance-profile", *named)
+    make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=gone)]
+    if len(known) != 1:
+        yield in_aws(group(*make, _role_chosen(profile.name, known)))
+        return
+    on = (*named, "--role-name", known[0])
+    out = called("iam", "remove-role-from-instance-profile", *on)
+    change = group(*make, called("iam", "add-role-to-instance-profile", *on, undo=out))
+    yield in_aws(change)
+    yield as_code(
+        change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": known[0]})
+    )
+
+
+def _role_chosen(profile: str, known: Sequence[str]) -> PersonTask:
+    command = f"aws iam add-role-to-instance-profile --instance-profile-name {word(profile)} --role-name ROLE"
+    return PersonTask(
+        what=f"put a role into the profile: {command}",
+        why="the cluster does not tell which role its nodes are to have",
+        where=f"roles of nodes that were seen: {', '.join(known) or 'none'}",
+        aws=True,
+    )
 
 
 def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     """How to make a role for nodes, with the policies that they need."""
     trust = _trust(place)
     every = [need.policies[0] for need in NODE_NEEDS]
-    yield aws(
-        command("iam", "create-role", "--role-name", name, "--assume-role-policy-document", compact(trust)),
-        *(_attach(name, policy, place=place) for policy in every),
-    )
+    gone = called("iam", "delete-role", "--role-name", name)
+    words = ("--role-name", name, "--assume-role-policy-document", compact(trust))
+    make = called("iam", "create-role", *words, undo=gone)
+    change = group(make, *(_attach(name, policy, place=place) for policy in every))
+    yield in_aws(change)
     role = hcl("aws_iam_role", name, arguments={"name": name, "assume_role_policy": encoded(trust)})
-    yield _terraform(role, *(_attached(name, policy, place=place) for policy in every))
+    yield as_code(change, role, *(_attached(name, policy, place=place) for policy in every))
 
 
 def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
@@ -92,8 +124,9 @@ def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
     if fault.about == "role":
         yield from role_made(fault.role, place)
     elif fault.about == "policy":
-        yield aws(_attach(fault.role, fault.policy, place=place))
-        yield _terraform(_attached(fault.role, fault.policy, place=place))
+        change = _attach(fault.role, fault.policy, place=place)
+        yield in_aws(change)
+        yield as_code(change, _attached(fault.role, fault.policy, place=place))
     elif any(cluster.asks_access_entries for cluster in seen.cluster.items):
         yield from _entry(_arn(fault.role, seen), place)
     else:
@@ -102,19 +135,23 @@ def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
 
 def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
     where = ("--region", place.region, "--cluster-name", place.cluster)
-    yield aws(command("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX"))
+    gone = called("eks", "delete-access-entry", *where, "--principal-arn", arn)
+    change = called("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=gone)
+    yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
-    yield _terraform(hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
+    yield as_code(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
 
 
 def _row(role: str, place: AwsPlace) -> Remedy:
-    return kubectl(
-        "kubectl edit configmap aws-auth --namespace kube-system",
-        "# add to mapRoles:",
-        f"# - rolearn: arn:{place.partition}:iam::{place.account}:role/{role}",
-        "#   username: system:node:{{EC2PrivateDNSName}}",
-        "#   groups: [system:bootstrappers, system:nodes]",
+    row = (
+        "add to mapRoles:",
+        f"- rolearn: arn:{place.partition}:iam::{place.account}:role/{role}",
+        "  username: system:node:{{EC2PrivateDNSName}}",
+        "  groups: [system:bootstrappers, system:nodes]",
     )
+    target = ChangeTarget("ConfigMap", "aws-auth", "kube-system", resource="configmap")
+    why = "mapRoles is one text for all roles, and a wrong one keeps every node out"
+    return in_cluster(PersonTask(target=target, what="a row of mapRoles more", why=why, notes=row))
 
 
 def _arn(role: str, seen: AwsSeen) -> str:
@@ -128,8 +165,9 @@ def _trust(place: AwsPlace) -> dict[str, Any]:
     return {"Version": "2012-10-17", "Statement": [statement]}
 
 
-def _attach(role: str, policy: str, *, place: AwsPlace) -> str:
-    return command("iam", "attach-role-policy", "--role-name", role, "--policy-arn", _managed(policy, place))
+def _attach(role: str, policy: str, *, place: AwsPlace) -> AwsCall:
+    on = ("--role-name", role, "--policy-arn", _managed(policy, place))
+    return called("iam", "attach-role-policy", *on, undo=called("iam", "detach-role-policy", *on))
 
 
 def _attached(role: str, policy: str, *, place: AwsPlace) -> str:
@@ -139,7 +177,3 @@ def _attached(role: str, policy: str, *, place: AwsPlace) -> str:
 
 def _managed(policy: str, place: AwsPlace) -> str:
     return f"arn:{place.partition}:iam::aws:policy/{policy}"
-
-
-def _terraform(*blocks: str) -> Remedy:
-    return Remedy(how="terraform", text="\n\n".join(blocks))

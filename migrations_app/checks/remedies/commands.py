@@ -185,13 +185,19 @@ def here(case: CheckContext) -> Release | None:
     return max(case.running.release, case.step.start) if case.running.release else None
 
 
-def crd_chart(case: CheckContext, version: str) -> tuple[Remedy, ...]:
-    """How to bring the CRDs to a release with the chart karpenter-crd, in each tool."""
-    found = installation(case.inventory)
+def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
+    """How to bring the CRDs to a release with the chart karpenter-crd, in each tool; to the release that the hop
+    begins at where none is told."""
+    found, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
-    return crd_chart_by(
-        found.managed if found else Managed("hand"), crd_upgrade(release, namespace=namespace, version=version)
-    )
+    lands = version >= case.step.release
+    change = HelmChange(
+        chart=CRD_CHART, release=release, namespace=namespace, when="landing" if lands else "before",
+        version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
+    )  # fmt: skip
+    by = found.managed if found else Managed("hand")
+    told = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
+    return tuple(replace(one, change=change) for one in told)
 
 
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
@@ -222,11 +228,6 @@ def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
     """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
     text = source_note(by, what)
     return (Remedy(how=FIRST[by.by], text=text),) if text else ()
-
-
-def spelled(running: Release | None) -> str:
-    """A release as its charts and image tags spell it; a word to fill in where it is not known."""
-    return as_tag(running) if running else "VERSION"
 
 
 LACKING = "karpenter-lacking"

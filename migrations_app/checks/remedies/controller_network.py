@@ -1,31 +1,76 @@
-"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between."""
+"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between.
+
+How another autoscaler stops that works against it.
+"""
 
 from collections.abc import Sequence
+from typing import Final
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import json_word, word
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.inventory.facts.controller import Installation
+from migrations_app.inventory.facts.workloads import workload
+from migrations_app.inventory.inventory import Inventory
+
+INGRESS: Final = "/spec/ingress"
+NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
 
 
-def ports_opened(evidence: Sequence[Evidence]) -> Remedy:
-    """The ports that the evidence tells, let in by the policy that it names first."""
+def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
+    """The ports that the evidence tells, let in by the policy that it names first, beside what that lets in."""
     first = evidence[0]
-    ports = [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]
-    patch = json_word([{"op": "add", "path": "/spec/ingress/-", "value": {"ports": ports}}])
-    return kubectl(
-        "# Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",
-        f"kubectl -n {word(first.namespace)} patch networkpolicy {word(first.name)} --type=json -p {patch}",
+    value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
+    policies = {(one.namespace, one.name): one for one in inventory.network_policies.items}
+    rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
+    target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
+    body: Body = {"op": "add", "path": INGRESS, "value": [value]}
+    back: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
+    if rules:
+        body = {"op": "add", "path": f"{INGRESS}/-", "value": value}
+        back = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+    patch = ObjectPatch(
+        target=target,
+        body=(body,),
+        notes=("Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",),
+        undo=ObjectPatch(target=target, body=back),
+        done=f"NetworkPolicy {first.namespace}/{first.name} lets these ports in",
     )
+    return in_cluster(patch)
 
 
 def without_sidecars(found: Installation) -> Remedy:
     """The controller's pods made anew outside of every mesh."""
-    patch = (
-        '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/inject":"false",'
-        '"linkerd.io/inject":"disabled"}}}}}'
+    target = ChangeTarget("Deployment", found.name, found.namespace)
+    had = found.workload.template.metadata.annotations or {}
+    patch = ObjectPatch(
+        target=target,
+        body=_annotated(dict(NO_SIDECAR)),
+        notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",),
+        undo=ObjectPatch(target=target, body=_annotated({key: had.get(key) for key in NO_SIDECAR})),
+        done="no pod of the controller has a sidecar",
     )
-    return kubectl(
-        "# Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",
-        f"kubectl -n {word(found.namespace)} patch deployment {word(found.name)} --type=merge -p '{patch}'",
-    )
+    return in_cluster(patch)
+
+
+def _annotated(given: Body) -> Body:
+    return {"spec": {"template": {"metadata": {"annotations": given}}}}
+
+
+def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:
+    """The other autoscaler without pods, undone with those it has; for a person where it has no number of pods."""
+    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    if row.kind not in ("Deployment", "StatefulSet"):
+        return PersonTask(
+            what=f"stop {row.kind} {row.name} in {row.namespace}",
+            why="it has no number of pods that could be 0",
+            where=f"the owner of {row.kind} {row.name}",
+        )
+    target, done = workload_target(row), f"no pod of {row.kind} {row.namespace}/{row.name} runs"
+    if found is None:
+        final = "how many pods it had was not read"
+        return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, final=final, done=done)
+    before = found.spec.replicas if found.spec.replicas is not None else 1
+    undo = ObjectPatch(target=target, body={"spec": {"replicas": before}})
+    return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, undo=undo, done=done)

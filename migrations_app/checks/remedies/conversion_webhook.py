@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import HelmValue, Observation, group
-from migrations_app.checks.remedies.commands import (
-    as_json,
-    crd_chart,
-    helm_remedies,
-    here,
-    in_cluster,
-    kubectl,
-    spelled,
-)
-from migrations_app.checks.shell import json_word, no_option, pointer, word
+from migrations_app.checks.changes import Body, HelmValue, ObjectPatch, Observation, group
+from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, in_cluster
+from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.facts.conversion_webhook import conversion_target, crd_values
 from migrations_app.inventory.objects.karpenter import Service, ServiceReference
@@ -27,16 +22,30 @@ def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
     if crd_values(case.inventory) is not None:
         # The same chart again would change nothing: it keeps the values that it was given.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
-    return crd_chart(case, spelled(here(case)))
+    return crd_chart(case, here(case))
 
 
-def by_patch(evidence: Sequence[Evidence], real: Service | None) -> tuple[Remedy, ...]:
+def by_patch(case: CheckContext, evidence: Sequence[Evidence], real: Service | None) -> tuple[Remedy, ...]:
     """The Service written into each CRD; empty where more than the Service is amiss, or the right one is not known."""
     if real is None or any(row.path != SERVICE for row in evidence):
         return ()
-    body = {"namespace": real.namespace, "name": real.name, "port": 8443}
-    patch = json_word([{"op": "replace", "path": pointer(SERVICE), "value": body}])
-    return (kubectl(*(f"kubectl patch crd {word(row.name)} --type=json -p {patch}" for row in evidence)),)
+    body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443}
+    found = {crd.name: conversion_target(crd) for crd in case.inventory.crds.items}
+    return (in_cluster(group(*(_called(row.name, body, had=found.get(row.name)) for row in evidence))),)
+
+
+def _called(name: str, body: Body, *, had: ServiceReference | None) -> ObjectPatch:
+    target = crd_target(name)
+    done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
+    patch = ObjectPatch(target=target, body=_service(body), done=done)
+    if had is None:
+        return patch
+    before: Body = {"namespace": had.namespace, "name": had.name} | ({"port": had.port} if had.port else {})
+    return replace(patch, undo=ObjectPatch(target=target, body=_service(before)))
+
+
+def _service(body: Body) -> tuple[Body, ...]:
+    return ({"op": "replace", "path": pointer(SERVICE), "value": body},)
 
 
 def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from migrations_app.checks.base import Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, group
+from msgspec.structs import replace
+
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group, merge_undone
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.remedies.placement import nested
 from migrations_app.checks.shell import note
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD
 
 PRUNE = "argocd.argoproj.io/sync-options"
@@ -28,6 +32,18 @@ def crds_annotated(crds: Iterable[CRD], given: Mapping[str, str], *, notes: Sequ
 def crds_kept(crds: Sequence[CRD]) -> Remedy:
     """Marks these CRDs so that Argo CD does not delete them where they leave a chart."""
     return in_cluster(crds_annotated(crds, {PRUNE: "Prune=false"}, notes=(_BEFORE,)))
+
+
+def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
+    """The delivery of the main chart says that it leaves the CRDs alone, in the cluster or rather in its source."""
+    every = {(one.kind, one.namespace, one.name): one for one in inventory.deliveries.items}
+    body = nested(row.path, True if row.wanted == "true" else row.wanted)
+    target = ChangeTarget(row.kind, row.name, row.namespace)
+    patch = ObjectPatch(target=target, body=body, done=f"{row.path} is {row.wanted}")
+    one = every.get((row.kind, row.namespace, row.name))
+    if one is None:
+        return patch
+    return replace(patch, undo=replace(patch, body=merge_undone(body, {"spec": one.spec or {}}), done=""))
 
 
 def every_crd_kept() -> Remedy:

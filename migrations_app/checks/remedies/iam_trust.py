@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import CheckContext, Remedy
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.commands import chart_values, in_aws
+from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.iam.trust import AUDIENCE, RoleAssumption, statements_of, subject_of
 from migrations_app.inventory.aws_facts.trust import Fit
 
+WHOLE = "The document is the whole trust policy: an update replaces what is there"
 ADVISED = "kube-system"
 """Where the guides install Karpenter from 0.33 on; before, it was a namespace of its own."""
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
@@ -33,19 +37,12 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     except InvalidInput:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
-    name = word(role.name)
-    yield Remedy(
-        how="iam",
-        text="\n".join(
-            (
-                *_provider(entry),
-                "# trust.json is the whole document: an update replaces what is there",
-                f"aws iam update-assume-role-policy --role-name {name} --policy-document file://trust.json",
-            )
-        ),
-    )
-    yield Remedy(how="iam", text=json.dumps(document, indent=2))
-    yield Remedy(how="terraform", text=_terraform(document, entry=entry, fit=fit))
+    words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
+    undo = called(*words, role.trust) if role.trust else None
+    change = group(*_provider(entry), called(*words, compact(document), undo=undo), notes=(WHOLE,))
+    yield in_aws(change)
+    yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
+    yield as_code(change, _terraform(document, entry=entry, fit=fit))
 
 
 def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
@@ -59,15 +56,14 @@ def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
     return {"StringEquals": {f"{issuer}:sub": admitted, f"{issuer}:aud": AUDIENCE}}
 
 
-def _provider(entry: RoleAssumption) -> tuple[str, ...]:
+def _provider(entry: RoleAssumption) -> tuple[PersonTask, ...]:
     if entry.kind != "Federated":
         return ()
-    issuer = entry.principal.partition(":oidc-provider/")[2]
-    url = word(f"https://{issuer}")
-    return (
-        "# Only where IAM has no identity provider for this issuer",
-        f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}",
-    )
+    url = word(f"https://{entry.principal.partition(':oidc-provider/')[2]}")
+    command = f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}"
+    why = "an issuer can have one identity provider only, and it was not looked for in IAM"
+    what, look = f"make the identity provider where it is missing: {command}", "aws iam list-open-id-connect-providers"
+    return (PersonTask(what=what, why=why, where=look, aws=True),)
 
 
 def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: Fit) -> str:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from migrations_app.checks.base import Remedy
-from migrations_app.checks.remedies.aws import aws
-from migrations_app.checks.render.aws_cli import command
+from migrations_app.checks.changes import AwsCall, group
+from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.render.terraform import encoded, hcl, label
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidPolicy
@@ -16,6 +17,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
 
 RETENTION = "300"
+ONE_MORE = "The policy that is there, with one statement more; where a statement denies it, that one has to go instead"
 
 
 def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
@@ -24,19 +26,20 @@ def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     policy = with_sender('{"Version":"2012-10-17"}', services=SENDERS, queue_arn=arn)
     attributes = {"MessageRetentionPeriod": RETENTION, "SqsManagedSseEnabled": "true", "Policy": json.dumps(policy)}
     at = ("--region", place.region)
-    lines = [command("sqs", "create-queue", *at, "--queue-name", name, "--attributes", json.dumps(attributes))]
+    gone = called("sqs", "delete-queue", *at, "--queue-url", f"https://{_host(place)}/{place.account}/{name}")
+    words = (*at, "--queue-name", name, "--attributes", json.dumps(attributes))
+    steps = [called("sqs", "create-queue", *words, undo=gone)]
     for rule in RULES:
-        called = f"{place.cluster}-{rule.id}"
-        lines.append(command("events", "put-rule", *at, "--name", called, "--event-pattern", rule.pattern))
-        lines.append(command("events", "put-targets", *at, "--rule", called, "--targets", f"Id=karpenter,Arn={arn}"))
-    yield aws(*lines)
+        of, to = f"{place.cluster}-{rule.id}", ("--targets", f"Id=karpenter,Arn={arn}")
+        off = called("events", "delete-rule", *at, "--name", of)
+        out = called("events", "remove-targets", *at, "--rule", of, "--ids", "karpenter")
+        steps.append(called("events", "put-rule", *at, "--name", of, "--event-pattern", rule.pattern, undo=off))
+        steps.append(called("events", "put-targets", *at, "--rule", of, *to, undo=out))
+    yield in_aws(group(*steps))
     settings = {"name": name, "message_retention_seconds": int(RETENTION), "sqs_managed_sse_enabled": True}
-    yield Remedy(
-        how="terraform",
-        text=note(f"With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}")
-        + "\n"
-        + hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)}),
-    )
+    about = note(f"With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}")
+    block = hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)})
+    yield as_code(group(*steps), f"{about}\n{block}")
 
 
 def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> Iterator[Remedy]:
@@ -45,23 +48,23 @@ def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> I
         policy = with_sender(queue.policy, services=tuple(senders), queue_arn=queue.arn)
     except InvalidPolicy:
         return
-    yield aws(
-        "# The policy that is there, with one statement more; where a statement denies it, that one has to go instead",
-        _set(queue.name, {"Policy": json.dumps(policy)}, place=place),
-    )
+    undo = _set(queue.name, {"Policy": queue.policy}, place=place)
+    change = group(_set(queue.name, {"Policy": json.dumps(policy)}, place=place, undo=undo), notes=(ONE_MORE,))
+    yield in_aws(change)
     arguments = {"queue_url": f"https://{_host(place)}/{place.account}/{queue.name}", "policy": encoded(policy)}
-    yield Remedy(how="terraform", text=hcl("aws_sqs_queue_policy", label(queue.name), arguments=arguments))
+    yield as_code(change, hcl("aws_sqs_queue_policy", label(queue.name), arguments=arguments))
 
 
 def encryption_mended(queue: Queue, place: AwsPlace) -> Remedy:
     """SQS's own encryption in place of a key that no other service may use."""
-    return aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place))
+    undo = _set(queue.name, {"KmsMasterKeyId": queue.kms_key}, place=place) if queue.kms_key else None
+    return in_aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place, undo=undo))
 
 
-def _set(name: str, attributes: dict[str, str], *, place: AwsPlace) -> str:
+def _set(name: str, attributes: dict[str, str], *, place: AwsPlace, undo: AwsCall | None = None) -> AwsCall:
     url = f"https://{_host(place)}/{place.account}/{name}"
     at = ("--region", place.region, "--queue-url", url)
-    return command("sqs", "set-queue-attributes", *at, "--attributes", json.dumps(attributes))
+    return called("sqs", "set-queue-attributes", *at, "--attributes", json.dumps(attributes), undo=undo)
 
 
 def _host(place: AwsPlace) -> str:

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.commands import kept_by
 from migrations_app.checks.remedies.karpenter_objects import found_object, kept, target_of
 from migrations_app.checks.shell import pointer
 from migrations_app.inventory.facts.managers import Managed
+from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import WholeObject
+from migrations_app.karpenter import labels
 
 SELECTOR = "template.spec.nodeSelector"
 Mend = Callable[[Body], Body | None]
@@ -76,3 +81,37 @@ def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> 
 def by_editor(row: Evidence, what: str, why: str) -> PersonTask:
     """The same for a person: the object in an editor, the field and what is wanted beside it."""
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
+
+
+def toleration_added(inventory: Inventory, row: Evidence) -> Change:
+    """The wanted taint tolerated beside the one that was seen, whatever its value; for a person where no template of
+    the workload was seen."""
+    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    listed = (found and found.template.spec.tolerations) or ()
+    old = next((one for one in listed if one.key == row.seen), None)
+    if old is None or not row.path.endswith("template.spec.tolerations"):
+        return by_editor(row, f"add {row.wanted}", "no template of it was seen")
+    value = {"key": row.wanted, "operator": "Exists"} | ({"effect": old.effect} if old.effect else {})
+    target, at = workload_target(row), pointer(row.path)
+    last = f"{at}/{len(listed)}"
+    back: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+    return ObjectPatch(
+        target=target,
+        body=({"op": "add", "path": f"{at}/-", "value": value},),
+        undo=ObjectPatch(target=target, body=back),
+        done=f"{row.path} names {row.wanted}",
+    )
+
+
+def pool_selected(inventory: Inventory, row: Evidence) -> Change:
+    """The NodePool named in the place of the Provisioner; for a person where it is not told which that is, or where
+    the rule is an affinity."""
+    if not is_selector(row):
+        return by_editor(row, row.wanted, "the whole term is written anew")
+    old, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]
+    pool = old if old in pools else pools[0] if len(pools) == 1 else ""
+    if not pool:
+        return by_editor(row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", "none is named so")
+    given = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
+    patch = selector_patched(row, given, had={labels.PROVISIONER_NAME: old})
+    return replace(patch, needs=("pools_admit_provisioner_pods",))

@@ -5,9 +5,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from msgspec import UNSET, UnsetType
+
 from migrations_app.checks.base import CheckContext, How, Remedy, Unknown
+from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
+from migrations_app.checks.render import aws_cli
+from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shared.iam_gaps import RoleGaps, name_of
-from migrations_app.checks.shell import note, word
+from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.output import NEWEST_MODULE, removal_lines
@@ -63,19 +68,21 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, part: str) -> Iterator[Remed
     except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
-    yield _iam("\n".join(filter(None, _steps(case, lack, closed=closed, part=part))))
+    change = attaching(lack, documents, part=part) if documents else UNSET
+    yield _iam("\n".join(filter(None, _steps(case, lack, closed=closed, part=part))), change)
     if not documents:
         return
-    yield from (_iam(json.dumps(one, indent=2)) for one in documents)
+    yield from (_iam(json.dumps(one, indent=2), change) for one in documents)
     role = name_of(lack.role) if lack.role.role.arn else ""
-    yield _iam(cloudformation(closed, role=role))
-    yield Remedy(how="terraform", text=terraform(closed, role=role, part=part))
+    yield _iam(cloudformation(closed, role=role), change)
+    yield Remedy(how="terraform", text=terraform(closed, role=role, part=part), change=change)
     if _tool(case, lack.role) == "terraform":
-        yield from (Remedy(how="terraform", text=closed.text("module", version=one)) for one in MODULES)
+        for one in MODULES:
+            yield Remedy(how="terraform", text=closed.text("module", version=one), change=change)
 
 
-def _iam(text: str) -> Remedy:
-    return Remedy(how="iam", text=text)
+def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
+    return Remedy(how="iam", text=text, change=change)
 
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, part: str) -> Iterator[str]:
@@ -84,7 +91,7 @@ def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, part: str) ->
     if documents := closed.documents():
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
-        yield from attaching(lack, documents, part=part)
+        yield aws_cli.text(attaching(lack, documents, part=part))
         yield from _afterwards(case, lack, closed=closed)
 
 
@@ -99,17 +106,28 @@ def _stubborn(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def attaching(lack: RoleGaps, documents: Iterable[Document], *, part: str) -> Iterator[str]:
-    """Commands that make a managed policy of each document and attach it to the role."""
+def attaching(lack: RoleGaps, documents: Iterable[Document], *, part: str) -> Change:
+    """A managed policy of each document, attached to the role; for a person where the role is not known."""
     one, site = lack.role.role, lack.seen.site
-    role = word(name_of(lack.role)) if one.arn else "ROLE"
-    parsed = read_role_arn(one.arn)
-    account = parsed.account if parsed else site.account
-    for n, _ in enumerate(documents, start=1):
-        name = _NO_NAME.sub("-", f"karpenter-{site.cluster}-{lack.report.release}-{part}-{n}")[-128:]
-        yield f"aws iam create-policy --policy-name {name} --policy-document file://{name}.json"
-        policy = word(f"arn:{site.partition}:iam::{account}:policy/{name}")
-        yield f"aws iam attach-role-policy --role-name {role} --policy-arn {policy}"
+    named = {
+        _NO_NAME.sub("-", f"karpenter-{site.cluster}-{lack.report.release}-{part}-{n}")[-128:]: document
+        for n, document in enumerate(documents, start=1)
+    }
+    if read_role_arn(one.arn) is None:
+        return PersonTask(
+            what="attach these policies to the role of the controller",
+            why="the ARN of the role is not known",
+            where=name_of(lack.role),
+            notes=tuple(f"{name}: {compact(document)}" for name, document in named.items()),
+            aws=True,
+        )
+    return group(*(_attached(one.arn, name, document) for name, document in named.items()))
+
+
+def _attached(role: str, name: str, document: Document) -> IamStatements:
+    statements = tuple(document["Statement"])
+    undo = IamStatements(role=role, policy=name, statements=statements, removed=True)
+    return IamStatements(role=role, policy=name, statements=statements, undo=undo, done=f"the role has {name}")
 
 
 def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
@@ -160,10 +178,10 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
         f"A managed policy holds {MANAGED_LIMIT:,} characters, all inline policies of a role {INLINE_LIMIT:,}.",
         "Add what is missing as a policy of its own:",
     ]
-    lines = attaching(lack, apart, part="rest")
+    change = attaching(lack, apart, part="rest")
     remedies = [
-        _iam("\n".join((_comments(note), *lines))),
-        *(_iam(json.dumps(one, indent=2)) for one in apart),
+        _iam("\n".join((_comments(note), aws_cli.text(change))), change),
+        *(_iam(json.dumps(one, indent=2), change) for one in apart),
         *(_iam(json.dumps(one, indent=2)) for one in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]

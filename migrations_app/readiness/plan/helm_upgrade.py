@@ -38,6 +38,8 @@ class HopUpgrades:
     controller: Values = ()
     before_keys: frozenset[tuple[str, str]] = frozenset()
     """Chart and key of what `before` changes."""
+    crds_before: bool = False
+    """Whether `before` brings the CRDs to a release."""
     start: str = ""
     """The release that runs then; empty where that is not known, and so no upgrade before the landing is."""
     lands: str = ""
@@ -50,17 +52,24 @@ class HelmWalk:
     installed: Installed | None
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     """Chart and key to the value as JSON; empty text for one that was taken out."""
+    _crds: Release | None = None
+    """The release that the plan has brought the CRDs to; None where that is not known yet."""
 
     def take(self, findings: Iterable[Finding], *, start: str, lands: str = "") -> HopUpgrades:
         """The upgrades of the next hop, which begins at the release `start`; empty where that is not known. What needs
         the release `lands` is changed with the landing."""
         changes = [_timed(one, lands) for one in _changes(findings)]
-        earlier = frozenset(self._known.items())
+        earlier, had = frozenset(self._known.items()), self._crds
         before = tuple(self._before(changes, start=start))
+        brought = self._crds != had
         new = frozenset(key for key, _ in self._known.items() - earlier)
         landing = [one for one in changes if one.when == "landing"]
         controller, crds = (self._new(landing, chart) for chart in (CHART, CRD_CHART))
-        return HopUpgrades(before=before, crds=crds, controller=controller, before_keys=new, start=start, lands=lands)
+        self._crds = parse(lands) or self._crds
+        return HopUpgrades(
+            before=before, crds=crds, controller=controller, before_keys=new, crds_before=brought, start=start,
+            lands=lands,
+        )  # fmt: skip
 
     def _new(self, changes: Iterable[HelmChange], chart: str) -> Values:
         """What is not so already, each key once; what is set wins over what is taken out."""
@@ -80,10 +89,16 @@ class HelmWalk:
         to = max((runs, *(release(one.version) for one in asked if one.version)))
         crds, main = self._new(asked, CRD_CHART), self._new(asked, CHART)
         again = any(one.chart == CHART and not one.values and not one.version for one in asked)
-        if crds or to > runs:
+        if crds or to > runs or self._lacks_crds(asked):
             yield from crd_commands(str(to), self.installed, values=crds)
+            self._crds = to
         if main or to > runs or again:
             yield from controller_commands(str(to), self.installed, values=main)
+
+    def _lacks_crds(self, asked: Iterable[HelmChange]) -> bool:
+        """Whether CRDs are asked for that no earlier upgrade of the plan has brought."""
+        wanted = [release(one.version) for one in asked if one.chart == CRD_CHART and not one.values and one.version]
+        return bool(wanted) and (self._crds is None or max(wanted) > self._crds)
 
 
 def _timed(change: HelmChange, lands: str) -> HelmChange:
@@ -168,7 +183,7 @@ def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
 def _where(change: HelmChange, taken: HopUpgrades) -> str:
     if change.when == "before":
         made = any((change.chart, key) in taken.before_keys for key in change.given)
-        made = made or (bool(taken.before) and not change.values)
+        made = made or (bool(taken.before) and not change.values and change.chart == CHART) or _brings(change, taken)
         upgrade = "the upgrade before the landing"
     else:
         values = taken.crds if change.chart == CRD_CHART else taken.controller
@@ -178,6 +193,11 @@ def _where(change: HelmChange, taken: HopUpgrades) -> str:
     if made:
         return f"Release {change.release}: made by {upgrade}: {keys}"
     return f"Release {change.release}: an earlier hop of this plan has made it: {keys}"
+
+
+def _brings(change: HelmChange, taken: HopUpgrades) -> bool:
+    """Whether it asks for CRDs, and the upgrades before the landing bring them."""
+    return change.chart == CRD_CHART and not change.values and taken.crds_before
 
 
 def _managed(by: str, keeper: str) -> Managed:

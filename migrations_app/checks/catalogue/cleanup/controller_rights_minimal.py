@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.outgrown_rights import rights_dropped
 from migrations_app.inventory.facts.rbac import grants, kept_by_chart, per_target
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -53,6 +54,9 @@ def _outgrown(role: ClusterRole, case: CheckContext) -> Iterator[RbacRight]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lines = (f"kubectl edit clusterrole {word(name)}" for name in dict.fromkeys(row.name for row in evidence))
-    yield kubectl("# Once the hop is done and nobody means to go back, take out the rules named above", *lines)
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    named = {row.name for row in evidence}
+    roles = [role for role in case.inventory.controller_rbac.items if role.name in named]
+    steps = (rights_dropped(role, frozenset(_outgrown(role, case))) for role in roles)
+    note = "Once the hop is done and nobody means to go back; a rule for several resources is written anew by hand"
+    yield in_cluster(group(*(step for some in steps for step in some), notes=(note,)))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, SeverityCap
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import ChangeTarget, ObjectDelete, ObjectPatch, group
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.shared.replaced_nodes import rolled_nodes
-from migrations_app.checks.shell import word, words
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
@@ -58,10 +58,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    nodes = words(dict.fromkeys(row.value("node") for row in evidence))
-    pods = words(row.name for row in evidence)
-    yield kubectl(
-        "# Make room in a managed node group first, and keep the chart's affinity against karpenter.sh/nodepool",
-        f"kubectl cordon {nodes}",
-        f"kubectl -n {word(evidence[0].namespace)} delete pod {pods}",
+    nodes = dict.fromkeys(row.value("node") for row in evidence)
+    pods = (
+        ObjectDelete(
+            target=ChangeTarget(row.kind, row.name, row.namespace),
+            alone=True,
+            final="its Deployment makes another pod",
+            done=f"no pod of the controller runs on {row.value('node')}",
+        )
+        for row in evidence
     )
+    note = "Make room in a managed node group first, and keep the chart's affinity against karpenter.sh/nodepool"
+    yield in_cluster(group(*map(_cordoned, nodes), *pods, notes=(note,)))
+
+
+def _cordoned(name: str) -> ObjectPatch:
+    target = ChangeTarget("Node", name)
+    undo = ObjectPatch(target=target, body={"spec": {"unschedulable": None}}, when="after")
+    return ObjectPatch(target=target, body={"spec": {"unschedulable": True}}, undo=undo, done=f"{name} takes no pods")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at_controller
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -40,9 +40,11 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     found = installation(case.inventory)
     if found is not None:
         account = found.workload.template.spec.service_account_name or "default"
-        subject = f"system:serviceaccount:{HOME}:{account}"
-        yield kubectl(
-            f"# Only where it is to move: first let the role's trust policy accept {subject} as well,",
-            "# then scale the old one down before the new one comes; conversion has to name the new namespace",
-            f"kubectl -n {word(found.namespace)} scale deployment {word(found.name)} --replicas=0",
+        task = PersonTask(
+            what=f"leave the controller where it is; or let the role trust system:serviceaccount:{HOME}:{account} as "
+            f"well, stop Deployment {found.namespace}/{found.name}, then install it in {HOME} and let the conversion "
+            f"of the CRDs call {HOME}",
+            why="whether it moves is a choice, and while no controller runs no node is made or replaced",
+            where="the trust policy of the controller's role, and the values of both charts",
         )
+        yield in_cluster(task)

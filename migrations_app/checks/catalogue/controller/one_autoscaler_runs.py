@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.controller_network import autoscaler_stopped
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER, is_other_autoscaler
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.versions import minor_order
@@ -53,27 +55,21 @@ def _others(case: CheckContext) -> Iterator[Evidence]:
     for one in filter(is_other_autoscaler, case.inventory.deployments.items):
         if ready := one.status and one.status.ready_replicas:
             found["Deployment", one.namespace, one.name] = "status.readyReplicas", f"{ready} ready"
-    for group in case.inventory.pods.items:
-        name = group.owner_name or next(iter(group.samples), "")
+    for pods in case.inventory.pods.items:
+        name = pods.owner_name or next(iter(pods.samples), "")
         if OTHER_AUTOSCALER in name:
-            found[group.owner_kind or "Pod", group.namespace, name] = "status.replicas", f"{group.count} pods run"
+            found[pods.owner_kind or "Pod", pods.namespace, name] = "status.replicas", f"{pods.count} pods run"
     wanted = "scaled to 0 once Karpenter does its work"
     for (kind, space, name), (path, seen) in found.items():
         yield Evidence(kind=kind, namespace=space, name=name, path=path, seen=seen, wanted=wanted)
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     others = [row for row in evidence if row.kind != "NodePool"]
     if others:
-        yield kubectl(
-            "# Stops the other autoscaler; its node groups keep the size they have",
-            *(
-                f"kubectl -n {word(row.namespace)} scale {word(row.kind.lower())} {word(row.name)} --replicas=0"
-                for row in others
-            ),
-        )
+        note = "Stops the other autoscaler; its node groups keep the size they have"
+        yield in_cluster(group(*(autoscaler_stopped(case.inventory, row) for row in others), notes=(note,)))
     if len(others) < len(evidence):
-        yield kubectl(
-            "# Whose pools these are:", f"kubectl get nodepools -o custom-columns=NAME:.metadata.name,GROUP:.{GROUP}"
-        )
+        columns, note = f"custom-columns=NAME:.metadata.name,GROUP:.{GROUP}", "Whose pools these are"
+        yield in_cluster(shown("kubectl", "get", kinds.NODE_POOL.crd_name, "-o", columns, notes=(note,)))

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import Observation, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import Workload
 
 check = Check(
@@ -50,11 +52,19 @@ def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evide
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        *(
-            f"kubectl -n {word(row.namespace)} describe deployment {word(row.name)}  # {row.path}"
-            if row.namespace
-            else "kubectl get deployments -A -l app.kubernetes.io/name=karpenter"
-            for row in evidence
-        )
+    every = shown("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter")
+    looks = (_described(row) if row.namespace else every for row in evidence)
+    extra = (_chosen(row) for row in evidence if row.path == "metadata.namespace")
+    yield in_cluster(group(*looks, *extra))
+
+
+def _described(row: Evidence) -> Observation:
+    return shown("kubectl", "-n", no_option(row.namespace), "describe", "deployment", no_option(row.name))
+
+
+def _chosen(row: Evidence) -> PersonTask:
+    return PersonTask(
+        what=f"take the Helm release of {row.namespace}/{row.name} out, or the other one",
+        why="which of the two manages the nodes is not told by the cluster",
+        where="the namespaces of both, and the events of the NodeClaims",
     )

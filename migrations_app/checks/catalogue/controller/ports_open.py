@@ -70,5 +70,5 @@ def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, 
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield ports_opened(evidence)
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield ports_opened(case.inventory, evidence)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
-from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, spelled
+from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
 from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, aim, crd_values, webhook_service
@@ -72,4 +72,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         values = tuple(HelmValue(key, as_json(value), why if value else "") for key, value in rows.items())
         yield from helm_remedies(case, values, chart=CRD_CHART)
     if len(rows) < len(evidence):
-        yield from crd_chart(case, spelled(here(case)))
+        yield from crd_chart(case, here(case))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ObjectPatch, group
+from migrations_app.checks.changes import ObjectPatch, PersonTask, group
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.crd_landing import crd_target
@@ -73,4 +73,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     steps = (ObjectPatch(target=crd_target(row.name), body=body, needs=needs, final=final) for row in evidence)
     yield in_cluster(group(*steps, notes=(NOTE,)))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
-    yield Remedy(how="argocd", text=f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]")
+    why = "the CRDs do not say which Application applies them"
+    task = PersonTask(what="let Argo CD ignore /spec/conversion of CRDs until the hop is done", why=why)
+    text = f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]"
+    yield Remedy(how="argocd", text=text, change=task)

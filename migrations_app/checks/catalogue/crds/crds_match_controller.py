@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import crd_chart, here, spelled
+from migrations_app.checks.remedies.commands import crd_chart, here
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import Crd, CrdSet
@@ -73,4 +73,4 @@ def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, spelled(here(case)))
+    yield from crd_chart(case, here(case))

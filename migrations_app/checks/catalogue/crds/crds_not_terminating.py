@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import Observation, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import CRD
 
 check = Check(
@@ -46,9 +48,13 @@ def _terminating(crd: CRD) -> bool:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    kinds = word(",".join(row.name for row in evidence))
-    yield kubectl(
-        "# A deletion cannot be taken back. Save what is left, then see which finalizers hold it:",
-        f"kubectl get {kinds} -o yaml > karpenter-objects.yaml",
-        f"kubectl get {kinds} -o custom-columns=KIND:.kind,NAME:.metadata.name,FINALIZERS:.metadata.finalizers",
+    kinds = ",".join(row.name for row in evidence)
+    columns = "custom-columns=KIND:.kind,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
+    save = Observation(pipe=(("kubectl", "get", no_option(kinds), "-o", "yaml"),), into="karpenter-objects.yaml")
+    look = shown("kubectl", "get", no_option(kinds), "-o", columns)
+    task = PersonTask(
+        what="let the objects of these CRDs end, install the CRDs anew, then create what was saved",
+        why="a deletion cannot be taken back, and with the last object its CRD goes",
+        where="karpenter-objects.yaml, and the finalizers that hold each object",
     )
+    yield in_cluster(group(save, look, task, notes=("Save what is left, then see which finalizers hold it",)))

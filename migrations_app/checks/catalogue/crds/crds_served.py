@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 
 check = Check(
     __name__,
@@ -39,5 +41,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = dict.fromkeys(row.name for row in evidence)
-    yield kubectl(*(f"kubectl get crd {word(name)} -o jsonpath='{{.status.conditions}}'" for name in every))
+    every = dict.fromkeys(no_option(row.name) for row in evidence)
+    looks = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.status.conditions}") for name in every)
+    yield in_cluster(group(*looks))

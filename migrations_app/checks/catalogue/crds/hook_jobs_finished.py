@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, ObjectDelete, group
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.controller import is_hook_job
 
 check = Check(
@@ -40,6 +42,16 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lines = [f"kubectl -n {word(row.namespace)} logs job/{word(row.name)} --tail=20" for row in evidence]
-    lines += [f"kubectl -n {word(row.namespace)} delete job {word(row.name)}" for row in evidence]
-    yield kubectl("# Only the Job goes; land on the next patch of the minor, which needs none", *lines)
+    looks = (
+        shown("kubectl", "-n", no_option(row.namespace), "logs", f"job/{row.name}", "--tail=20") for row in evidence
+    )
+    jobs = (
+        ObjectDelete(
+            target=ChangeTarget(row.kind, row.name, row.namespace),
+            final="the next upgrade of the chart makes the Job anew, where it has one",
+            done=f"Job {row.name} is gone",
+        )
+        for row in evidence
+    )
+    note = "Only the Job goes; land on the next patch of the minor, which needs none"
+    yield in_cluster(group(*looks, *jobs, notes=(note,)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import crd_chart, spelled
+from migrations_app.checks.remedies.commands import crd_chart
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.crd_fields import is_schema_unseen, lacking_fields
 from migrations_app.inventory.objects.karpenter import CRD
@@ -63,4 +63,4 @@ def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResu
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, spelled(case.step.release))
+    yield from crd_chart(case, case.step.release)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.crd_landing import crds_kept
+from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.remedies.crd_landing import crds_kept, crds_left_alone
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -63,8 +63,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     if any(row.kind == "Application" for row in evidence):
         yield crds_kept([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
     for row in evidence:
-        text = (
-            f"{note(f'{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}')}\n"
-            f"# and the chart karpenter-crd beside it; the static CRDs always call {FIXED}"
-        )
-        yield Remedy(how="argocd" if row.kind == "Application" else "flux", text=text)
+        told = f"{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}"
+        text = f"{note(told)}\n# and the chart karpenter-crd beside it; the static CRDs always call {FIXED}"
+        how: How = "argocd" if row.kind == "Application" else "flux"
+        yield Remedy(how=how, text=text, change=crds_left_alone(case.inventory, row))

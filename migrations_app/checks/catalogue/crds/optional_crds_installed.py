@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, here, spelled
+from migrations_app.checks.remedies.commands import crd_chart, here
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import managed
@@ -59,4 +59,4 @@ def _stranger(crd: CRD) -> str:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, spelled(here(case)))
+    yield from crd_chart(case, here(case))

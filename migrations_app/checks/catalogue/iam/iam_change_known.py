@@ -12,7 +12,10 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.remedies.aws import POLICIES, aws, could_not_read
+from migrations_app.checks.changes import PersonTask, group
+from migrations_app.checks.remedies.aws import POLICIES, could_not_read
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.iam_gaps import new_actions
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -61,13 +64,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def advise_looking(case: CheckContext) -> Iterator[Remedy]:
     """How to have it judged instead of vouched for."""
-    yield aws(
-        "# With the documents of the controller's policies the answer is exact, without access to AWS:",
-        "aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
-        "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION \\",
-        "  --query PolicyVersion.Document > policy.json",
-        f"karpdash iam --policy policy.json --to {case.step.release}",
+    policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
+    task = PersonTask(
+        what=f"save the policies of the controller's role: {policy} > policy.json",
+        why="which role that is, and which policies it has, was not read",
+        where="aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
+        aws=True,
     )
+    judge_it = shown("karpdash", "iam", "--policy", "policy.json", "--to", str(case.step.release))
+    yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))
 
 
 @check.advise

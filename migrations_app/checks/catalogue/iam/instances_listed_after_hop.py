@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws_nodes import retagged
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.inventory.aws_facts import instances as tags
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.karpenter import labels
@@ -73,5 +74,6 @@ def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from retagged(case.inventory.aws.place, evidence)
     if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
-        note = "# Before the hop: these instances are not handed over, NodePools have to replace them"
-        yield kubectl(note, f"kubectl get nodes -L {labels.PROVISIONER_NAME} -L {labels.NODEPOOL}")
+        note = "Before the hop: these instances are not handed over, NodePools have to replace them"
+        columns = ("-L", labels.PROVISIONER_NAME, "-L", labels.NODEPOOL)
+        yield in_cluster(shown("kubectl", "get", "nodes", *columns, notes=(note,)))

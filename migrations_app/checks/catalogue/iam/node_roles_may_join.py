@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.evidence import TEXT, apart
 from migrations_app.checks.remedies.aws_nodes import let_in
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.aws_facts import node_access
 from migrations_app.inventory.aws_facts.node_access import JoinDoubt, JoinFault
 from migrations_app.inventory.parts import Seen
@@ -29,7 +29,7 @@ check = Check(
         "AWS EKS User Guide, access entries and aws-auth",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
     ),
-    remedy_tools=("kubectl", "terraform", "iam"),
+    remedy_tools=(*OBJECT_TOOLS, "iam"),
 )
 
 
@@ -71,10 +71,8 @@ def _word(name: str, found: JoinFault | JoinDoubt) -> JudgeResult:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    patch = '{"spec":{"role":"ROLE"}}'
-    nameless = [word(row.name) for row in evidence if row.path == "spec.role"]
+    nameless = [row for row in evidence if row.path == "spec.role"]
     if nameless:
-        of = "kubectl patch ec2nodeclasses.karpenter.k8s.aws"
-        yield kubectl(*(f"{of} {one} --type=merge -p '{patch}'" for one in nameless))
+        yield from changed(case, nameless, what=f"write {NO_ROLE} to spec.role", line=edited)
     faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, JoinFault)}
     yield from (remedy for fault in faults for remedy in let_in(fault, case.inventory.aws))

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws import aws, could_not_read
-from migrations_app.checks.render.aws_cli import command
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.aws import could_not_read
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 MOST_COMMANDS = 5
@@ -51,7 +53,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     asked = (("--policy-source-arn", one.role_arn, "--action-names", one.action, "--resource-arns", one.resource)
              for one in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
-    yield aws(
-        "# Which statement decides, without the tags that Karpenter sends: add them by --context-entries",
-        *dict.fromkeys(command("iam", "simulate-principal-policy", *words) for words in asked),
-    )
+    looks = (shown("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(asked))
+    note = "Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
+    yield in_aws(group(*looks, notes=(note,)))

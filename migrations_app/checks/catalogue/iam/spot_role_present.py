@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws import aws, could_not_read
-from migrations_app.checks.render.aws_cli import command
+from migrations_app.checks.remedies.aws import as_code, called, could_not_read
+from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.render.terraform import hcl
 from migrations_app.inventory.facts.node_pools import spot_possible
 from migrations_app.inventory.parts import Unseen
@@ -30,6 +30,9 @@ check = Check(
     ),
     remedy_tools=("terraform", "iam"),
 )
+
+
+STAYS = "the role serves the whole account; without spot instances it may be deleted"
 
 
 @check.judge
@@ -60,7 +63,6 @@ def _spot_runs(case: CheckContext) -> bool:
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield aws(command("iam", "create-service-linked-role", "--aws-service-name", SERVICE))
-    yield Remedy(
-        how="terraform", text=hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE})
-    )
+    change = called("iam", "create-service-linked-role", "--aws-service-name", SERVICE, final=STAYS)
+    yield in_aws(change)
+    yield as_code(change, hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE}))

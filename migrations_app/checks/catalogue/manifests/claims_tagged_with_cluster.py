@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl, names
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.aws_facts.instances import all_named
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -30,6 +32,9 @@ check = Check(
     ),
     remedy_tools=("kubectl", "iam"),
 )
+
+
+POLICIES_OF = "the policies of the controller's role; controller_permitted writes what is missing"
 
 
 @check.judge
@@ -63,8 +68,6 @@ def _untagged(case: CheckContext) -> Iterator[Evidence]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield Remedy(
-        how="iam",
-        text=f"# Allow ec2:CreateTags with {labels.CLUSTER_NAME_TAG} on instances; 1.0 then tags them by itself",
-    )
-    yield kubectl(f"kubectl describe nodeclaims.karpenter.sh {names(evidence)}")
+    what = f"allow the controller ec2:CreateTags with {labels.CLUSTER_NAME_TAG} on instances"
+    yield in_aws(PersonTask(what=what, why="1.0 then tags them by itself", where=POLICIES_OF, aws=True))
+    yield described(evidence)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import from_source, kubectl, ordered
+from migrations_app.checks.remedies.commands import from_source, in_cluster, ordered
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import Managed, applies_at_once, keeps_version, managed
@@ -72,6 +73,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     named = {row.name for row in evidence}
     by = next((managed(one.metadata) for one in every if one.name in named), Managed("hand"))
     text = "write every NodePool and EC2NodeClass as v1 in one commit, before the hop"
-    about = "# As v1, to put into the source; karpdash convert does the same for files"
-    lines = (about, "kubectl get nodepools.v1.karpenter.sh,ec2nodeclasses.v1.karpenter.k8s.aws -o yaml")
-    yield from ordered(by, (*from_source(by, text), kubectl(*lines)))
+    note = "As v1, to put into the source; karpdash convert does the same for files"
+    kinds = "nodepools.v1.karpenter.sh,ec2nodeclasses.v1.karpenter.k8s.aws"
+    look = in_cluster(shown("kubectl", "get", kinds, "-o", "yaml", notes=(note,)))
+    yield from ordered(by, (*from_source(by, text), look))

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import from_source, kubectl, merged, names, names_shown, ordered
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster, merged
+from migrations_app.checks.remedies.karpenter_objects import changed, claims_deleted, patched
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.managers import Managed, managed
 from migrations_app.inventory.facts.node_pools import REFERENCE, is_v1, own_claims, own_pools
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import BETA_LEFT
@@ -62,13 +61,9 @@ def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[JudgeRe
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     pools = [row for row in evidence if row.kind == "NodePool"]
     claims = [row for row in evidence if row.kind == "NodeClaim"]
-    patch = merged("spec.template.spec.nodeClassRef", {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind})
-    found = {pool.name: pool for pool in case.inventory.nodepools.items}
-    by = managed(found[pools[0].name].metadata) if pools else Managed("hand")
-    lines = [
-        f"kubectl patch nodepools.karpenter.sh {word(name)} --type=merge -p {patch}" for name in names_shown(pools)
-    ]
+    wanted = {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind}
+    if pools:
+        what = f"set {merged(REFERENCE, wanted)}"
+        yield from changed(case, pools, what=what, line=patched(REFERENCE, wanted))
     if claims:
-        lines.append("# A claim's spec cannot be changed: replace these, a few at a time")
-        lines.append(f"kubectl delete nodeclaims.karpenter.sh {names(claims)}")
-    yield from ordered(by, (*(from_source(by, f"set {patch}") if pools else ()), kubectl(*lines)))
+        yield in_cluster(claims_deleted(claims, "A claim's spec cannot be changed: replace these, one after the other"))

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import Body, Change, ObjectPatch
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.commands import kubectl, names
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, changed, edited, target_of
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.pinned_images import VERSION, pinned
-from migrations_app.checks.shell import quoted
+from migrations_app.checks.shell import no_option, pointer
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -31,7 +33,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 LATEST = "@latest"
-COLUMNS = quoted("custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name")
+COLUMNS = "custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name"
 
 
 @check.judge
@@ -58,9 +60,20 @@ def _unpinned(one: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=edited)
+    yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=_pinned)
     if open_ones := [row for row in evidence if VERSION in row.value("alias")]:
-        yield kubectl(
-            f"# {VERSION} is the end of the names of the images in use; of several take the newest",
-            f"kubectl get ec2nodeclasses.karpenter.k8s.aws {names(open_ones)} -o {COLUMNS}",
-        )
+        note = f"{VERSION} is the end of the names of the images in use; of several take the newest"
+        names = dict.fromkeys(no_option(row.name) for row in open_ones[:NAMES_SHOWN])
+        yield in_cluster(shown("kubectl", "get", RESOURCES["EC2NodeClass"][1], *names, "-o", COLUMNS, notes=(note,)))
+
+
+def _pinned(row: Evidence) -> Change:
+    """The alias written where it stands; for a person where no release is told, or where no term is there yet."""
+    place, alias = row.path.removeprefix(f"{AMI_TERMS}[").partition("]")[0], row.value("alias")
+    if VERSION in alias or "@" not in alias or not place.isdecimal():
+        return edited(row)
+    path, target = f"{pointer(AMI_TERMS)}/{place}/alias", target_of(row)
+    old = {"op": "replace", "path": path, "value": row.seen}
+    body: tuple[Body, ...] = ({**old, "op": "test"}, {**old, "value": alias})
+    undo = ObjectPatch(target=target, body=(old,))
+    return ObjectPatch(target=target, body=body, undo=undo, done=f"{path} is {alias}")

@@ -12,9 +12,11 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
+from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.evidence import MAP, TEXT, cause, odd
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -33,7 +35,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#5090",
     ),
-    remedy_tools=("kubectl",),
+    remedy_tools=("iam",),
 )
 PATH = "spec.instanceProfile"
 INLINE = "spec.provider.instanceProfile"
@@ -67,5 +69,12 @@ def _open(where: str, name: str, *, unseen: bool) -> JudgeResult:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    names = dict.fromkeys(row.value("profile") for row in evidence)
-    yield kubectl(*(f"aws iam get-instance-profile --instance-profile-name {word(name)}" for name in names))
+    names = dict.fromkeys(no_option(row.value("profile")) for row in evidence)
+    looks = (shown("aws", "iam", "get-instance-profile", "--instance-profile-name", name) for name in names)
+    task = PersonTask(
+        what="put exactly one role into each of these profiles",
+        why="which role the nodes are to have is not told by the cluster",
+        where=", ".join(names),
+        aws=True,
+    )
+    yield in_aws(group(*looks, task))

@@ -1,8 +1,11 @@
 """Open capacity reservations of the account are selected by a node class before they stop being used by themselves."""
 
+import shlex
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.karpenter.hops import hops_from
 
 check = Check(
@@ -39,4 +42,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield Remedy(how="iam", text=LOOK)
+    yield in_aws(shown(*shlex.split(LOOK)))

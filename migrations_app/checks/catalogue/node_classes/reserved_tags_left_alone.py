@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import TEXTS, apart, cause
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.aws_nodes import tags_dropped
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
-from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.metadata import open_tags
@@ -74,7 +75,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     if own:
         drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
         yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
-    for row in (row for row in evidence if row.kind == "ConfigMap"):
-        yield kubectl(
-            f"kubectl -n {word(row.namespace)} edit configmap {word(row.name)}  # {row.path}: without {row.seen}"
-        )
+    if told := {row.seen for row in evidence if row.kind == "ConfigMap"}:
+        some = (one for one in case.inventory.settings.items if (one.data or {}).get(SETTING))
+        yield in_cluster(group(*(tags_dropped(one, SETTING, keys=told) for one in some)))

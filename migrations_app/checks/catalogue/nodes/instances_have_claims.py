@@ -12,9 +12,7 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.changes import PersonTask, group
-from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.lost_nodes import instances_compared
 from migrations_app.inventory.parts import Seen
 
 check = Check(
@@ -68,16 +66,4 @@ def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    place = case.inventory.aws.place
-    at = ("--region", place.region) if place.region else ()
-    owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()
-    ours = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
-    query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
-    words = ("aws", "ec2", "describe-instances", *at, "--filters", *owned, ours, "--query", query, "--output", "table")
-    task = PersonTask(
-        what="end those that were launched long ago and that nobody knows",
-        why="an instance that just starts has no claim yet, and somebody else may use one",
-        where=evidence[0].name,
-        aws=True,
-    )
-    yield in_aws(group(shown(*words, notes=("Compare with the provider ids of the claims",)), task))
+    yield instances_compared(case, evidence[0].name)

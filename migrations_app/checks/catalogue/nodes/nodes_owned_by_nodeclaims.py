@@ -3,20 +3,16 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted
+from migrations_app.checks.remedies.lost_nodes import nodes_ended
 from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shell import no_option, word
-from migrations_app.inventory.facts.ownership import TERMINATION, OwnedNode
+from migrations_app.checks.shell import no_option
+from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
-from migrations_app.karpenter.versions import minor_order
 
 LOST = "node-without-claim"
-FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
 WITH_MACHINES = "Nodes behind Machines go with these: legacy_machines_gone deletes one at a time; this only looks"
-ALONE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
 check = Check(
     __name__,
     title="Every Karpenter node is owned by a NodeClaim",
@@ -70,23 +66,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield in_cluster(shown("kubectl", "get", kinds.MACHINE.crd_name, *named, "-o", "wide", notes=(WITH_MACHINES,)))
     alone = [row for row in evidence if owned[row.name].owner != "karpenter_alpha" or not owned[row.name].claim]
     if alone:
-        finalized = {one.name for one in case.inventory.nodes.items if TERMINATION in (one.metadata.finalizers or ())}
-        ends = [row for row in alone if row.name in finalized and _ends_instances(case, owned[row.name])]
-        steps = [claims_deleted(ends, needs=FIRST)] if ends else []
-        yield in_cluster(group(*steps, *(_by_hand(row.name) for row in alone if row not in ends), notes=(ALONE,)))
-
-
-def _ends_instances(case: CheckContext, node: OwnedNode) -> bool:
-    """Whether the controller that runs drains such a node and ends its instance where the Node is deleted."""
-    last = (0, 32) if node.owner == "karpenter_alpha" else (0, 37)
-    return case.running.release is not None and minor_order(case.running.release.minor) <= last
-
-
-def _by_hand(name: str) -> PersonTask:
-    return PersonTask(
-        what=f"drain {name}, end its instance, then delete the Node",
-        why="the controller that runs does not end the instance of such a node",
-        where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data; its spec.providerID in EC2",
-        needs=FIRST,
-        done=f"Node {name} is gone and its instance is terminated",
-    )
+        yield in_cluster(nodes_ended(case, alone))

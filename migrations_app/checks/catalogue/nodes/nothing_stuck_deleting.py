@@ -73,10 +73,8 @@ def _users(inventory: Inventory, one: NamedObject) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    task = PersonTask(
-        what="take a finalizer out only when the instance behind the object is gone",
-        why="a finalizer that is taken out early leaves instances that nobody ends",
-        where="its spec.providerID or status.providerID, in EC2",
-    )
     order = "In this order: claims with their nodes, then pools, then classes; see what each one waits for"
+    task = PersonTask(
+        what="take a finalizer out only when the instance is known to be gone", why="nobody ends it afterwards"
+    )
     yield in_cluster(group(description(evidence), task, notes=(order,)))

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import Change
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.shared.replaced_nodes import BOUND, there
 from migrations_app.checks.tools import OBJECT_TOOLS
@@ -37,15 +36,13 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.terminationGracePeriod"
-FOREVER = 10**9
-"""Seconds that a pod needs which is to be left alone: it is ended after any time, and stays only without a limit."""
+FOREVER = 10**9  # seconds: a pod that is to be left alone is ended after any time, and stays only without a limit
 ABOUT = "Where its owners do not agree; new nodes take it over, those that are there keep what they have"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    limited = [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]
-    if not limited:
+    if not (limited := [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]):
         yield NotApplicable(f"no NodePool sets {PATH}")
         return
     nodes: dict[str, set[str]] = defaultdict(set)
@@ -62,10 +59,10 @@ def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[J
         yield Unknown(f"NodePool {pool.name}: {PATH} cannot be read")
         return
     for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
-        seen = labels.DO_NOT_DISRUPT if _kept(one.group) else f"{one.group.grace_seconds} s of grace"
-        seen += f", against {limit} of NodePool {pool.name}"
-        grace = str(FOREVER if _kept(one.group) else one.group.grace_seconds)
-        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=grace)
+        grace = FOREVER if _kept(one.group) else one.group.grace_seconds
+        asks = labels.DO_NOT_DISRUPT if grace == FOREVER else f"{grace} s of grace"
+        seen = f"{asks}, against {limit} of NodePool {pool.name}"
+        yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=str(grace))
         yield from () if one.exact else (BOUND,)
 
 
@@ -75,14 +72,9 @@ def _kept(group: PodGroup) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    longest: dict[str, int] = {}
+    longest: dict[str, int] = defaultdict(int)
     for row in evidence:
-        name = row.value("pool")
-        longest[name] = max(int(row.value("grace")), longest.get(name, 0))
-
-    def raised(row: Evidence) -> Change:
-        seconds = longest[row.name]
-        return patched(PATH, f"{seconds}s" if seconds < FOREVER else None)(row)
-
-    rows = [Evidence(kind="NodePool", name=name) for name in longest]
-    yield from changed(case, rows, what=f"raise {PATH}, or take it out", line=raised, notes=(ABOUT,))
+        longest[row.value("pool")] = max(int(row.value("grace")), longest[row.value("pool")])
+    values = {name: f"{seconds}s" if seconds < FOREVER else None for name, seconds in longest.items()}
+    rows, what = [Evidence(kind="NodePool", name=name) for name in values], f"raise {PATH}, or take it out"
+    yield from changed(case, rows, what=what, line=lambda row: patched(PATH, values[row.name])(row), notes=(ABOUT,))

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import ChangeTarget, ObjectPatch, Observation, group
+from migrations_app.checks.changes import Observation, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
 from migrations_app.checks.remedies.observations import shown, way_back
+from migrations_app.checks.remedies.pod_protection import budget_loosened
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.workloads import elsewhere, what_holds
-from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -64,26 +64,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     budgets = {(one.namespace, one.name): one.spec for one in case.inventory.pdbs.items}
-    steps = [_loosened(row, budgets[(row.namespace, row.name)]) for row in evidence if row.path.startswith("spec.")]
+    held = [row for row in evidence if row.path.startswith("spec.")]
+    steps = [budget_loosened(row, budgets[(row.namespace, row.name)]) for row in held]
     if steps:
         back = way_back(group(*steps), "To put each rule back once the nodes are replaced:")
         yield in_cluster(group(*steps, notes=(CONSENT, *back)))
-    short = [row for row in evidence if not row.path.startswith("spec.")][:NAMES_SHOWN]
+    short = [_described(row) for row in evidence if row not in held][:NAMES_SHOWN]
     if short:
-        yield in_cluster(
-            group(*map(_described, short), notes=("Bring the pods of these back first: the rule is right",))
-        )
-
-
-def _loosened(row: Evidence, had: BudgetSpec) -> ObjectPatch:
-    target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
-    back = {"minAvailable": had.min_available, "maxUnavailable": had.max_unavailable}
-    return ObjectPatch(
-        target=target,
-        body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
-        undo=ObjectPatch(target=target, body={"spec": back}, when="after"),
-        done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
-    )
+        yield in_cluster(group(*short, notes=("First bring the pods of these back: the rule is right",)))
 
 
 def _described(row: Evidence) -> Observation:

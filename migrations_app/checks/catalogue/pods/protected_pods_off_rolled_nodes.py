@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, PersonTask, group
+from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.remedies.pod_protection import protection_taken_off
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
-from migrations_app.checks.shell import word
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -65,17 +64,4 @@ def _protects(marks: Mapping[str, str], old: str) -> str:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "Let such work finish first; where its owners agree, take the protection off for the rollout"
-    yield in_cluster(group(*map(_freed, evidence), notes=(note,)))
-
-
-def _freed(row: Evidence) -> Change:
-    key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    if row.kind in ("Pod", "Node"):
-        return annotated(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
-    pods = f"the {row.count} pods" if row.count > 1 else "the pod"
-    home = f"kubectl -n {word(row.namespace)}"
-    return PersonTask(
-        what=f"take {key} off {pods} of {row.kind} {row.name}: {home} annotate pod NAME {key}-",
-        why="their owners say when the work is done; pods made anew have it from their template",
-        where=f"{home} get pods -o wide",
-    )
+    yield in_cluster(group(*map(protection_taken_off, evidence), notes=(note,)))

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import Observation, PersonTask, group
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.managers import appliers
 from migrations_app.inventory.objects.karpenter import NamedObject
 
@@ -41,9 +43,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    shown = dict.fromkeys(
-        f"kubectl {f'-n {word(row.namespace)} ' if row.namespace else ''}get {word(row.kind.lower())} {word(row.name)} "
-        "-o yaml --show-managed-fields"
-        for row in evidence
+    task = PersonTask(
+        what="decide which tool keeps each object, and take it out of the other without pruning",
+        why="both write it, and the cluster does not tell which of them is to",
+        where="the managers of the fields below",
     )
-    yield kubectl("# Decide which tool keeps each, and take it out of the other without pruning:", *shown)
+    yield in_cluster(group(task, *dict.fromkeys(map(_managers, evidence))))
+
+
+def _managers(row: Evidence) -> Observation:
+    home = ("-n", no_option(row.namespace)) if row.namespace else ()
+    words = (*home, "get", row.kind.lower(), no_option(row.name), "-o", "yaml", "--show-managed-fields")
+    return shown("kubectl", *words)

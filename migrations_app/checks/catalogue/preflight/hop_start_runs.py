@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter import labels
 
@@ -42,4 +43,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(f"# Take the earlier hops first: this one starts from {case.step.start}, {evidence[0].seen} runs")
+    told = f"this one starts from {case.step.start}, {evidence[0].seen} runs"
+    yield in_cluster(PersonTask(what="take the earlier hops first", why=told))

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import Observation, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.controller import installation
 
 check = Check(
@@ -51,8 +52,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = evidence[0]
-    yield kubectl(
-        "# Look for the image's tag or digest among the values, and take it out of the file of the next landing:",
-        f"helm -n {word(found.namespace)} get values {word(found.value('release'))} --all | grep -nE 'tag:|digest:'",
-        f"kubectl -n {word(found.namespace)} get deployment {word(found.name)} -o yaml | grep -E 'image:|/version:'",
-    )
+    home, release = no_option(found.namespace), no_option(found.value("release"))
+    note = "Look for the image's tag or digest among the values, and take it out of the file of the next landing:"
+    given = (("helm", "-n", home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
+    whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
+    runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
+    yield in_cluster(group(Observation(pipe=given), runs, notes=(note,)))

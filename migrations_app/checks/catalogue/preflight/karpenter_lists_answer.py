@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
-from migrations_app.checks.shell import word
+from migrations_app.checks.shell import no_option
 from migrations_app.errors import CONVERSION_FAILED
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
@@ -58,13 +60,11 @@ def _listed(name: str) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# What the server says of each list:", *(f"kubectl get {word(row.name)} -A -o name" for row in evidence)
-    )
-    unconverted = [row.name for row in evidence if row.value("why") == CONVERSION_FAILED]
+    lists = (shown("kubectl", "get", no_option(row.name), "-A", "-o", "name") for row in evidence)
+    yield in_cluster(group(*lists, notes=("What the server says of each list:",)))
+    unconverted = [no_option(row.name) for row in evidence if row.value("why") == CONVERSION_FAILED]
     if unconverted:
-        yield kubectl(
-            "# A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:",
-            *(f"kubectl get crd {word(name)} -o jsonpath='{{.spec.conversion}}'" for name in unconverted),
-            "kubectl get services,endpoints -A -l app.kubernetes.io/name=karpenter",
-        )
+        note = "A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:"
+        crds = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in unconverted)
+        listens = shown("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
+        yield in_cluster(group(*crds, listens, notes=(note,)))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter.tables.fix_rows import missing_fixes
 
@@ -47,6 +48,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     lands = case.step.release
     if any(missing_fixes(lands)):
-        yield kubectl(f"# Not every fix is in {lands}, on which the hop lands: a later hop brings the rest")
+        task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
     else:
-        yield kubectl(f"# The hop itself brings the fix: it lands on {lands}, CRDs first, then the controller")
+        why = f"it lands on {lands}, which brings the fix: CRDs first, then the controller"
+        task = PersonTask(what="take the hop", why=why)
+    yield in_cluster(task)

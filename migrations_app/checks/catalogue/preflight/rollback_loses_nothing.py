@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import Observation
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.hops import CONVERTED
 
@@ -54,7 +55,6 @@ def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield kubectl(
-        "# Keep what there is before the hop, CRDs and objects; applied again they bring the fields back",
-        "kubectl get crd,nodepools,ec2nodeclasses,nodeclaims -o yaml > before-the-hop.yaml",
-    )
+    note = "Keep what there is before the hop, CRDs and objects; applied again they bring the fields back"
+    whole = ("kubectl", "get", "crd,nodepools,ec2nodeclasses,nodeclaims", "-o", "yaml")
+    yield in_cluster(Observation(pipe=(whole,), into="before-the-hop.yaml", notes=(note,)))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, kubernetes_minor
 
@@ -57,5 +58,9 @@ def _fitting(running: Release, minor: str) -> Release | None:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     fitting = evidence[0].value("fitting")
-    first = f"land on {fitting} first where the hop has to wait" if fitting else "no patch of the running minor does"
-    yield kubectl(f"# The hop lands on {case.step.release}, which is judged on its own; {first}")
+    why = f"the hop lands on {case.step.release}, which is judged on its own"
+    if fitting:
+        task = PersonTask(what=f"land on {fitting} first where the hop has to wait", why=why)
+    else:
+        task = PersonTask(what="take the hop: no patch of the running minor fits", why=why)
+    yield in_cluster(task)

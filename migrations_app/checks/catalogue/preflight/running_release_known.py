@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.shell import word
+from migrations_app.checks.changes import Observation, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.controller import installation
 
 check = Check(
@@ -49,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = evidence[0]
-    yield kubectl(
-        f"kubectl -n {word(found.namespace)} get deployment {word(found.name)} -o yaml | grep -E 'image:|/version:'",
-        f"helm -n {word(found.namespace)} history karpenter",
-    )
+    home = no_option(found.namespace)
+    whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
+    runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
+    yield in_cluster(group(runs, shown("helm", "-n", home, "history", "karpenter")))

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.changes import Change, ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.object_marks import annotated
-from migrations_app.checks.remedies.placement import nested, workload_target
-from migrations_app.checks.shell import word
+from migrations_app.checks.remedies.pod_protection import protection_renewed
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.ownership import protected
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, marked
@@ -33,7 +31,6 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.template.metadata.annotations"
-MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
 @check.judge
@@ -68,22 +65,5 @@ def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "",
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     what = f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs"
-    steps = dict.fromkeys(map(_step, evidence))
+    steps = dict.fromkeys(map(protection_renewed, evidence))
     yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
-
-
-def _step(row: Evidence) -> Change:
-    """Adding the new key to a template restarts its pods; a running pod can be marked as it is."""
-    root, inside, _ = row.path.partition(".template.metadata.annotations")
-    if inside:
-        target, path = workload_target(row), f"{root}{inside}"
-        undo = ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: None}))
-        done = f"the template has {MARK}"
-        return ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: "true"}), undo=undo, done=done)
-    if row.kind in ("Pod", "Node", "NodeClaim"):
-        return annotated(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
-    return PersonTask(
-        what=f"mark each pod of {row.kind} {row.name} in {row.namespace}: kubectl annotate pod NAME {MARK}",
-        why="its template was not seen, and its pods change",
-        where=f"kubectl -n {word(row.namespace)} get pods -o wide",
-    )

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.changes import Body, Change, ObjectPatch, group
+from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.placement import by_editor, workload_target
-from migrations_app.checks.shell import pointer
+from migrations_app.checks.remedies.placement import toleration_added
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed, workload
+from migrations_app.inventory.facts.workloads import POD_PARTS, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 
@@ -63,25 +62,5 @@ def _keys(case: CheckContext) -> tuple[str, str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     what = f"tolerate {evidence[0].wanted} as well, if the toleration is really wanted"
-    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    steps = dict.fromkeys(toleration_added(case.inventory, row) for row in evidence)
     yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
-
-
-def _step(case: CheckContext, row: Evidence) -> Change:
-    found = workload(case.inventory, kind=row.kind, namespace=row.namespace, name=row.name)
-    listed = (found and found.template.spec.tolerations) or ()
-    old = next((one for one in listed if one.key == row.seen), None)
-    if old is None or not row.path.endswith("template.spec.tolerations"):
-        return by_editor(row, f"add {row.wanted}", "no template of it was seen")
-    value = {"key": row.wanted, "operator": "Exists"} | ({"effect": old.effect} if old.effect else {})
-    return ObjectPatch(
-        target=workload_target(row),
-        body=({"op": "add", "path": f"{pointer(row.path)}/-", "value": value},),
-        undo=ObjectPatch(target=workload_target(row), body=_taken_out(row, value, len(listed))),
-        done=f"{row.path} names {row.wanted}",
-    )
-
-
-def _taken_out(row: Evidence, value: Body, at: int) -> tuple[Body, ...]:
-    path = f"{pointer(row.path)}/{at}"
-    return {"op": "test", "path": path, "value": value}, {"op": "remove", "path": path}

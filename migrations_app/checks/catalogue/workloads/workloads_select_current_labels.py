@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.changes import Change, group
+from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.placement import by_editor, is_selector, selector_patched
+from migrations_app.checks.remedies.placement import pool_selected
 from migrations_app.checks.shared.node_pools import names_old_label_alone
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placed
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -63,24 +60,6 @@ def _place(one: Mention) -> tuple[str, str, str, str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    steps = dict.fromkeys(_step(case, row) for row in evidence)
+    steps = dict.fromkeys(pool_selected(case.inventory, row) for row in evidence)
     what = f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}"
     yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
-
-
-def _step(case: CheckContext, row: Evidence) -> Change:
-    if not is_selector(row):
-        return by_editor(row, row.wanted, "the whole term is written anew")
-    old = row.value("provisioner")
-    pool = _pool(case, old)
-    if not pool:
-        return by_editor(row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", "none is named so")
-    given = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
-    patch = selector_patched(row, given, had={labels.PROVISIONER_NAME: old})
-    return replace(patch, needs=("pools_admit_provisioner_pods",))
-
-
-def _pool(case: CheckContext, provisioner: str) -> str:
-    """The NodePool of that name, or the only one; empty where that does not tell."""
-    pools = [pool.name for pool in own_pools(case.inventory)]
-    return provisioner if provisioner in pools else pools[0] if len(pools) == 1 else ""

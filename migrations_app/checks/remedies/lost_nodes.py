@@ -1,0 +1,66 @@
+"""How nodes of Karpenter's go that no claim stands behind, and instances that nobody knows."""
+
+from collections.abc import Sequence
+
+from migrations_app.checks.base import CheckContext, Evidence, Remedy
+from migrations_app.checks.changes import Change, PersonTask, group
+from migrations_app.checks.remedies.commands import in_aws
+from migrations_app.checks.remedies.karpenter_objects import claims_deleted
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.shell import word
+from migrations_app.inventory.facts.ownership import TERMINATION
+from migrations_app.karpenter.versions import minor_order
+
+FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
+LAST_OF_ALPHA, LAST_OF_BETA = (0, 32), (0, 37)
+"""The last minors whose controller drains a Node of that generation without a claim and ends its instance.
+kubernetes-sigs/karpenter@v0.37.8:pkg/controllers/node/termination/controller.go."""
+_NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
+
+
+def nodes_ended(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
+    """Each Node deleted where the controller that runs ends its instance then; the others are for a person."""
+    names = _ended_by_controller(case)
+    ends = [row for row in evidence if row.name in names]
+    steps = [claims_deleted(ends, needs=FIRST)] if ends else []
+    return group(*steps, *(_by_hand(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
+
+
+def _ended_by_controller(case: CheckContext) -> frozenset[str]:
+    running = case.running.release
+    if running is None:
+        return frozenset()
+    finalized = {one.name for one in case.inventory.nodes.items if TERMINATION in (one.metadata.finalizers or ())}
+    minor = minor_order(running.minor)
+    return frozenset(
+        node.name
+        for node in case.ownership.nodes
+        if node.name in finalized and minor <= (LAST_OF_ALPHA if node.owner == "karpenter_alpha" else LAST_OF_BETA)
+    )
+
+
+def _by_hand(name: str) -> PersonTask:
+    return PersonTask(
+        what=f"drain {name}, end its instance, then delete the Node",
+        why="the controller that runs does not end the instance of such a node",
+        where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data; its spec.providerID in EC2",
+        needs=FIRST,
+        done=f"Node {name} is gone and its instance is terminated",
+    )
+
+
+def instances_compared(case: CheckContext, ids: str) -> Remedy:
+    """The instances of Karpenter's in this cluster, to be compared with its claims; `ids` are those without one."""
+    place = case.inventory.aws.place
+    at = ("--region", place.region) if place.region else ()
+    owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()
+    ours = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
+    query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
+    words = ("aws", "ec2", "describe-instances", *at, "--filters", *owned, ours, "--query", query, "--output", "table")
+    task = PersonTask(
+        what="end those that were launched long ago and that nobody knows",
+        why="an instance that just starts has no claim yet, and somebody else may use one",
+        where=ids,
+        aws=True,
+    )
+    return in_aws(group(shown(*words, notes=("Compare with the provider ids of the claims",)), task))

@@ -1,0 +1,50 @@
+"""How a ClusterRole loses rights that no release asks for any more."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.inventory.facts.rbac import grants
+from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
+from migrations_app.karpenter.tables.rbac_rows import RbacRight
+
+
+def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
+    """A patch of the verbs of rules that are about these rights alone, and the rest for a person. The patch is refused
+    where the rules have changed meanwhile."""
+    target = ChangeTarget("ClusterRole", role.name)
+    steps: list[Body] = []
+    back: list[Body] = []
+    for at, rule in enumerate(role.rules or ()):
+        mine = {
+            right for right in outgrown if grants(rule, RbacRight(right.group, right.resource, right.verb, named=True))
+        }
+        gone = {right.verb for right in mine}
+        if not gone or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
+            continue
+        left = [verb for verb in rule.verbs or () if verb not in gone]
+        if not left or not _alone(rule, mine, gone):
+            yield _by_hand(target, at, gone)
+            continue
+        path = f"/rules/{at}/verbs"
+        steps += [{"op": "test", "path": path, "value": rule.verbs}, {"op": "replace", "path": path, "value": left}]
+        back.append({"op": "replace", "path": path, "value": rule.verbs})
+    if steps:
+        undo = ObjectPatch(target=target, body=tuple(back), when="after")
+        done = f"ClusterRole {role.name} grants none of them"
+        yield ObjectPatch(target=target, body=tuple(steps), undo=undo, when="after", done=done)
+
+
+def _alone(rule: PolicyRule, mine: set[RbacRight], gone: set[str]) -> bool:
+    """Whether each resource of the rule has outgrown each of these verbs."""
+    groups, resources = rule.api_groups or (), rule.resources or ()
+    told = {(right.group, right.resource, right.verb) for right in mine}
+    return all((api, name, verb) in told for api in groups for name in resources for verb in gone)
+
+
+def _by_hand(target: ChangeTarget, at: int, gone: set[str]) -> PersonTask:
+    return PersonTask(
+        target=ChangeTarget(target.kind, target.name, resource="clusterrole"),
+        what=f"rules[{at}]: without {', '.join(sorted(gone))}, or the whole rule out",
+        why="the rule is about more than the rights that nobody asks for any more, or about nothing else",
+        when="after",
+    )

@@ -1,0 +1,55 @@
+"""What keeps pods where they are, loosened for the time of a rollout or said in the words of today."""
+
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.remedies.placement import nested, workload_target
+from migrations_app.checks.shell import word
+from migrations_app.inventory.objects.workloads import BudgetSpec
+from migrations_app.karpenter import labels
+
+MARK = f"{labels.DO_NOT_DISRUPT}=true"
+
+
+def budget_loosened(row: Evidence, had: BudgetSpec) -> ObjectPatch:
+    """The budget lets one pod go; undone it says what it said."""
+    target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
+    back = {"minAvailable": had.min_available, "maxUnavailable": had.max_unavailable}
+    return ObjectPatch(
+        target=target,
+        body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
+        undo=ObjectPatch(target=target, body={"spec": back}, when="after"),
+        done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
+    )
+
+
+def protection_taken_off(row: Evidence) -> Change:
+    """The annotation that the evidence names, off a pod or a node; for a person off the pods of a workload."""
+    key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
+    if row.kind in ("Pod", "Node"):
+        return annotated(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
+    pods = f"the {row.count} pods" if row.count > 1 else "the pod"
+    home = f"kubectl -n {word(row.namespace)}"
+    return PersonTask(
+        what=f"take {key} off {pods} of {row.kind} {row.name}: {home} annotate pod NAME {key}-",
+        why="their owners say when the work is done; pods made anew have it from their template",
+        where=f"{home} get pods -o wide",
+    )
+
+
+def protection_renewed(row: Evidence) -> Change:
+    """The annotation of today beside the old one. Added to a template it restarts the pods; a running pod can be
+    marked as it is."""
+    root, inside, _ = row.path.partition(".template.metadata.annotations")
+    if inside:
+        target, path = workload_target(row), f"{root}{inside}"
+        undo = ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: None}))
+        body = nested(path, {labels.DO_NOT_DISRUPT: "true"})
+        return ObjectPatch(target=target, body=body, undo=undo, done=f"the template has {MARK}")
+    if row.kind in ("Pod", "Node", "NodeClaim"):
+        return annotated(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
+    return PersonTask(
+        what=f"mark each pod of {row.kind} {row.name} in {row.namespace}: kubectl annotate pod NAME {MARK}",
+        why="its template was not seen, and its pods change",
+        where=f"kubectl -n {word(row.namespace)} get pods -o wide",
+    )
