@@ -1,5 +1,6 @@
 """What becomes of each planted fault when the changes of its check are made."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -7,13 +8,14 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from migrations_app.checks.base import Finding
-from migrations_app.checks.changes import Change
+from migrations_app.checks.changes import Change, Observation, PersonTask, leaves
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.effect import after_all
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.report import Report
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, loud
+from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault
 
 TEXT = "by_hand"
@@ -80,3 +82,49 @@ def _new(before: Report, after: Report, hop: str) -> set[str]:
 
 def _open(findings: tuple[Finding, ...]) -> set[str]:
     return {one.id for one in findings if one.status in ("unknown", "manual")}
+
+
+ON_SERVER = (
+    "stale-admission-webhooks",
+    "stored-versions",
+    "crd-conversion-leftovers",
+    "compat-annotations-dropped",
+    "taint left",
+    "WL-11",
+    "CRD-02",
+    "capacity-type-default",
+    "restricted-tags-alpha",
+    "alpha-kinds-replaced",
+    "CRD-12",
+    "nodepool-resources-forbidden",
+    "requirement-defaults-dropped",
+    "budgets at zero",
+    "ROLL-13",
+)
+"""The faults that lines for kubectl alone clear, in an order in which they may be made: webhooks that nobody answers
+hold up every later change, and some changes need that one version is stored."""
+
+
+def by_cluster() -> Iterator[tuple[str, list[Fault]]]:
+    """Those faults, by the cluster that they are planted in."""
+    chosen = sorted((one for one in FAULTS if one.of in ON_SERVER), key=lambda one: ON_SERVER.index(one.of))
+    for name in dict.fromkeys(one.on for one in chosen):
+        yield name, [one for one in chosen if one.on == name]
+
+
+def lines_of(finding: Finding) -> list[str]:
+    """The text of its remedies for kubectl that are changes of objects, each once."""
+    shown = (one for one in finding.remedies if one.how == "kubectl" and one.change is not UNSET)
+    return list(dict.fromkeys(one.text for one in shown if any(map(_writes, leaves(one.change)))))
+
+
+def _writes(change: Change) -> bool:
+    return not isinstance(change, Observation | PersonTask)
+
+
+def by_kubectl_alone(fault: Fault) -> bool:
+    """Whether it is proven, and no other tool has to make a part of it."""
+    finding = finding_of(fault)
+    shown = [one for one in finding.remedies if one.how == "kubectl" and one.change is not UNSET]
+    alone = {one.change for one in shown} == set(changes_of(finding))
+    return bool(lines_of(finding)) and alone and proof(fault).outcome == PROVEN

@@ -3,8 +3,9 @@
 import copy
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import Clean, version_file
+from tests.servers.api_client import PATCHES
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
 from tests.servers.processes import environment
@@ -27,15 +29,21 @@ HERE = OutboundPolicy(allow_loopback=True)
 GIVEN_OUT = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
 LEFT_OUT = ("Pod", "PodDisruptionBudget", "EndpointSlice", "Endpoints", "ControllerRevision", "ReplicaSet")
 """What a server of 1.20 does not serve in that version, makes by itself, or refuses without the rest of a cluster."""
+ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
+"""What a server gives to a Service out of its own range."""
 LAST = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 """They would be called for what comes after them."""
+ANSWERED_BY_NOBODY = {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
+"""No pod runs behind the Services of this server, so its webhooks let everything pass."""
 
 
 def load(server: ApiServer, documents: Iterable[Document]) -> None:
     """Puts the cluster there, CRDs first, each object with its status."""
-    every = [copy.deepcopy(one) for one in documents if one["kind"] not in LEFT_OUT]
+    named = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]): one for one in documents}
+    every = [copy.deepcopy(one) for one in named.values() if one["kind"] not in LEFT_OUT]
     definitions = [one for one in every if one["kind"] == CRD]
-    server.load_documents([_definition(one) for one in definitions])
+    written = {(one["apiVersion"].partition("/")[0], one["kind"]): one["apiVersion"].partition("/")[2] for one in every}
+    server.load_documents([_definition(one, written) for one in definitions])
     for one in definitions:
         server.store_versions(one["metadata"]["name"], one["status"]["storedVersions"])
     for space in sorted({one["metadata"].get("namespace", "") for one in every} - {""}):
@@ -45,11 +53,17 @@ def load(server: ApiServer, documents: Iterable[Document]) -> None:
         _put(server, one)
 
 
-def _definition(document: Document) -> Document:
-    """As a server of 1.20 takes it: without rules, and without the certificate that only stands for one."""
+def _definition(document: Document, written: Mapping[tuple[str, str], str]) -> Document:
+    """As a server of 1.20 takes it: without rules, and without the certificate that only stands for one. Objects that
+    are written in another version than the stored one are stored as written: nothing converts them here."""
     made = without_rules({**document, "metadata": _own(document)})
     target = made["spec"].get("conversion", {}).get("webhook", {}).get("clientConfig", {})
     target.pop("caBundle", None)
+    spec = made["spec"]
+    version = written.get((spec["group"], spec["names"]["kind"]), "")
+    if version and not any(one["name"] == version and one["storage"] for one in spec["versions"]):
+        spec["versions"] = [{**one, "storage": one["name"] == version} for one in spec["versions"]]
+        spec["conversion"] = {"strategy": "None"}
     return {key: value for key, value in made.items() if key != "status"}
 
 
@@ -59,23 +73,29 @@ def _own(document: Document) -> Document:
 
 def _put(server: ApiServer, document: Document) -> None:
     made = {**without_rules(document), "metadata": _own(document)}
+    if made["kind"] == "Service":
+        made["spec"] = {key: value for key, value in made["spec"].items() if key not in ADDRESSES}
+    if made["kind"] in LAST:
+        made["webhooks"] = [{**ANSWERED_BY_NOBODY, **one, "failurePolicy": "Ignore"} for one in made["webhooks"]]
     server.admin.create(made)
     if made.get("status"):
         path = server.admin.path_of(made, "status")
-        server.admin.request(
-            "PATCH", path, body={"status": made["status"]}, content_type="application/merge-patch+json"
-        )
+        body = {"status": made["status"]}
+        server.admin.request("PATCH", path, body=body, content_type=PATCHES["merge"])
 
 
 def scan(server: ApiServer, clean: Clean) -> Report:
-    """The report of a live scan; the server is taken for the Kubernetes of that cluster."""
+    """The report of a live scan; the server is taken for the Kubernetes of that cluster, and its objects for a day
+    old."""
     api = open_live(read_kubeconfig(server.kubeconfig(server.admin_token).encode()), reach=HERE)
     try:
         found = collect(api, cluster=clean.name)
     finally:
         api.close()
     version = Seen((ServerVersion(git_version=version_file(clean)["gitVersion"]),))
-    return evaluate(replace(found, inventory=replace(found.inventory, version=version))).report
+    later = datetime.fromisoformat(found.inventory.taken_at) + timedelta(days=1)
+    inventory = replace(found.inventory, version=version, taken_at=later.isoformat().replace("+00:00", "Z"))
+    return evaluate(replace(found, inventory=inventory)).report
 
 
 def run(lines: str, *, kubectl: Path, kubeconfig: Path) -> subprocess.CompletedProcess[str]:

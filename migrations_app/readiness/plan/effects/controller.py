@@ -199,7 +199,9 @@ def _with_field(workload: o.Workload, value: HelmValue, *, after: Body) -> o.Wor
     if told is ABSENT:
         return NotShown("value_not_applied", value.key)
     if top == "replicas":
-        return replace(workload, spec=replace(workload.spec, replicas=told))
+        whole = isinstance(told, int) and not isinstance(told, bool)
+        spec = replace(workload.spec, replicas=told)
+        return replace(workload, spec=spec) if whole else NotShown("refused", top)
     if top not in PLACED:
         return NotShown("value_not_applied", value.key)
     fields = {field.encode_name: field for field in msgspec.structs.fields(o.ControllerPlacement)}

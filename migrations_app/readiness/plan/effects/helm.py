@@ -30,12 +30,15 @@ CRD_VALUES = {
     "webhook.port": "port",
 }
 """What values of the chart of the CRDs do to their conversion."""
+CRD_TYPES = {"strategy": bool, "name": str, "namespace": str, "port": int}
 
 
 def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     """After one upgrade of the release with these values. Only a chart's own values and version are followed."""
     if change.when == "person":
         return NotShown("for_a_person", change.release)
+    if wrong := next((one.key for one in change.values if not _is_json(one.text)), ""):
+        return NotShown("refused", wrong)
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
         return NotShown("release_not_known", change.version)
@@ -45,6 +48,14 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     if change.chart == CRD_CHART:
         return landed_crds(recorded, to) if to else _converting(recorded, change)
     return _with_controller(inventory, recorded, change, to=to)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text or "null")
+    except ValueError:
+        return False
+    return True
 
 
 def _with_controller(
@@ -173,6 +184,9 @@ def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShow
     told = {CRD_VALUES[one.key]: json.loads(one.text) for one in change.values if one.text}
     if not told:
         return inventory
+    wrong = next((key for key, value in told.items() if not isinstance(value, CRD_TYPES[key])), "")
+    if wrong:
+        return NotShown("refused", wrong)
     items = tuple(_converted(one, told) if len(one.served) > 1 else one for one in part.items)
     return with_fields(inventory, crds=with_items(part, items))
 

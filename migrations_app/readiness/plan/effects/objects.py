@@ -45,11 +45,11 @@ def patched(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
     one = found(inventory, change.target)
     if isinstance(one, NotShown):
         return one
-    lost = left_out(type(one), change.body)
-    if lost:
-        return NotShown("field_not_kept", f"{change.target.kind} {lost}")
     tree = tree_of(one)
     try:
+        lost = left_out(type(one), change.body)
+        if lost:
+            return NotShown("field_not_kept", f"{change.target.kind} {lost}")
         after = merged(tree, change.body) if isinstance(change.body, dict) else operated(tree, change.body)
     except PatchRefused as refused:
         return NotShown("refused", f"{change.target.kind} {refused}")
@@ -123,7 +123,8 @@ def switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> In
     else:
         own = {} if isinstance(change, DeliveryPause) else {"prune": change.prune, "selfHeal": change.self_heal}
         automated = None if paused else {key: value for key, value in own.items() if value}
-        policy = {**(spec.get("syncPolicy") or {}), "automated": automated}
+        told = spec.get("syncPolicy")
+        policy = {**(told if isinstance(told, dict) else {}), "automated": automated}
         spec["syncPolicy"] = {key: value for key, value in policy.items() if value is not None}
     return put(inventory, one, replace(one, spec=spec), kind=change.target.kind)
 

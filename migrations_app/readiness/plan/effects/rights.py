@@ -10,29 +10,30 @@ from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBin
 from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
+from migrations_app.readiness.plan.effects.trees import object_of
 
 
 def bound(inventory: Inventory, step: ObjectApply, beside: Iterable[Change]) -> Inventory | NotShown | None:
     """After a ClusterRole was made, or bound to an account of the controller, by steps of one group; None where the
     step is another one. The role is held from its binding on."""
-    made = [one.manifest for one in beside if isinstance(one, ObjectApply)]
+    manifests = [one.manifest for one in beside if isinstance(one, ObjectApply)]
     role = step.target.name
-    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role) for one in made):
+    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role) for one in manifests):
         known = {one.name for one in inventory.controller_rbac.items}
         return None if role in known else inventory
     if step.target.kind != "ClusterRoleBinding":
         return None
-    rules = next(
-        (one for one in made if one["kind"] == "ClusterRole" and _binds(inventory, step.manifest, _name(one))), None
-    )
+    roles = (one for one in manifests if one.get("kind") == "ClusterRole")
+    rules = next((one for one in roles if _binds(inventory, step.manifest, _name(one))), None)
     part = inventory.controller_rbac
     if rules is None or not isinstance(part, Seen):
         return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
     if any(one.name == _name(rules) for one in part.items):
         return inventory
-    return with_parts(
-        inventory, {"controller_rbac": with_items(part, (*part.items, msgspec.convert(rules, ClusterRole)))}
-    )
+    made = object_of(rules, ClusterRole)
+    if isinstance(made, NotShown):
+        return made
+    return with_parts(inventory, {"controller_rbac": with_items(part, (*part.items, made))})
 
 
 def _name(manifest: Body) -> str:
@@ -44,7 +45,10 @@ def _binds(inventory: Inventory, manifest: Body, role: str) -> bool:
     """Whether it binds that role to an account that a controller runs with."""
     if manifest.get("kind") != "ClusterRoleBinding":
         return False
-    binding = msgspec.convert(manifest, ClusterRoleBinding)
+    try:
+        binding = msgspec.convert(manifest, ClusterRoleBinding)
+    except msgspec.ValidationError:
+        return False
     accounts = {
         (one.namespace, one.template.spec.service_account_name or "default") for one in inventory.controller.items
     }

@@ -84,9 +84,9 @@ def _operated(tree: Body, step: Body) -> Body:
 
 
 def _steps(path: str) -> list[str]:
-    """The steps of a JSON pointer. Raises ValueError where it names no field."""
+    """The steps of a JSON pointer. Raises PatchRefused where it names no field."""
     if not path.startswith("/"):
-        raise ValueError(path)
+        raise PatchRefused(path)
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
@@ -103,7 +103,7 @@ def _index(holder: object, step: str) -> Any:  # noqa: ANN401 - a key of a map o
 
 def left_out(kind: type, body: Body | Sequence[Body]) -> str:
     """The first field that the patch changes and the projection does not hold, as a pointer; empty where there is
-    none."""
+    none. Raises PatchRefused where a step of the patch names no field."""
     changed = _changed(body) if isinstance(body, dict) else _operations(body)
     return next((f"/{'/'.join(path)}" for path in changed if not _holds(kind, path)), "")
 
