@@ -142,6 +142,7 @@ class SnapshotLineSerializer(StructSerializer):
     """The numbers of one snapshot, and whose it is."""
 
     struct = SnapshotLine
+    leave_out = ("digest",)
 
 
 class SnapshotQuerySerializer(PagedSerializer):

@@ -10,6 +10,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.account import ApiToken
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +54,4 @@ def token_of(token_id: uuid.UUID, *, owner_id: int) -> TokenRow:
 
 
 def _row(row: ApiToken) -> TokenRow:
-    return TokenRow(
-        id=row.pk,
-        name=row.name,
-        prefix=row.prefix,
-        scopes=tuple(row.scopes),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        last_used_at=row.last_used_at,
-        revoked_at=row.revoked_at,
-    )
+    return from_row(TokenRow, row, scopes=tuple(row.scopes))

@@ -17,6 +17,7 @@ from migrations_app.queries.cluster.identity import IdentityDetail, identity_det
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.planned import with_planned
 from migrations_app.readiness.report import OwnedNode, Report
@@ -122,28 +123,9 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         raise NotFound("no such cluster")
     chosen = row.latest if at is None else _snapshot(cluster_id, at)
     limit = stale_after(interval_of(row))
-    return ClusterHead(
-        id=row.pk,
-        name=row.name,
-        environment=row.environment,
-        source=row.source,
-        server=row.server,
-        context=row.context,
-        target=row.target,
-        created_at=row.created_at,
-        created_by=row.created_by,
-        last_attempt_at=row.last_attempt_at,
-        last_success_at=row.last_success_at,
-        failures=row.failures,
-        failing_since=row.failing_since,
-        last_error_code=row.last_error_code,
-        last_error_detail=row.last_error_detail,
-        next_due_at=row.next_due_at,
-        interval_seconds=row.interval_seconds,
-        eks_arn=row.eks_arn,
-        role_arn=row.role_arn,
-        external_id=row.external_id,
-        version=row.version,
+    return from_row(
+        ClusterHead,
+        row,
         snapshots=row.kept,
         snapshot=_snapshot_row(chosen) if chosen else None,
         is_latest=chosen is None or chosen.pk == row.latest_id,
@@ -228,38 +210,15 @@ def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
 
 
 def _snapshot_row(row: Snapshot) -> SnapshotRow:
-    return SnapshotRow(
-        id=row.pk,
-        scanned_at=row.scanned_at,
-        complete=row.complete,
-        stage=row.stage,
-        karpenter_version=row.karpenter_version,
-        kubernetes_version=row.kubernetes_version,
-        next_hop=row.next_hop,
-        verdict=row.verdict,
-        blockers=row.blockers,
-        warnings=row.warnings,
-        unknowns=row.unknowns,
-        legacy_left=row.legacy_left,
-        nodes_total=row.nodes_total,
-        digest=row.content_id,
-        replaced=row.replaced,
-    )
+    return from_row(SnapshotRow, row, digest=row.content_id)
 
 
 def _scan_row(row: Scan) -> ScanRow:
     progress = row.progress if isinstance(row.progress, dict) else {}
-    return ScanRow(
-        id=row.pk,
-        state=row.state,
-        requested_by=row.requested_by,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        attempts=row.attempts,
+    return from_row(
+        ScanRow,
+        row,
         parts_done=int(progress.get("parts_done") or 0),
         parts_total=int(progress.get("parts_total") or 0),
         now=str(progress.get("now") or ""),
-        error_code=row.error_code,
-        error_detail=row.error_detail,
     )

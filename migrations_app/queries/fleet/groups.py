@@ -10,6 +10,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
 MOST, MOST_OUTSIDE = 200, 2000
@@ -90,12 +91,4 @@ def _rows() -> QuerySet[ClusterGroup]:
 
 
 def _row(row: ClusterGroup) -> GroupRow:
-    return GroupRow(
-        id=row.pk,
-        name=row.name,
-        interval_seconds=row.interval_seconds,
-        clusters=getattr(row, "members", 0),
-        version=row.version,
-        created_at=row.created_at,
-        created_by=row.created_by,
-    )
+    return from_row(GroupRow, row, clusters=getattr(row, "members", 0))

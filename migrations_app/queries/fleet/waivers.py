@@ -15,6 +15,7 @@ from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
 from migrations_app.readiness.waivers import Waived
 
@@ -186,21 +187,17 @@ def _row(row: Waiver, now: datetime) -> WaiverRow:
     state: State = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
     left = row.ends_at - now if state == "active" else timedelta(0)
     scope = _scope(row)
-    return WaiverRow(
-        id=row.pk,
+    return from_row(
+        WaiverRow,
+        row,
         check=row.check_id,
         cluster=row.cluster_id,
         cluster_name=row.cluster.name if row.cluster else "",
         group=scope.group_id if scope else None,
         group_name=scope.group_name if scope else "",
-        reason=row.reason,
         owner=row.owner_name,
-        blockers=row.blockers,
         made_by=row.made_by_name,
-        made_at=row.made_at,
-        ends_at=row.ends_at,
         revoked_by=row.revoked_by_name,
-        revoked_at=row.revoked_at,
         state=state,
         days_left=left.days,
         soon=state == "active" and left <= SOON,

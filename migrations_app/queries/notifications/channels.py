@@ -13,6 +13,7 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 
 MOST = 200
 
@@ -133,35 +134,21 @@ def _key(row: Delivery) -> str:
 
 
 def _channel(row: Channel) -> ChannelRow:
-    return ChannelRow(
-        id=row.pk,
-        name=row.name,
-        kind=row.kind,
-        place=row.place,
+    return from_row(
+        ChannelRow,
+        row,
         events=tuple(row.events),
-        everywhere=row.everywhere,
         groups=tuple(GroupName(id=group.pk, name=group.name) for group in row.groups.all()),
-        enabled=row.enabled,
-        failures=row.failures,
-        version=row.version,
         made_by=row.made_by_name,
-        made_at=row.made_at,
     )
 
 
 def _delivery(row: Delivery) -> DeliveryRow:
-    return DeliveryRow(
-        id=row.pk,
+    return from_row(
+        DeliveryRow,
+        row,
         channel=row.channel_id,
         channel_name=row.channel.name,
-        event_id=row.event_id,
-        topic=row.topic,
         subject=str(row.body.get("subject", "")),
-        state=row.state,
-        attempts=row.attempts,
         log=tuple(DeliveryAttempt(at=datetime.fromisoformat(one["at"]), code=one["code"]) for one in row.log),
-        made_at=row.made_at,
-        next_at=row.next_at,
-        sent_at=row.sent_at,
-        last_error=row.last_error,
     )

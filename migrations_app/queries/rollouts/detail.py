@@ -15,6 +15,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.rollouts.policies import needed
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 ApprovalStanding = Literal["todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done"]
@@ -183,18 +184,4 @@ def _picture(kept: object) -> ClusterCounters | None:
 
 
 def _line(one: Attempt) -> JournalLine:
-    return JournalLine(
-        id=one.pk,
-        step=one.step,
-        number=one.number,
-        verb=one.verb,
-        path=one.path,
-        outcome=one.outcome,
-        status=one.status,
-        reason=one.reason,
-        audit_id=one.audit_id,
-        settled_by=one.settled_by,
-        actor=one.actor,
-        intent_at=one.intent_at,
-        outcome_at=one.outcome_at,
-    )
+    return from_row(JournalLine, one)

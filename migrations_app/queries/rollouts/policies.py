@@ -11,6 +11,7 @@ from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
@@ -58,18 +59,14 @@ def policy_of(cluster_id: uuid.UUID | None) -> Policy:
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
     """The policy as a value, with the effective numbers of approvals."""
     row = policy_of(cluster_id)
-    return PolicyRow(
+    return from_row(
+        PolicyRow,
+        row,
         cluster=cluster_id,
         own=row.pk is not None and row.cluster_id == cluster_id,
-        version=row.version,
         approvals={risk: approvals_asked(row, risk) for risk in RISKS},
         actions=tuple(row.actions),
         windows=tuple(row.windows),
-        frozen=row.frozen,
-        frozen_why=row.frozen_why,
-        batch=row.batch,
-        per_hour=row.per_hour,
-        pool_percent=row.pool_percent,
     )
 
 
@@ -109,12 +106,4 @@ def switch_now() -> KillSwitchState:
         return KillSwitchState(on=True, by_environment=True, why=ENVIRONMENT, version=row.version if row else 0)
     if row is None:
         return KillSwitchState()
-    return KillSwitchState(
-        on=row.on,
-        why=row.why,
-        by=row.by_name,
-        since=row.since,
-        lifting_by=row.lifting_by,
-        lifting_id=row.lifting_id,
-        version=row.version,
-    )
+    return from_row(KillSwitchState, row, by=row.by_name, by_environment=False)

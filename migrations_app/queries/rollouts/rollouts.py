@@ -16,6 +16,7 @@ from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
 PAGE = 50
@@ -177,32 +178,14 @@ def _rows() -> QuerySet[Rollout]:
 
 def row_of(row: Rollout) -> RolloutRow:
     """The row as a value; expects the annotations of `_rows`."""
-    return RolloutRow(
-        id=row.pk,
+    return from_row(
+        RolloutRow,
+        row,
         cluster=row.cluster_id,
-        cluster_name=row.cluster_name,
         environment=row.cluster.environment,
-        action=row.action,
-        title=row.title,
-        risk=row.risk,
-        digest=row.digest,
-        state=row.state,
-        version=row.version,
-        cause_code=row.cause_code,
-        cause=row.cause,
-        wish=row.wish,
-        waits_for=row.waits_for,
         author=row.author_name,
-        author_id=row.author_id,
         started_by=row.started_by_name,
-        made_at=row.made_at,
-        expires_at=row.expires_at,
-        changed_at=row.changed_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
         rolls_back=row.rolls_back_id,
-        ticket=row.ticket,
-        note=row.note,
         approvals=getattr(row, "given", 0),
         alone=getattr(row, "alone", False),
     )

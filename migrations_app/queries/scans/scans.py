@@ -10,6 +10,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
 
@@ -58,18 +59,11 @@ def _key(row: Scan) -> str:
 
 def _row(row: Scan) -> ScanAttempt:
     progress = row.progress if isinstance(row.progress, dict) else {}
-    return ScanAttempt(
-        id=row.pk,
+    return from_row(
+        ScanAttempt,
+        row,
         cluster=row.cluster_id,
-        state=row.state,
-        requested_by=row.requested_by,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        attempts=row.attempts,
         parts_done=int(progress.get("parts_done") or 0),
         parts_total=int(progress.get("parts_total") or 0),
-        error_code=row.error_code,
-        error_detail=row.error_detail,
         snapshot=row.snapshot_id,
     )

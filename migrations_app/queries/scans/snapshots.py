@@ -2,37 +2,24 @@
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Q
 
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries import pagination
-from migrations_app.queries.cluster.detail import nodes_of
+from migrations_app.queries.cluster.detail import SnapshotRow, nodes_of
 from migrations_app.queries.pagination import Page, keys_of, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotLine:
+class SnapshotLine(SnapshotRow):
     """One snapshot in a list across clusters."""
 
-    id: uuid.UUID
     cluster: uuid.UUID
     cluster_name: str
-    scanned_at: datetime
-    complete: bool
-    stage: str
-    karpenter_version: str
-    kubernetes_version: str
-    next_hop: str
-    verdict: str
-    blockers: int
-    warnings: int
-    unknowns: int
-    legacy_left: int | None
-    nodes_total: int
 
 
 def snapshot_page(*, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int) -> Page[SnapshotLine]:
@@ -69,20 +56,4 @@ def _key(row: Snapshot) -> str:
 
 
 def _line(row: Snapshot) -> SnapshotLine:
-    return SnapshotLine(
-        id=row.pk,
-        cluster=row.cluster_id,
-        cluster_name=row.cluster.name,
-        scanned_at=row.scanned_at,
-        complete=row.complete,
-        stage=row.stage,
-        karpenter_version=row.karpenter_version,
-        kubernetes_version=row.kubernetes_version,
-        next_hop=row.next_hop,
-        verdict=row.verdict,
-        blockers=row.blockers,
-        warnings=row.warnings,
-        unknowns=row.unknowns,
-        legacy_left=row.legacy_left,
-        nodes_total=row.nodes_total,
-    )
+    return from_row(SnapshotLine, row, cluster=row.cluster_id, cluster_name=row.cluster.name, digest=row.content_id)
