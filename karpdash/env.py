@@ -56,7 +56,7 @@ class Raw:
     sweep_interval: str = _setting("15", "Seconds between two looks for due, lost and stranded scans.")
     worker_slots: str = _setting("2", "Scans that one worker runs at once.")
     probe_slots: str = _setting("8", "Clusters that one worker asks at once whether they answer, before their scan.")
-    action_slots: str = _setting("2", "Steps of rollouts that one worker takes at once.")
+    action_slots: str = _setting("2", "Steps of rollouts that one worker takes at once; with `karpdash up` 1.")
     free_percent: str = _setting("10", "No scan begins while a disk of karpdash has less than this share left.")
     free_mib: str = _setting("1024", "No scan begins while a disk of karpdash has fewer MiB left.")
     metrics_open: str = _setting("0", "1: /metrics needs no token; for networks that only the monitoring reaches.")

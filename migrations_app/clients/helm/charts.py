@@ -36,6 +36,7 @@ from migrations_app.clients.kubernetes.deadline_socket import DeadlineSocket, Re
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
 from migrations_app.clients.kubernetes.response import TrafficMeter, read_beginning, read_body
 from migrations_app.clients.kubernetes.transport import agent
+from migrations_app.clients.local_files import READING
 from migrations_app.errors import (
     InvalidInput,
     InvalidKubeconfig,
@@ -112,7 +113,7 @@ def _listed(folder: Path) -> list[Path]:
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, READING)
     except OSError:
         raise InvalidInput(f"{path.name} cannot be opened", where="source", code="no_chart") from None
     with os.fdopen(descriptor, "rb") as opened:
