@@ -4,7 +4,6 @@ the others (R20).
 
 import argparse
 import os
-import signal
 import socket
 import sys
 import threading
@@ -65,11 +64,11 @@ def serve(lane: str, *, name: str, ticking: bool = False) -> int:
     """Runs the worker of that lane in this process until it is told to stop; its exit code. The same as its command
     line, without the libraries that only the command line needs. `ticking`: beat is a thread of it.
     """
-    from karpdash.celery import app
+    from karpdash.celery import app, tick
 
     told = _lane(lane, current())
     if ticking:
-        threading.Thread(target=_tick, name="beat", daemon=True).start()
+        threading.Thread(target=tick, name="beat", daemon=True).start()
     worker = app.Worker(
         hostname=f"{name}@{socket.gethostname()}",
         queues=told.queues,
@@ -82,18 +81,6 @@ def serve(lane: str, *, name: str, ticking: bool = False) -> int:
     )
     worker.start()
     return int(worker.exitcode or 0)
-
-
-def _tick() -> None:
-    """Beat, until the process ends. Where beat fails the process is stopped, so that both are started again."""
-    from celery.beat import Service
-
-    from karpdash.celery import app
-
-    try:
-        Service(app, max_interval=1).start()
-    finally:
-        os.kill(os.getpid(), signal.SIGQUIT)
 
 
 def beat_command() -> list[str]:
