@@ -1,11 +1,14 @@
 """The Celery app: queues, limits and the beat schedule. Beat only ticks; the database says what is due."""
 
+import gc
 import os
+import signal
 from typing import Any
 
 from celery import Celery
+from celery.beat import Service
 from celery.bootsteps import StartStopStep
-from celery.signals import worker_shutdown
+from celery.signals import worker_before_create_process, worker_shutdown
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -85,6 +88,14 @@ class SignOfLife(StartStopStep):
 app.steps["consumer"].add(SignOfLife)
 
 
+def tick() -> None:
+    """Beat, until the process ends; for a thread. Where beat fails the process is stopped: both are started again."""
+    try:
+        Service(app, max_interval=1).start()
+    finally:
+        os.kill(os.getpid(), signal.SIGQUIT)
+
+
 def _lives(name: str) -> None:
     from django.db import connection
 
@@ -92,6 +103,13 @@ def _lives(name: str) -> None:
 
     heartbeat.beat(name, app.amqp.queues.consume_from)
     connection.close()
+
+
+@worker_before_create_process.connect
+def _share_memory(**_kwargs: object) -> None:
+    """Before a process of the pool is forked: what is there by now is not written to by its garbage collector."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_shutdown.connect

@@ -47,6 +47,9 @@ def hold(folder: Path) -> TextIO:
     except OSError:
         lock.close()
         raise InvalidSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
+    if hasattr(os, "register_at_fork"):
+        # The lock belongs to this process: a child that outlived it for a moment would hold the folder.
+        os.register_at_fork(after_in_child=lock.close)
     return lock
 
 

@@ -4,8 +4,11 @@ the others (R20).
 
 import argparse
 import os
+import socket
 import sys
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidSetting
@@ -32,15 +35,52 @@ def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
     return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
 
 
-def _of_lane(lane: str, env: Env) -> Sequence[str]:
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """What a worker of the lane is told: its queues, its kind of pool and how many tasks it runs at once."""
+
+    queues: str
+    pool: str
+    slots: int
+
+
+def _lane(lane: str, env: Env) -> _Lane:
     if lane == "probe":
         # Probes wait for the network and have their own timeout: many of them run as threads of one process.
-        return "-Q", "probe", "-P", "threads", "-c", str(env.probe_slots)
+        return _Lane("probe", "threads", env.probe_slots)
     if lane == "scan":
-        return "-Q", "scan", "-c", str(env.worker_slots)
-    if lane == "action":
-        return "-Q", "action,upkeep", "-c", str(env.action_slots)
-    return ()
+        return _Lane("scan", "prefork", env.worker_slots)
+    return _Lane("action,upkeep", "prefork", env.action_slots)
+
+
+def _of_lane(lane: str, env: Env) -> Sequence[str]:
+    if lane not in WORKERS:
+        return ()
+    told = _lane(lane, env)
+    return "-Q", told.queues, "-P", told.pool, "-c", str(told.slots)
+
+
+def serve(lane: str, *, name: str, ticking: bool = False) -> int:
+    """Runs the worker of that lane in this process until it is told to stop; its exit code. The same as its command
+    line, without the libraries that only the command line needs. `ticking`: beat is a thread of it.
+    """
+    from karpdash.celery import app, tick
+
+    told = _lane(lane, current())
+    if ticking:
+        threading.Thread(target=tick, name="beat", daemon=True).start()
+    worker = app.Worker(
+        hostname=f"{name}@{socket.gethostname()}",
+        queues=told.queues,
+        pool=told.pool,
+        concurrency=told.slots,
+        loglevel="WARNING",
+        without_heartbeat=True,
+        without_gossip=True,
+        quiet=True,
+    )
+    worker.start()
+    return int(worker.exitcode or 0)
 
 
 def beat_command() -> list[str]:

@@ -3,7 +3,6 @@
 A child is killed with its parent even after kill -9, because the kernel is asked to do so (PR_SET_PDEATHSIG).
 """
 
-import ctypes
 import http.client
 import os
 import signal
@@ -12,18 +11,18 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
-PR_SET_PDEATHSIG = 1
+from karpdash.processes.forked import Forked, die_with_parent, fork
+
 GRACE = 20.0
 LONGEST_PAUSE = 30.0
 STEADY = 60.0
 """After this many seconds of uptime a child's restart count starts again."""
-_LIBC = ctypes.CDLL(None, use_errno=True)
 # karpdash's own address is requested directly, regardless of proxy variables.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -36,23 +35,31 @@ class Child:
     """Log file of its output; emptied at each start of karpdash."""
     stop_by: signal.Signals = signal.SIGTERM
     """The signal to stop it: sent by the supervisor, and by the kernel if the supervisor dies."""
-    process: subprocess.Popen[bytes] | None = None
+    run: Callable[[], int] | None = None
+    """What a fork of this process runs instead of the command in a new interpreter; its exit code."""
+    process: subprocess.Popen[bytes] | Forked | None = None
     started: float = 0.0
     restarts: int = 0
     next_start: float = 0.0
+    _asked_at: float = 0.0
 
     def start(self) -> None:
         """Starts the process. Raises OSError if the program cannot be run."""
+        self._asked_at = 0.0
+        self.started = time.monotonic()
+        if self.run is not None:
+            name = self.name.removeprefix("worker-")
+            self.process = fork(self.run, name=name, log=self.log, stop_by=self.stop_by)
+            return
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own words, no shell
                 self.command,
                 start_new_session=True,
-                preexec_fn=partial(_die_with_parent, self.stop_by),
+                preexec_fn=partial(die_with_parent, self.stop_by),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self.started = time.monotonic()
 
     @property
     def running(self) -> bool:
@@ -66,33 +73,40 @@ class Child:
             _kill_session(self.process.pid)
         return self.process.wait()
 
-    def stop(self) -> None:
-        """Sends the stop signal; kills it and its children if it has not ended by the end of the grace period."""
-        if self.running and self.process is not None:
+    def ask_to_stop(self) -> None:
+        """Sends the stop signal, once."""
+        if self.running and self.process is not None and not self._asked_at:
+            self._asked_at = time.monotonic()
             self.process.send_signal(self.stop_by)
-            if not _ends(self.process, seconds=GRACE):
-                print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        """Asks it to stop; kills it and its children if it has not ended by the end of the grace period."""
+        self.ask_to_stop()
+        left = self._asked_at + GRACE - time.monotonic()
+        if self.running and self.process is not None and not _ends(self.process, seconds=left):
+            print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
         self.clear()
 
 
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has ended. It is not reaped here: until then the kernel does not reuse its session id."""
+def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
+    """Whether it has ended. It is not reaped here: until then the kernel does not reuse its session id.
+
+    Some systems cannot tell without reaping.
+    """
     if process.returncode is not None:
         return True
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _ends(process: subprocess.Popen[bytes], *, seconds: float) -> bool:
+def _ends(process: subprocess.Popen[bytes] | Forked, *, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while not _has_ended(process):
         if time.monotonic() > end:
             return False
         time.sleep(0.05)
     return True
-
-
-def _die_with_parent(by: signal.Signals) -> None:
-    _LIBC.prctl(PR_SET_PDEATHSIG, by)
 
 
 @dataclass(slots=True)
@@ -102,6 +116,8 @@ class Supervisor:
     children: list[Child]
     stopping: bool = False
     _started: list[Child] = field(default_factory=list)
+    _first: list[Child] = field(default_factory=list)
+    """What the others need until they have ended, such as the broker."""
 
     def catch_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -111,12 +127,17 @@ class Supervisor:
         self.stopping = True
 
     def start_first(self, children: Sequence[Child]) -> None:
+        """Starts what the others need."""
+        self._first += children
+        self._start_each(children)
+
+    def start_rest(self) -> None:
+        self._start_each([child for child in self.children if child not in self._started])
+
+    def _start_each(self, children: Sequence[Child]) -> None:
         for child in children:
             if not self.stopping:
                 self._start(child)
-
-    def start_rest(self) -> None:
-        self.start_first([child for child in self.children if child not in self._started])
 
     def _start(self, child: Child) -> None:
         child.start()
@@ -159,9 +180,15 @@ class Supervisor:
         return pause
 
     def stop(self) -> None:
-        """Stops the children, last started first; a child that exceeds the grace period is killed with its children."""
+        """Stops the children: those that were started first after all others, which end side by side.
+
+        A child that exceeds the grace period is killed with its children.
+        """
         self.stopping = True
-        for child in reversed(self._started):
+        late = [child for child in self._started if child not in self._first]
+        for child in late:
+            child.ask_to_stop()
+        for child in (*reversed(late), *reversed(self._first)):
             child.stop()
 
 

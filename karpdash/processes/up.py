@@ -4,15 +4,17 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from karpdash.files import data_folder
 from karpdash.processes import datadir
 from karpdash.processes.broker import broker_command, broker_program
-from karpdash.processes.lanes import WORKERS, beat_command, worker_command
+from karpdash.processes.forked import CAN_FORK, fork, load, run_module
+from karpdash.processes.lanes import WORKERS, beat_command, serve, worker_command
 from karpdash.processes.supervise import Child, Supervisor
 from migrations_app.errors import InvalidSetting
 
@@ -50,6 +52,8 @@ def _prepare(options: argparse.Namespace) -> TextIO:
     os.environ["KARPDASH_DATA_DIR"] = str(data_dir)
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     os.environ.setdefault("KARPDASH_ALLOWED_HOSTS", f"localhost,127.0.0.1,[::1],{options.host}")
+    # Each process of a pool costs memory even when idle; rollouts of a small installation can take turns.
+    os.environ.setdefault("KARPDASH_ACTION_SLOTS", "1")
     return datadir.hold(data_dir)
 
 
@@ -61,14 +65,28 @@ def _children(options: argparse.Namespace) -> list[Child]:
     commands = {"web": _web(options), **workers, "beat": beat_command()}
     if env.broker_url.startswith("redis+socket://") and str(env.data_dir) in env.broker_url:
         commands = {"broker": broker_command(broker_program(), env.data_dir / "broker")} | commands
+    forked = _forked(options) if CAN_FORK else {}
+    if CAN_FORK:
+        del commands["beat"]
     logs = env.data_dir / "logs"
-    children = [Child(name, command, datadir.fresh_log(logs, name)) for name, command in commands.items()]
+    children = [
+        Child(name, command, datadir.fresh_log(logs, name), run=forked.get(name)) for name, command in commands.items()
+    ]
     for child in children:
         if child.name in workers:
             # SIGTERM waits for the end of a scan, possibly minutes; this signal waits ten seconds and returns the
             # scan.
             child.stop_by = signal.SIGQUIT
     return children
+
+
+def _forked(options: argparse.Namespace) -> dict[str, Callable[[], int]]:
+    """The same children as forks of this process. The worker that waits most for others has beat as a thread."""
+    workers = {
+        f"worker-{lane}": partial(serve, lane, name=f"{lane}-{os.getpid()}", ticking=lane == "probe")
+        for lane in WORKERS
+    }
+    return {"web": partial(run_module, _web(options)[2:]), **workers}
 
 
 def _web(options: argparse.Namespace) -> list[str]:
@@ -83,12 +101,14 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
     supervisor.catch_signals()
     try:
         supervisor.start_first([child for child in children if child.name == "broker"])
-        _first_steps(demo=options.demo)
+        _set_up()
+        if code := _aside(partial(_first_steps, demo=options.demo)):
+            return code
         supervisor.start_rest()
         address = f"http://{_reachable(options.host)}:{options.port}"
         if supervisor.wait_until_serving(f"{address}/healthz"):
             print(f"karpdash is serving on {address}/  (Ctrl-C stops it; data and logs in {data_dir})", flush=True)
-            _scan_what_is_due()
+            _aside(_scan_what_is_due)
         elif not supervisor.stopping:
             print(f"karpdash up: no page is served yet; see {data_dir / 'logs'}", file=sys.stderr, flush=True)
         return supervisor.watch()
@@ -101,12 +121,36 @@ def _reachable(host: str) -> str:
     return f"[{shown}]" if ":" in shown and not shown.startswith("[") else shown
 
 
-def _first_steps(*, demo: bool) -> None:
-    """Schema, first admin and sample fleet, in this process before anything serves."""
+def _set_up() -> None:
+    """Settings and models; on Linux all else that the children will use, too. Raises InvalidSetting."""
     import django
 
     django.setup()
     _refuse_unsafe()
+    if CAN_FORK:
+        load()
+
+
+def _aside(run: Callable[[], None]) -> int:
+    """Runs it in a process of its own where forking is possible: what it leaves in memory, and its connections to
+    database and broker, would otherwise be in every child. 2 if it could not be done, after one line.
+    """
+    if not CAN_FORK:
+        return _told(run)
+    return fork(partial(_told, run), name="start").wait()
+
+
+def _told(run: Callable[[], None]) -> int:
+    try:
+        run()
+    except InvalidSetting as wrong:
+        print(f"karpdash up: {wrong}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _first_steps(*, demo: bool) -> None:
+    """Schema, first admin and sample fleet, before anything serves."""
     _bring_schema_up()
     from django.db import connection
 

@@ -48,7 +48,7 @@ def at_terminal() -> Iterator[None]:
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # a container may run with a numeric uid that has no name
-        name = str(os.getuid())
+        name = str(os.getuid()) if hasattr(os, "getuid") else "nobody"
     with acting_as(Actor(name=name, method="cli")):
         yield
 

@@ -1,9 +1,12 @@
 """Files that somebody names on the command line, and standard input."""
 
+import os
 import sys
 from pathlib import Path
 
 STDIN = "-"
+READING = os.O_RDONLY | sum(getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY"))
+"""Opens a file for reading: no link, no pipe that blocks, not passed on to programs; as far as the system can."""
 
 
 def is_stdin(path: Path) -> bool:

@@ -84,6 +84,22 @@ def test_a_client_certificate_is_shown_and_leaves_no_file() -> None:  # K03, T24
         transport.close()
 
 
+def test_without_memory_files_a_client_certificate_is_shown_and_leaves_no_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # K03, T24
+    users = Authority("users")
+    pair = users.issue()
+    with EvilServer(always(lambda wire: wire.answer(b"good")), client_ca=users.pem) as evil:
+        shown = connection(evil, token=None, client_cert_pem=pair.certificate, client_key_pem=Secret(pair.key))
+        with monkeypatch.context() as elsewhere:  # the server of the test needs them itself
+            elsewhere.delattr("os.memfd_create")
+            elsewhere.setattr("tempfile.tempdir", str(tmp_path))
+            transport = Transport(shown, reach=HERE, limits=FAST)
+        assert list(tmp_path.iterdir()) == []
+        assert bytes(transport.get("/version").body) == b"good"
+        transport.close()
+
+
 def open_files() -> list[str]:
     """What memory files and plain files this process holds open."""
     links = []

@@ -133,8 +133,8 @@ def live(pids: set[int]) -> set[int]:
 
 
 def commands(pids: set[int]) -> str:
-    """What those processes run, one a line."""
-    return "\n".join(_read(pid, "cmdline").replace("\0", " ") for pid in live(pids))
+    """What those processes run, one a line: the name that `ps -o comm` shows, and the command line."""
+    return "\n".join(f"{_read(pid, 'comm').strip()} {_read(pid, 'cmdline')}".replace("\0", " ") for pid in live(pids))
 
 
 def session(pid: int) -> int:

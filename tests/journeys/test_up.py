@@ -13,9 +13,10 @@ from tests.servers.processes import free_port
 from tests.servers.waiting import eventually
 
 SCANNED = "SELECT count(*) FROM migrations_app_snapshot"
-LANES = ("-Q probe -P threads", "-Q scan", "-Q action,upkeep")
+LANES = ("karpdash:probe", "karpdash:scan", "karpdash:action")
 ALIVE = "SELECT count(*) FROM migrations_app_pulse WHERE lanes <> ''"
-PARTS = ("gunicorn karpdash.wsgi", *LANES, "celery -A karpdash.celery beat", "broker.sock")
+PARTS = ("karpdash:web", *LANES, "broker.sock")
+"""Beat is a thread of the worker that probes."""
 
 
 def scanned(up: Up) -> int:
@@ -64,12 +65,12 @@ def test_a_killed_supervisor_takes_its_children_along(up: Up) -> None:
 def test_a_killed_worker_is_started_again(up: Up) -> None:
     up.start().serving()
     family = up.family()
-    leader = next(pid for pid in family if session(pid) == pid and "-Q scan" in commands({pid}))
+    leader = next(pid for pid in family if session(pid) == pid and "karpdash:scan" in commands({pid}))
     kin = {pid for pid in family if session(pid) == leader}
     kill({leader})
     eventually(lambda: "worker-scan ended with -9, starts again" in up.err, what="the supervisor to notice", seconds=30)
     eventually(lambda: not live(kin), what="its own children to end", seconds=30)
-    eventually(lambda: "-Q scan" in commands(up.family()), what="a new worker", seconds=30)
+    eventually(lambda: "karpdash:scan" in commands(up.family()), what="a new worker", seconds=30)
     assert up.get("/healthz") == "ok\n"
 
 

@@ -18,7 +18,6 @@ LIBRARIES = (
     "cryptography.x509",
     "gunicorn.app.wsgiapp",
     "kombu",
-    "kubernetes",
     "redis",
     "structlog",
 )

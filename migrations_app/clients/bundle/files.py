@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from migrations_app.clients.archive import ArchiveLimits, is_archive, members, refuse, wanted_name
 from migrations_app.clients.kubernetes.limits import MIB
+from migrations_app.clients.local_files import READING
 from migrations_app.manifests.yaml_reader import YamlLimits
 
 Source: TypeAlias = Path | bytes | Mapping[str, bytes]
@@ -105,7 +106,7 @@ def _listed(folder: Path) -> Iterator[Path]:
 
 def _regular(path: Path, most: int, *, name: str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, READING)
         with os.fdopen(descriptor, "rb") as raw:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return b""

@@ -30,6 +30,7 @@ from migrations_app.clients.http import CallBounds, HttpAnswer, send
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
 from migrations_app.clients.kubernetes.transport import agent
+from migrations_app.clients.local_files import READING
 from migrations_app.errors import (
     InvalidInput,
     InvalidKubeconfig,
@@ -105,7 +106,7 @@ def _listed(folder: Path) -> list[Path]:
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, READING)
     except OSError:
         raise InvalidInput(f"{path.name} cannot be opened", where="source", code="no_chart") from None
     with os.fdopen(descriptor, "rb") as opened:

@@ -7,10 +7,12 @@ registered CA, is built from memory, and cannot be disabled.
 
 import os
 import ssl
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from migrations_app.clients.kubernetes.connection import Connection
@@ -109,10 +111,28 @@ def context_for(connection: Connection) -> ssl.SSLContext:
 
 def _load_pair(context: ssl.SSLContext, pem: str) -> None:
     # load_cert_chain only takes a path. A memory file has one and leaves nothing behind, even after kill -9.
+    if not hasattr(os, "memfd_create"):
+        _load_pair_by_file(context, pem)
+        return
     descriptor = os.memfd_create("pair", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, pem.encode())
-        # A password prompt on the terminal would block a worker, so encrypted keys get an empty password.
-        context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=lambda: b"")
+        _load_chain(context, f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
+
+
+def _load_pair_by_file(context: ssl.SSLContext, pem: str) -> None:
+    """For systems without memory files: a file that only this user can read, for the moment of the call."""
+    descriptor, name = tempfile.mkstemp(prefix="karpdash-", suffix=".pem")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(pem.encode())
+        _load_chain(context, name)
+    finally:
+        Path(name).unlink()
+
+
+def _load_chain(context: ssl.SSLContext, path: str) -> None:
+    # A password prompt on the terminal would block a worker, so encrypted keys get an empty password.
+    context.load_cert_chain(path, password=lambda: b"")

@@ -1,0 +1,167 @@
+"""Child processes that are forked from one that has loaded the program already, so that they share its memory.
+
+A process started by itself loads the same 100 MiB again. Only on Linux: elsewhere system libraries do not survive a
+fork without exec.
+"""
+
+import ctypes
+import gc
+import importlib
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+CAN_FORK = sys.platform == "linux"
+_STOPPING = {signal.SIGINT, signal.SIGTERM}
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
+LOADED = (
+    "celery.app.control",
+    "celery.beat",
+    "celery.app.events",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.concurrency.prefork",
+    "celery.concurrency.thread",
+    "celery.contrib.django.task",
+    "celery.events.receiver",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer.delayed_delivery",
+    "kombu.mixins",
+    "gunicorn.app.wsgiapp",
+    "gunicorn.arbiter",
+    "gunicorn.workers.gthread",
+    "kombu.transport.redis",
+    "karpdash.wsgi",
+    "migrations_app.tasks",
+)
+"""What web, workers and beat use sooner or later."""
+# Looked up by name: neither macOS nor Windows has it.
+_PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if os.name == "posix" else None
+
+
+class Forked:
+    """As much of subprocess.Popen as the supervisor uses."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Nothing happens to a process that was waited for."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self) -> int:
+        """The exit code, once it has ended."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+
+def load() -> None:
+    """Imports what the children need and does once what each would do at its start.
+
+    What is written to is copied: that is why the garbage collector leaves alone what is there by then.
+    """
+    for name in LOADED:
+        importlib.import_module(name)
+    from django.urls import get_resolver, reverse
+
+    from karpdash.celery import app
+    from migrations_app.actions.registry import all_actions
+    from migrations_app.checks.registry import all_checks
+
+    app.loader.import_default_modules()
+    app.finalize()
+    len(app.amqp.queues)
+    all_checks()
+    all_actions()
+    reverse("login")
+    len(get_resolver().url_patterns)
+    gc.collect()
+    gc.freeze()
+
+
+def fork(
+    run: Callable[[], int], *, name: str, log: Path | None = None, stop_by: signal.Signals = signal.SIGTERM
+) -> Forked:
+    """Calls `run` in a fork of this process; what it returns is the exit code. Without a log it writes where we do."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Until the child has put its own handlers in place it would take a signal as the supervisor does: as a note.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    pid = os.fork()
+    if not pid:
+        _become(run, name=name, log=log, stop_by=stop_by)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return Forked(pid)
+
+
+def run_module(words: Sequence[str]) -> int:
+    """As `python -m WORDS`; 0 unless the module ends with another code itself."""
+    sys.argv = list(words)
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _become(run: Callable[[], int], *, name: str, log: Path | None, stop_by: signal.Signals) -> NoReturn:
+    """Never returns to the supervisor's code: whatever happens, the process ends here."""
+    code = 1
+    try:
+        os.setsid()
+        os.environ["CELERY_SKIP_CHECKS"] = "1"  # karpdash.wsgi has run them in the parent, on the same settings
+        die_with_parent(stop_by)
+        _show_as(name)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+        if log is not None:
+            _redirect(log)
+        code = run()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+    finally:
+        if sys.exc_info()[0] is not None:
+            sys.excepthook(*sys.exc_info())
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: Path) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(nothing)
+    os.close(output)
+    # Whatever stood in their places.
+    sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - a descriptor, for the life of the process
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - as above
+
+
+def die_with_parent(by: signal.Signals) -> None:
+    """Asks the kernel to send that signal when the parent dies, where it can be asked."""
+    if _PRCTL is not None:
+        _PRCTL(PR_SET_PDEATHSIG, by)
+
+
+def _show_as(name: str) -> None:
+    """What `ps -o comm` and `top` call the process: at most 15 bytes."""
+    if _PRCTL is not None:
+        _PRCTL(PR_SET_NAME, f"karpdash:{name}"[:15].encode(), 0, 0, 0)
