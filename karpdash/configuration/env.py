@@ -91,7 +91,7 @@ class Env:
         8, "Clusters that one worker asks at once whether they answer, before their scan.", low=1, high=64
     )
     action_slots: int = setting(
-        2, "Steps of rollouts that one worker takes at once; with `karpdash up` 1.", low=1, high=64
+        2, "Steps of rollouts that one worker takes at once; 1 with `karpdash up`.", low=1, high=64
     )
     free_percent: int = setting(
         10, "No scan begins while a disk of karpdash has less than this share left.", low=0, high=90
