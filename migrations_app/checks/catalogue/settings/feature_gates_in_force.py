@@ -38,8 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif row is None:
         yield Unknown(f"the gates of the running release are not known: {case.running.how}")
     else:
-        gates = given_gates(found)
-        if gates is not None and not gates.text:
+        if (gates := given_gates(found)) is not None and not gates.text:
             yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _given(case, found, gates=gates, row=row)
