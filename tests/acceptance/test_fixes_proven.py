@@ -8,7 +8,17 @@ import pytest
 from migrations_app.checks.changes import HelmChange, KarpdashAction, PersonTask, leaves
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
-from tests.acceptance.proofs import FAILS, ON_SERVER, PROVEN, TEXT, by_kubectl_alone, changes_of, finding_of, proof
+from tests.acceptance.proofs import (
+    FAILS,
+    NEWER_KUBECTL,
+    ON_SERVER,
+    PROVEN,
+    TEXT,
+    by_kubectl_alone,
+    changes_of,
+    finding_of,
+    proof,
+)
 
 BY_HAND = frozenset(
     {
@@ -153,4 +163,4 @@ def test_most_causes_that_have_a_change_are_proven() -> None:
 
 
 def test_what_kubectl_alone_clears_is_run_on_a_server() -> None:
-    assert {fault.of for fault in FAULTS if by_kubectl_alone(fault)} == set(ON_SERVER)
+    assert {fault.of for fault in FAULTS if by_kubectl_alone(fault)} == {*ON_SERVER, *NEWER_KUBECTL}

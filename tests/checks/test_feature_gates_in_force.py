@@ -109,7 +109,7 @@ def test_unseen_is_unknown(part):
 def test_whether_nodes_drift_is_for_a_person_to_say():
     first = remedies(CHECK, "1.0", gated("SpotToSpotConsolidation=true"))[0]
     assert (first.how, changed(first, when="person")) == ("helm", {})
-    assert "true if nodes are to drift, which begins at once, else false, as it is today" in first.text
+    assert "each gate as it is meant; with drift true nodes begin to drift at once" in first.text
 
 
 def test_the_remedies_keep_what_is():

@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.karpenter_objects import finalizers_removed,
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, carrying_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import NamedObject, Node
+from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.inventory.parts import Part, Unseen, is_whole
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import serves
@@ -35,7 +35,6 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-WAITING_KINDS = frozenset(kind.kind for kind in WAITING)
 WANTED = "a controller, or absent"
 
 
@@ -74,12 +73,8 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    rows = [row for row in evidence if row.kind in WAITING_KINDS]
-    beside = [(target_of(row), one) for row in rows if (one := found_object(case.inventory, row)) is not None]
-    yield finalizers_removed(_unserved(case, evidence), selected_by=key, beside=beside)
-
-
-def _unserved(case: CheckContext, evidence: tuple[Evidence, ...]) -> list[Node]:
-    """The nodes of the pools that the evidence names: the others have a controller."""
-    pools = {(row.kind, row.name) for row in evidence}
-    return [one for one in carrying_nodes(case.inventory) if pool_of(one) in pools]
+    pools, every = {(row.kind, row.name) for row in evidence}, case.inventory
+    beside = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
+    # Nodes of other pools have a controller.
+    nodes = [one for one in carrying_nodes(every) if pool_of(one) in pools]
+    yield finalizers_removed(nodes, selected_by=key, beside=beside)

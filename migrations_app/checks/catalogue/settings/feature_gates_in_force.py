@@ -26,20 +26,19 @@ check = Check(
     ),
     remedy_tools=CHART_TOOLS,
 )
+CHOICE = "settings.featureGates: each gate as it is meant; with drift true nodes begin to drift at once"
 BRANCH, UNREADABLE = "settings.featureGates", "the controller cannot read it and does not start"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, running = installation(case.inventory), case.running.release
-    row = find(running) if running else None
+    found, row = installation(case.inventory), find(case.running.release) if case.running.release else None
     if found is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif row is None:
         yield Unknown(f"the gates of the running release are not known: {case.running.how}")
     else:
-        gates = given_gates(found)
-        if gates is not None and not gates.text:
+        if (gates := given_gates(found)) is not None and not gates.text:
             yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _given(case, found, gates=gates, row=row)
@@ -51,9 +50,8 @@ def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
     told, coming = controller.told_gates(found), find(case.step.release)
     if row.drift == "on_by_default" and "Drift" not in told:
-        seen = f"{gates.text}: without Drift it is off"
-        lacking = at_controller(found, gates.path, seen=seen, wanted="Drift=true or false")
-        yield lacking.with_data(gate="drift", value="")
+        off = f"{gates.text}: without Drift it is off"
+        yield at_controller(found, gates.path, seen=off, wanted="Drift=true or false")
     for name in told:
         if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
             seen = f"{name}: {row.minor} has no such gate"
@@ -63,8 +61,7 @@ def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
     values, told = controller.given_values(case.inventory), controller.told_gates(found)
-    coming = find(case.step.release)
-    for gate, before, after in felt_flips(row, coming) if coming else ():
+    for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and told.get(gate.name, before) == before:
             yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
@@ -76,11 +73,8 @@ def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> I
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    told = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
-    kept = {key: value for key, value in told.items() if value}
-    if kept or not told:
+    kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
+    if kept:
         yield from chart_values(case, kept, about="as it is today")
-    if len(kept) < len(told):
-        # The next chart may not read it at all, and true lets nodes drift at once.
-        about = f"{BRANCH}.drift: true if nodes are to drift, which begins at once, else false, as it is today"
-        yield from chart_values(case, {}, about=about, when="person")
+    if len(kept) < len(evidence):
+        yield from chart_values(case, {}, about=CHOICE, when="person")

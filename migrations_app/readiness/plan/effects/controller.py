@@ -107,10 +107,10 @@ def with_value(workload: o.Workload, value: HelmValue, *, before: Body, after: B
     if value.key in PORTS and not value.text:
         return _set(workload, {}, gone=(PORTS[value.key],))
     if value.key.startswith(GATES) and minor_order(running.minor) >= (0, 32):
-        return _with_gate(workload, value, running)
+        return _with_gate(workload, value, running=running)
     variable = _variable(value.key, running)
     if variable is not None:
-        return _with_variable(workload, variable, value)
+        return _with_variable(workload, variable, value=value)
     if minor_order(running.minor) <= minor_order(LAST_READ) and value.key.startswith("settings."):
         return workload  # the ConfigMap alone has it
     if value.key == "controller.env":
@@ -142,7 +142,7 @@ def _variable(key: str, running: Release) -> str | None:
     return name if known else None
 
 
-def _with_variable(workload: o.Workload, name: str, value: HelmValue) -> o.Workload:
+def _with_variable(workload: o.Workload, name: str, *, value: HelmValue) -> o.Workload:
     given = json.loads(value.text) if value.text else None
     if name == "DISABLE_WEBHOOK":
         given = None if given is None else not given
@@ -166,7 +166,7 @@ def _set(workload: o.Workload, given: Mapping[str, str], *, gone: tuple[str, ...
     return _with_container(workload, replace(container, env=env))
 
 
-def _with_gate(workload: o.Workload, value: HelmValue, running: Release) -> o.Workload | NotShown:
+def _with_gate(workload: o.Workload, value: HelmValue, *, running: Release) -> o.Workload | NotShown:
     container, row = _container(workload), find(running)
     name = value.key.removeprefix(GATES)
     gate = name[:1].upper() + name[1:]

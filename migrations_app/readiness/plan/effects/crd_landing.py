@@ -26,11 +26,11 @@ def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
         left = set(old.stored if old else ()) - {version.name for version in crd.versions}
         if left:
             return NotShown("refused", f"{crd.name} {', '.join(sorted(left))} is stored")
-        by_name[crd.name] = _brought(old, crd, to, converts=shipped.crd_chart_converts)
+        by_name[crd.name] = _brought(old, crd, to=to, converts=shipped.crd_chart_converts)
     return with_fields(inventory, crds=with_items(part, tuple(by_name.values())))
 
 
-def _brought(old: o.CRD | None, crd: Crd, to: Release, *, converts: bool) -> o.CRD:
+def _brought(old: o.CRD | None, crd: Crd, *, to: Release, converts: bool) -> o.CRD:
     versions = [
         o.CRDVersion(
             name=one.name, served=one.served, storage=one.storage,

@@ -37,7 +37,7 @@ def without(inventory: Inventory, one: o.NamedObject, *, kind: str, orphans: boo
     reached = (first,) if orphans and not isinstance(one, o.CRD) else _reached(first, every)
     waiting = {key: _waiting(every[key], inventory.taken_at) for key in reached if holding(every[key])}
     gone = {key: every[key] for key in reached if key not in waiting}
-    return _without_pods(_rewritten(inventory, gone, waiting), gone)
+    return _without_pods(_rewritten(inventory, gone, waiting=waiting), gone)
 
 
 def holding(one: o.NamedObject) -> list[str]:
@@ -84,17 +84,17 @@ def _objects(inventory: Inventory) -> Iterator[tuple[Key, o.NamedObject]]:
                     yield (kind, one.namespace, one.name), one
 
 
-def _rewritten(inventory: Inventory, gone: Objects, waiting: Objects) -> Inventory:
+def _rewritten(inventory: Inventory, gone: Objects, *, waiting: Objects) -> Inventory:
     changed: dict[str, Part[object]] = {}
     for kind in {key[0] for key in (*gone, *waiting)}:
         for name in KINDS[kind][0]:
             part = changed.get(name) or inventory.part(name)
             if isinstance(part, Seen):
-                changed[name] = with_items(part, tuple(_left(part.items, gone, waiting, kind=kind)))
+                changed[name] = with_items(part, tuple(_left(part.items, gone, waiting=waiting, kind=kind)))
     return with_parts(inventory, changed)
 
 
-def _left(items: Iterable[object], gone: Objects, waiting: Objects, *, kind: str) -> Iterator[object]:
+def _left(items: Iterable[object], gone: Objects, *, waiting: Objects, kind: str) -> Iterator[object]:
     for one in items:
         key = (kind, one.namespace, one.name) if isinstance(one, o.NamedObject) and one.kind in ("", kind) else None
         if key is None or key not in gone:

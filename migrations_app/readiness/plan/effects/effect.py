@@ -91,7 +91,7 @@ def after_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | No
     for step in steps:
         if isinstance(step, Observation) and len(steps) > 1:
             continue
-        after = bound(here, step, steps) if isinstance(step, ObjectApply) else None
+        after = bound(here, step, beside=steps) if isinstance(step, ObjectApply) else None
         after = after or effect(here, step)
         if isinstance(after, NotShown):
             return after

@@ -17,15 +17,15 @@ ROLLED: Final = ("Deployment", "StatefulSet", "DaemonSet")
 N = TypeVar("N", bound=o.NamedObject)
 
 
-def put(inventory: Inventory, before: N, after: N, *, kind: str) -> Inventory:
+def put(inventory: Inventory, before: N, *, after: N, kind: str) -> Inventory:
     """With `after` in the place of `before`, and what follows from that."""
     if isinstance(after, o.DisruptionBudget) and isinstance(before, o.DisruptionBudget) and before.spec != after.spec:
-        return with_object(inventory, before, recounted(after), kind=kind)
-    written = with_object(inventory, before, after, kind=kind)
+        return with_object(inventory, before, after=recounted(after), kind=kind)
+    written = with_object(inventory, before, after=after, kind=kind)
     if after.metadata.deleting and before.metadata.finalizers and not after.metadata.finalizers:
         return without(written, after, kind=kind)
     if kind in ROLLED and isinstance(before, o.Workload) and isinstance(after, o.Workload):
-        return _pods_rolled(written, before, after, kind=kind)
+        return _pods_rolled(written, before, after=after, kind=kind)
     return written
 
 
@@ -53,7 +53,7 @@ def _pods(told: int | str, expected: int) -> int:
     return math.ceil(int(share) * expected / 100) if told.endswith("%") and share.isdecimal() else expected
 
 
-def _pods_rolled(inventory: Inventory, before: o.Workload, after: o.Workload, *, kind: str) -> Inventory:
+def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
     part = inventory.pods
     if before.template == after.template or not isinstance(part, Seen):
         return inventory

@@ -42,12 +42,12 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
         return NotShown("release_not_known", change.version)
-    recorded = _recorded(inventory, change, to)
+    recorded = _recorded(inventory, change, to=to)
     if isinstance(recorded, NotShown):
         return recorded
     if change.chart == CRD_CHART:
         return landed_crds(recorded, to) if to else _converting(recorded, change)
-    return _with_controller(inventory, recorded, change, to=to)
+    return _with_controller(inventory, recorded, change=change, to=to)
 
 
 def _is_json(text: str) -> bool:
@@ -59,7 +59,7 @@ def _is_json(text: str) -> bool:
 
 
 def _with_controller(
-    before: Inventory, recorded: Inventory, change: HelmChange, *, to: Release | None
+    before: Inventory, recorded: Inventory, *, change: HelmChange, to: Release | None
 ) -> Inventory | NotShown:
     found = installation(recorded)
     if found is None:
@@ -72,22 +72,22 @@ def _with_controller(
         after = with_value(after, value, before=old.tree if old else {}, after=new.tree if new else {})
     if isinstance(after, NotShown):
         return after
-    written = _with_settings(_with_workload(recorded, found.workload, after), change, release_of(after))
-    crds = written if to is None else _crds_beside(written, change, to)
+    written = _with_settings(_with_workload(recorded, found.workload, after=after), change, running=release_of(after))
+    crds = written if to is None else _crds_beside(written, change, to=to)
     return crds if isinstance(crds, NotShown) else by_controller(crds)
 
 
-def _crds_beside(inventory: Inventory, change: HelmChange, to: Release) -> Inventory | NotShown:
+def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:
     """With the CRDs of the same release, which a plan brings first where they have a chart of their own."""
     record = next((one for one in inventory.helm_releases.items if one.chart == CRD_CHART), None)
     if record is None:
         return inventory
     own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
-    recorded = _recorded(inventory, own, to)
+    recorded = _recorded(inventory, own, to=to)
     return recorded if isinstance(recorded, NotShown) else landed_crds(recorded, to)
 
 
-def _with_settings(inventory: Inventory, change: HelmChange, running: Release | None) -> Inventory:
+def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release | None) -> Inventory:
     """With the values in the ConfigMap of settings, up to the last release that reads it."""
     part = inventory.settings
     if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
@@ -108,7 +108,7 @@ def _with_data(one: o.ConfigMap, given: Body) -> o.ConfigMap:
     return replace(one, data=data)
 
 
-def _with_workload(inventory: Inventory, before: o.Workload, after: o.Workload) -> Inventory:
+def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workload) -> Inventory:
     if after == before:
         return inventory
     changed = {}
@@ -119,7 +119,7 @@ def _with_workload(inventory: Inventory, before: o.Workload, after: o.Workload) 
     return with_parts(inventory, changed)
 
 
-def _recorded(inventory: Inventory, change: HelmChange, to: Release | None) -> Inventory | NotShown:
+def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
     """With the values in Helm's record, or in the object of a delivery that holds them."""
     part = inventory.helm_releases
     if isinstance(part, Unseen):
@@ -140,7 +140,7 @@ def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown
     if given is None or not isinstance(part, Seen):
         return NotShown("record_not_read", f"{change.chart} {change.release}")
     items = tuple(
-        _with_spec(one, given.path, _laid(given.tree, change.values))
+        _with_spec(one, given.path, tree=_laid(given.tree, change.values))
         if (one.kind, one.namespace, one.name) == (given.kind, given.namespace, given.name)
         else one
         for one in part.items
@@ -148,7 +148,7 @@ def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown
     return with_fields(inventory, deliveries=with_items(part, items))
 
 
-def _with_spec(one: o.GitOpsDelivery, path: str, tree: Body) -> o.GitOpsDelivery:
+def _with_spec(one: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
     spec = copy.deepcopy(one.spec or {})
     *above, last = path.removeprefix("spec.").split(".")
     holder = spec

@@ -22,7 +22,7 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
     if not any(one.arn == change.role for one in part.items):
         return NotShown("target_gone", change.role)
     arn = f"arn:{named.partition}:iam::{named.account}:policy/{change.policy}"
-    roles = [_changed(one, change, arn) if one.arn == change.role else one for one in part.items]
+    roles = [_changed(one, change, arn=arn) if one.arn == change.role else one for one in part.items]
     wrong = next((one for one in roles if isinstance(one, NotShown)), None)
     if wrong:
         return wrong
@@ -30,7 +30,7 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
     return replace(inventory, aws=replace(inventory.aws, controller_roles=with_items(part, kept)))
 
 
-def _changed(role: ControllerRole, change: IamStatements, arn: str) -> ControllerRole | NotShown:
+def _changed(role: ControllerRole, change: IamStatements, *, arn: str) -> ControllerRole | NotShown:
     policies = role.policies
     if not isinstance(policies, Seen):
         return NotShown("part_not_read", change.role)

@@ -53,10 +53,10 @@ def patched(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
         after = merged(tree, change.body) if isinstance(change.body, dict) else operated(tree, change.body)
     except PatchRefused as refused:
         return NotShown("refused", f"{change.target.kind} {refused}")
-    return _written(inventory, one, after, kind=change.target.kind)
+    return _written(inventory, one, tree=after, kind=change.target.kind)
 
 
-def _written(inventory: Inventory, one: N, tree: Body, *, kind: str) -> Inventory | NotShown:
+def _written(inventory: Inventory, one: N, *, tree: Body, kind: str) -> Inventory | NotShown:
     before = tree_of(one).get("metadata", {})
     metadata = tree.get("metadata")
     if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED):
@@ -67,7 +67,7 @@ def _written(inventory: Inventory, one: N, tree: Body, *, kind: str) -> Inventor
     lost = _unkept(after, {**(after.metadata.labels or {}), **(after.metadata.annotations or {})})
     if lost:
         return NotShown("field_not_kept", f"{kind} {lost}")
-    return put(inventory, one, after, kind=kind)
+    return put(inventory, one, after=after, kind=kind)
 
 
 def _unkept(one: o.NamedObject, marks: Iterable[str]) -> str:
@@ -91,7 +91,7 @@ def marked(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> In
     kept = {key: value for key, value in had.items() if key not in change.removed} | change.given
     marks = kept or None if had or change.given else (one.metadata.labels if labels else one.metadata.annotations)
     metadata = replace(one.metadata, **{"labels" if labels else "annotations": marks})
-    return put(inventory, one, replace(one, metadata=metadata), kind=change.target.kind)
+    return put(inventory, one, after=replace(one, metadata=metadata), kind=change.target.kind)
 
 
 def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
@@ -108,7 +108,7 @@ def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
         new = o.Taint(key=change.key, value=change.value or None, effect=change.effect or None)
         left = [new if one in touched else one for one in had] if touched else [*had, new]
     spec = replace(node.spec, taints=left or None)
-    return put(inventory, node, replace(node, spec=spec), kind="Node")
+    return put(inventory, node, after=replace(node, spec=spec), kind="Node")
 
 
 def switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> Inventory | NotShown:
@@ -126,7 +126,7 @@ def switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> In
         told = spec.get("syncPolicy")
         policy = {**(told if isinstance(told, dict) else {}), "automated": automated}
         spec["syncPolicy"] = {key: value for key, value in policy.items() if value is not None}
-    return put(inventory, one, replace(one, spec=spec), kind=change.target.kind)
+    return put(inventory, one, after=replace(one, spec=spec), kind=change.target.kind)
 
 
 def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
@@ -134,7 +134,7 @@ def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     target = change.target
     if target.kind not in KINDS:
         return NotShown("kind_not_read", target.kind)
-    if not _served(inventory, target, change.manifest):
+    if not _served(inventory, target, manifest=change.manifest):
         return NotShown("refused", f"{target.kind} is not served")
     one = found(inventory, target)
     if isinstance(one, NotShown):
@@ -146,7 +146,7 @@ def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     lost = left_out(type(one), {**over, **own})
     if lost:
         return NotShown("field_not_kept", f"{target.kind} {lost}")
-    return _written(inventory, one, {**merged(tree, over), **own}, kind=target.kind)
+    return _written(inventory, one, tree={**merged(tree, over), **own}, kind=target.kind)
 
 
 def _made(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
@@ -163,7 +163,7 @@ def _made(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     return with_parts(inventory, {parts[0]: with_items(part, (*part.items, one))})
 
 
-def _served(inventory: Inventory, target: ChangeTarget, manifest: Body) -> bool:
+def _served(inventory: Inventory, target: ChangeTarget, *, manifest: Body) -> bool:
     """Whether a CRD serves the version of the manifest; kinds without a CRD of Karpenter always are."""
     group, _, version = str(manifest.get("apiVersion", "")).rpartition("/")
     own = kinds.find(target.kind, group=group)

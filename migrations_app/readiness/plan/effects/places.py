@@ -67,7 +67,7 @@ def is_target(one: object, target: ChangeTarget) -> bool:
     )
 
 
-def with_object(inventory: Inventory, before: o.NamedObject, after: o.NamedObject, *, kind: str) -> Inventory:
+def with_object(inventory: Inventory, before: o.NamedObject, *, after: o.NamedObject, kind: str) -> Inventory:
     """The inventory with `after` in the place of `before`, in each part that holds it."""
     changed = {}
     for name in KINDS[kind][0]:

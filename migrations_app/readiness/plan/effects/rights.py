@@ -13,18 +13,18 @@ from migrations_app.readiness.plan.effects.places import with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import object_of
 
 
-def bound(inventory: Inventory, step: ObjectApply, beside: Iterable[Change]) -> Inventory | NotShown | None:
+def bound(inventory: Inventory, step: ObjectApply, *, beside: Iterable[Change]) -> Inventory | NotShown | None:
     """After a ClusterRole was made, or bound to an account of the controller, by steps of one group; None where the
     step is another one. The role is held from its binding on."""
     manifests = [one.manifest for one in beside if isinstance(one, ObjectApply)]
     role = step.target.name
-    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role) for one in manifests):
+    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role=role) for one in manifests):
         known = {one.name for one in inventory.controller_rbac.items}
         return None if role in known else inventory
     if step.target.kind != "ClusterRoleBinding":
         return None
     roles = (one for one in manifests if one.get("kind") == "ClusterRole")
-    rules = next((one for one in roles if _binds(inventory, step.manifest, _name(one))), None)
+    rules = next((one for one in roles if _binds(inventory, step.manifest, role=_name(one))), None)
     part = inventory.controller_rbac
     if rules is None or not isinstance(part, Seen):
         return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
@@ -41,7 +41,7 @@ def _name(manifest: Body) -> str:
     return found
 
 
-def _binds(inventory: Inventory, manifest: Body, role: str) -> bool:
+def _binds(inventory: Inventory, manifest: Body, *, role: str) -> bool:
     """Whether it binds that role to an account that a controller runs with."""
     if manifest.get("kind") != "ClusterRoleBinding":
         return False

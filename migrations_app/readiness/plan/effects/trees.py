@@ -26,11 +26,11 @@ def tree_of(one: NamedObject) -> Body:
 
 
 def object_of(tree: Body, kind: type[N]) -> N | NotShown:
-    """The tree as such an object; `refused` where a field has a wrong type."""
+    """The tree as such an object; `refused` where a field of it has a wrong type."""
     try:
         return msgspec.convert(tree, kind)
-    except msgspec.ValidationError as wrong:
-        return NotShown("refused", str(wrong).rpartition("at `")[2].rstrip("`") or "$")
+    except msgspec.ValidationError:
+        return NotShown("refused", kind.__name__)
 
 
 def merged(tree: Body, patch: Body) -> Body:
