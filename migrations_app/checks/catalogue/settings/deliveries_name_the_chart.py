@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.placement import nested
 from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -52,4 +54,11 @@ def _chart(one: GitOpsDelivery) -> str:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         text = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
-        yield Remedy(how="flux" if row.kind == "HelmRelease" else "argocd", text=text)
+        how: How = "flux" if row.kind == "HelmRelease" else "argocd"
+        yield Remedy(how=how, text=text, change=_named(row))
+
+
+def _named(row: Evidence) -> ObjectPatch:
+    target, right = ChangeTarget(row.kind, row.name, row.namespace), row.value("right")
+    undo = ObjectPatch(target=target, body=nested(row.path, row.seen))
+    return ObjectPatch(target=target, body=nested(row.path, right), undo=undo, done=f"{row.path} is {right}")
