@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "deliveries_name_the_chart"
 GOOD = ("pass", "The chart is asked for by a version that exists", ())
@@ -68,6 +68,9 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_spells_it():
-    assert remedies(CHECK, "1.0", by_flux("v0.37.8")) == (
+    found = remedies(CHECK, "1.0", by_flux("v0.37.8"))
+    assert found[0].change.body == {"spec": {"chart": {"spec": {"version": "0.37.8"}}}}
+    assert found[0].change.undo.body == {"spec": {"chart": {"spec": {"version": "v0.37.8"}}}}
+    assert as_published(found) == (
         Remedy(how="flux", text="# HelmRelease flux-system/karpenter\nspec.chart.spec.version: 0.37.8"),
     )

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR, NEWEST_ROW
 
 WINDOW = str(NEWEST_ROW.kubernetes[-1].value)
@@ -49,7 +49,7 @@ def test_unseen_is_unknown(part):
 
 def raised(cluster, hop: str = "1.0") -> list[str]:
     (remedy,) = remedies(CHECK, hop, cluster)
-    assert remedy.how == "kubectl"
+    assert remedy.how == "iam"
     return remedy.text.splitlines()[1:]
 
 
@@ -67,9 +67,11 @@ def test_it_is_raised_one_minor_at_a_time():
 
 
 def test_a_name_that_nobody_told_is_to_be_filled_in():
-    lines = raised(a_cluster(kubernetes="1.24"))
-    assert lines[0] == "# CLUSTER_NAME: nothing that was read tells the name of the cluster in EKS"
-    assert [line.split("--name ")[1].split()[0] for line in lines[1:]] == ["CLUSTER_NAME"] * 2
+    (remedy,) = remedies(CHECK, "1.0", a_cluster(kubernetes="1.24"))
+    assert remedy.text.splitlines() == [
+        "# For a person: raise Kubernetes to 1.25, one minor at a time",
+        "# nothing that was read tells the name of the cluster in EKS",
+    ]
 
 
 def test_kubernetes_is_not_raised_over_the_head_of_the_running_release():
@@ -80,10 +82,10 @@ def test_kubernetes_is_not_raised_over_the_head_of_the_running_release():
 
 
 def test_above_the_window_there_is_only_passing_through():
-    assert remedies(CHECK, "1.0", a_cluster(kubernetes="1.32")) == (
+    assert as_published(remedies(CHECK, "1.0", a_cluster(kubernetes="1.32"))) == (
         Remedy(
             how="kubectl",
-            text="# A control plane cannot be taken back below 1.32: "
-            "pass through this hop quickly: no patch of it reaches higher",
+            text="# For a person: pass through this hop quickly: no patch of it reaches higher\n"
+            "# a control plane cannot be taken back below 1.32",
         ),
     )

@@ -6,9 +6,12 @@ Remedies in AWS with the cluster's real names.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Reason, Remedy, Unknown
 from migrations_app.checks.changes import AwsCall, Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws, remedies_of
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
@@ -78,3 +81,19 @@ def _for_a_person(policies: Iterable[tuple[str, Document]]) -> Remedy:
         aws=True,
     )
     return in_aws(task)
+
+
+def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
+    """The control plane of that name at each of these minors of Kubernetes, one after the other; the text beside a
+    minor says what has to be done before it. For a person where nothing tells the name."""
+    if not name:
+        what = f"raise Kubernetes to {steps[-1][0]}, one minor at a time"
+        return PersonTask(what=what, why="nothing that was read tells the name of the cluster in EKS", aws=True)
+    found: list[Change] = []
+    for minor, before in steps:
+        words, notes = ("--name", name, "--kubernetes-version", minor), (before,) if before else ()
+        final = "a control plane is not taken back to an earlier minor"
+        found.append(replace(called("eks", "update-cluster-version", *words, final=final), notes=notes))
+        found.append(shown("aws", "eks", "wait", "cluster-active", "--name", name))
+    note = "One minor at a time; after each its node groups and add-ons, and look that all is well"
+    return group(*found, notes=(note,))

@@ -1,7 +1,8 @@
 """What is said of a planned Kubernetes that the release of the last hop does not support."""
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.karpenter.table_types import SupportedKubernetes
 
 
@@ -12,4 +13,4 @@ def as_planned(cluster: str, *, minor: str, window: SupportedKubernetes) -> Evid
 
 def stay_inside(window: SupportedKubernetes, release: str) -> Remedy:
     """What to do about it."""
-    return kubectl(f"# Leave Kubernetes inside {window} while Karpenter {release} runs")
+    return in_cluster(PersonTask(what=f"leave Kubernetes inside {window}", why=f"Karpenter {release} runs then"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
@@ -55,4 +56,6 @@ def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Rem
         '  hs.status = "Healthy"\n'
         "  return hs"
     )
-    yield Remedy(how="argocd", text=text)
+    why = "where Argo CD is configured from is not read"
+    task = PersonTask(what="let Argo CD take NodePools and EC2NodeClasses as healthy until they are v1", why=why)
+    yield Remedy(how="argocd", text=text, change=task)

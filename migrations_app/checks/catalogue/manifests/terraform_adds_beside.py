@@ -13,8 +13,10 @@ from migrations_app.checks.base import (
     Remedy,
     SeverityCap,
 )
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.managers import managed, may_be_terraform
@@ -68,5 +70,8 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         "# 2. Let the nodes of the old ones be replaced, then take the old ones out",
         "# or move the state over: terraform state rm ADDRESS, then terraform import ADDRESS ID",
     )
-    yield Remedy(how="terraform", text="\n".join(steps))
-    yield kubectl("# What Terraform wrote", "kubectl get nodepools.karpenter.sh -o yaml --show-managed-fields")
+    why = "the addresses in the state of Terraform are not in the cluster"
+    task = PersonTask(what="add the successors beside what Terraform holds, or move its state over", why=why)
+    yield Remedy(how="terraform", text="\n".join(steps), change=task)
+    words = ("get", "nodepools.karpenter.sh", "-o", "yaml", "--show-managed-fields")
+    yield in_cluster(shown("kubectl", *words, notes=("What Terraform wrote",)))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import Change, PersonTask
+from migrations_app.checks.remedies.aws import control_plane_raised
+from migrations_app.checks.remedies.commands import in_aws, in_cluster
 from migrations_app.checks.shared.planned_kubernetes import as_planned, stay_inside
-from migrations_app.checks.shell import word
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
@@ -23,11 +24,8 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
-    remedy_tools=("kubectl",),
+    remedy_tools=("kubectl", "iam"),
 )
-
-
-PLACEHOLDER = "CLUSTER_NAME"
 
 
 @check.judge
@@ -55,25 +53,23 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield stay_inside(window, str(case.step.release))
         return
     if minor_order(seen) < minor_order(window.min):
-        yield kubectl(*_raised(case, seen=seen, wanted=window.min))
+        yield in_aws(_raised(case, seen=seen, wanted=window.min))
         return
     highest = newest_patch_for(case.step.release, seen)
-    chosen = f"land on {highest} instead" if highest else "pass through this hop quickly: no patch of it reaches higher"
-    yield kubectl(f"# A control plane cannot be taken back below {seen}: {chosen}")
+    quickly = "pass through this hop quickly: no patch of it reaches higher"
+    what = f"land on {highest} instead" if highest else quickly
+    why = f"a control plane cannot be taken back below {seen}"
+    yield in_cluster(PersonTask(what=what, why=why))
 
 
-def _raised(case: CheckContext, *, seen: str, wanted: str) -> Iterator[str]:
+def _raised(case: CheckContext, *, seen: str, wanted: str) -> Change:
     """The upgrades of the control plane in their order: EKS takes one minor at a time."""
-    name = cluster_named(case.inventory)
-    yield "# One minor at a time; after each its node groups and add-ons, and look that all is well"
-    if not name:
-        yield "# CLUSTER_NAME: nothing that was read tells the name of the cluster in EKS"
     running = case.running.release
     known = kubernetes_window(running) if running else None
-    major, last = minor_order(wanted)
-    for minor in range(minor_order(seen)[1] + 1, last + 1):
-        if known and not known.holds(f"{major}.{minor}"):
-            yield f"# {running} supports Kubernetes {known} only: take the hops before this one first"
-            known = None
-        yield f"aws eks update-cluster-version --name {word(name or PLACEHOLDER)} --kubernetes-version {major}.{minor}"
-        yield f"aws eks wait cluster-active --name {word(name or PLACEHOLDER)}"
+    steps: list[tuple[str, str]] = []
+    for minor in range(minor_order(seen)[1] + 1, minor_order(wanted)[1] + 1):
+        late = known is not None and not known.holds(f"1.{minor}")
+        told = f"{running} supports Kubernetes {known} only: take the hops before this one first" if late else ""
+        steps.append((f"1.{minor}", told))
+        known = None if late else known
+    return control_plane_raised(cluster_named(case.inventory), steps)

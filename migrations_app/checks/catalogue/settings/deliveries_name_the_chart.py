@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.placement import nested
 from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.delivery_sources import source_of
@@ -62,4 +64,11 @@ def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         told = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
-        yield Remedy(how="argocd" if row.kind == "Application" else "flux", text=told)
+        how: How = "argocd" if row.kind == "Application" else "flux"
+        yield Remedy(how=how, text=told, change=_named(row))
+
+
+def _named(row: Evidence) -> ObjectPatch:
+    target, right = ChangeTarget(row.kind, row.name, row.namespace), row.value("right")
+    undo = ObjectPatch(target=target, body=nested(row.path, row.seen))
+    return ObjectPatch(target=target, body=nested(row.path, right), undo=undo, done=f"{row.path} is {right}")
