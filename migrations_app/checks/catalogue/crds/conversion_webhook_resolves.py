@@ -76,5 +76,5 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
-    remedies = (*by_chart(case, real), *by_patch(case, evidence, real))
+    remedies = (*by_chart(case, real), *by_patch(case, evidence, real=real))
     yield from ordered(managed(first.metadata), remedies)
