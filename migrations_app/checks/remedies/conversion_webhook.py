@@ -25,7 +25,7 @@ def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
     return crd_chart(case, here(case))
 
 
-def by_patch(case: CheckContext, evidence: Sequence[Evidence], real: Service | None) -> tuple[Remedy, ...]:
+def by_patch(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
     """The Service written into each CRD; empty where more than the Service is amiss, or the right one is not known."""
     if real is None or any(row.path != SERVICE for row in evidence):
         return ()

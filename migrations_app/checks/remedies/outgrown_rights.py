@@ -22,8 +22,8 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         if not gone or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
             continue
         left = [verb for verb in rule.verbs or () if verb not in gone]
-        if not left or not _alone(rule, mine, gone):
-            yield _by_hand(target, at, gone)
+        if not left or not _alone(rule, mine, gone=gone):
+            yield _by_hand(target, at, gone=gone)
             continue
         path = f"/rules/{at}/verbs"
         steps += [{"op": "test", "path": path, "value": rule.verbs}, {"op": "replace", "path": path, "value": left}]
@@ -34,14 +34,14 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         yield ObjectPatch(target=target, body=tuple(steps), undo=undo, when="after", done=done)
 
 
-def _alone(rule: PolicyRule, mine: set[RbacRight], gone: set[str]) -> bool:
+def _alone(rule: PolicyRule, mine: set[RbacRight], *, gone: set[str]) -> bool:
     """Whether each resource of the rule has outgrown each of these verbs."""
     groups, resources = rule.api_groups or (), rule.resources or ()
     told = {(right.group, right.resource, right.verb) for right in mine}
     return all((api, name, verb) in told for api in groups for name in resources for verb in gone)
 
 
-def _by_hand(target: ChangeTarget, at: int, gone: set[str]) -> PersonTask:
+def _by_hand(target: ChangeTarget, at: int, *, gone: set[str]) -> PersonTask:
     return PersonTask(
         target=ChangeTarget(target.kind, target.name, resource="clusterrole"),
         what=f"rules[{at}]: without {', '.join(sorted(gone))}, or the whole rule out",

@@ -78,7 +78,7 @@ def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> 
     return ObjectPatch(target=target, body=tuple(steps), undo=undo, done=f"{row.path}: {row.wanted}")
 
 
-def by_editor(row: Evidence, what: str, why: str) -> PersonTask:
+def by_editor(row: Evidence, what: str, *, why: str) -> PersonTask:
     """The same for a person: the object in an editor, the field and what is wanted beside it."""
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
 
@@ -90,7 +90,7 @@ def toleration_added(inventory: Inventory, row: Evidence) -> Change:
     listed = (found and found.template.spec.tolerations) or ()
     old = next((one for one in listed if one.key == row.seen), None)
     if old is None or not row.path.endswith("template.spec.tolerations"):
-        return by_editor(row, f"add {row.wanted}", "no template of it was seen")
+        return by_editor(row, f"add {row.wanted}", why="no template of it was seen")
     value = {"key": row.wanted, "operator": "Exists"} | ({"effect": old.effect} if old.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
@@ -107,11 +107,13 @@ def pool_selected(inventory: Inventory, row: Evidence) -> Change:
     """The NodePool named in the place of the Provisioner; for a person where it is not told which that is, or where
     the rule is an affinity."""
     if not is_selector(row):
-        return by_editor(row, row.wanted, "the whole term is written anew")
+        return by_editor(row, row.wanted, why="the whole term is written anew")
     old, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]
     pool = old if old in pools else pools[0] if len(pools) == 1 else ""
     if not pool:
-        return by_editor(row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", "none is named so")
+        return by_editor(
+            row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", why="none is named so"
+        )
     given = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
     patch = selector_patched(row, given, had={labels.PROVISIONER_NAME: old})
     return replace(patch, needs=("pools_admit_provisioner_pods",))

@@ -121,10 +121,10 @@ def attaching(lack: RoleGaps, documents: Iterable[Document], *, part: str) -> Ch
             notes=tuple(f"{name}: {compact(document)}" for name, document in named.items()),
             aws=True,
         )
-    return group(*(_attached(one.arn, name, document) for name, document in named.items()))
+    return group(*(_attached(one.arn, name, document=document) for name, document in named.items()))
 
 
-def _attached(role: str, name: str, document: Document) -> IamStatements:
+def _attached(role: str, name: str, *, document: Document) -> IamStatements:
     statements = tuple(document["Statement"])
     undo = IamStatements(role=role, policy=name, statements=statements, removed=True)
     return IamStatements(role=role, policy=name, statements=statements, undo=undo, done=f"the role has {name}")

@@ -63,8 +63,8 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
     problem = facts.ready_port(case.inventory, target) if target else ""
     place = f"{target.namespace}/{target.name}" if target else ""
     if target and isinstance(problem, str) and problem:
-        wanted = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
-        yield at_crd(crd, SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=wanted)
+        right = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
+        yield at_crd(crd, SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=right)
     elif failed is not None:
         yield at_crd(crd, "spec.conversion.webhook", seen=f"the API server's call fails: {failed}", wanted="an answer")
     elif isinstance(problem, Unseen):
@@ -76,6 +76,5 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
-    put_right = (*by_chart(case, real), *by_patch(case, evidence, real))
-    remedies = by_looking(case, evidence, real=real) or put_right
-    yield from ordered(managed(first.metadata), remedies)
+    found = by_looking(case, evidence, real=real) or (*by_chart(case, real), *by_patch(case, evidence, real=real))
+    yield from ordered(managed(first.metadata), found)

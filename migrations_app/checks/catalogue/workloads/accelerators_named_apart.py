@@ -64,7 +64,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(row, f"an affinity with {OLD} {' '.join(NEW)}", "a selector takes one value only")
+        return by_editor(row, f"an affinity with {OLD} {' '.join(NEW)}", why="a selector takes one value only")
     return requirements_patched(case.inventory, row, mend=_mended)
 
 

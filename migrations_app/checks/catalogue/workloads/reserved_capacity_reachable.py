@@ -66,7 +66,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(row, row.wanted, "a selector takes one value only, an affinity several")
+        return by_editor(row, row.wanted, why="a selector takes one value only, an affinity several")
     return requirements_patched(case.inventory, row, mend=_mended)
 
 

@@ -64,5 +64,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(row, "instance family, size or CPU in the place of it", "what stands in its place is a choice")
+        return by_editor(
+            row, "instance family, size or CPU in the place of it", why="what stands in its place is a choice"
+        )
     return requirements_patched(case.inventory, row, mend=lambda one: None if one.get("key") in _gone(case) else one)

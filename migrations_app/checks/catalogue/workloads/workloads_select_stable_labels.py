@@ -73,7 +73,7 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     if is_selector(row):
         label, value = row.value("label"), row.value("value")
         return selector_patched(row, {label: None, row.value("stable"): value}, had={label: value})
-    return by_editor(row, row.wanted, "the whole term is written anew")
+    return by_editor(row, row.wanted, why="the whole term is written anew")
 
 
 def _mended(one: Body) -> Body:
