@@ -198,6 +198,6 @@ def test_where_the_right_service_is_called_a_person_looks_behind_it():
     made = with_crds(a_cluster("1.0.14"), version="1.0.14", service=("kube-system", "karpenter")).without("endpoints")
     (only,) = remedies(CHECK, "1.1+", made)
     assert only.text.splitlines()[1:] == [
-        "kubectl -n kube-system get endpoints karpenter",
+        "kubectl -n kube-system describe service karpenter",
         "kubectl -n kube-system describe pods -l app.kubernetes.io/name=karpenter",
     ]

@@ -56,7 +56,7 @@ def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Servic
         return ()
     home = ("kubectl", "-n", real.namespace)
     note = "The CRDs call the right Service; what is behind it is not ready: the controller's pods, by their events"
-    ends = Observation(pipe=((*home, "get", "endpoints", no_option(real.name)),), notes=(note,))
+    ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
     return (in_cluster(group(ends, pods)),)
 
