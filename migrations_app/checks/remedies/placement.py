@@ -83,15 +83,15 @@ def by_editor(row: Evidence, what: str, *, why: str) -> PersonTask:
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
 
 
-def toleration_added(inventory: Inventory, row: Evidence) -> Change:
-    """The wanted taint tolerated beside the one that was seen, whatever its value; for a person where no template of
-    the workload was seen."""
+def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
+    """The taint of the key `new` tolerated beside that of the key `old`, whatever its value; for a person where no
+    template of the workload was seen."""
     found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (found and found.template.spec.tolerations) or ()
-    old = next((one for one in listed if one.key == row.seen), None)
-    if old is None or not row.path.endswith("template.spec.tolerations"):
-        return by_editor(row, f"add {row.wanted}", why="no template of it was seen")
-    value = {"key": row.wanted, "operator": "Exists"} | ({"effect": old.effect} if old.effect else {})
+    had = next((one for one in listed if one.key == old), None)
+    if had is None or not row.path.endswith("template.spec.tolerations"):
+        return by_editor(row, f"add {new}", why="no template of it was seen")
+    value = {"key": new, "operator": "Exists"} | ({"effect": had.effect} if had.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
     back: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
