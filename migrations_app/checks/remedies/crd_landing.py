@@ -37,7 +37,7 @@ def crds_kept(crds: Sequence[CRD]) -> Remedy:
 def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
     """The delivery of the main chart says that it leaves the CRDs alone, in the cluster or rather in its source."""
     every = {(one.kind, one.namespace, one.name): one for one in inventory.deliveries.items}
-    body = nested(row.path, True if row.wanted == "true" else row.wanted)
+    body = nested(row.path, True if row.kind == "Application" else row.wanted)
     target = ChangeTarget(row.kind, row.name, row.namespace)
     patch = ObjectPatch(target=target, body=body, done=f"{row.path} is {row.wanted}")
     one = every.get((row.kind, row.namespace, row.name))

@@ -88,7 +88,8 @@ def toleration_added(inventory: Inventory, row: Evidence) -> Change:
     the workload was seen."""
     found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (found and found.template.spec.tolerations) or ()
-    old = next((one for one in listed if one.key == row.seen), None)
+    key = row.value("key")
+    old = next((one for one in listed if one.key == key), None)
     if old is None or not row.path.endswith("template.spec.tolerations"):
         return by_editor(row, f"add {row.wanted}", why="no template of it was seen")
     value = {"key": row.wanted, "operator": "Exists"} | ({"effect": old.effect} if old.effect else {})

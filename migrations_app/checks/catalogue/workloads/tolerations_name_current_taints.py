@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 seen=one.key,
                 wanted=new,
                 count=one.count,
-            )
+            ).with_data(key=one.key)
 
 
 def _keys(case: CheckContext) -> tuple[str, str]:
