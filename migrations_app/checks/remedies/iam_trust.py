@@ -16,6 +16,7 @@ from migrations_app.iam.trust import AUDIENCE, RoleAssumption, statements_of, su
 from migrations_app.inventory.aws_facts.trust import Fit
 
 WHOLE = "The document is the whole trust policy: an update replaces what is there"
+PROVIDERS = "aws iam list-open-id-connect-providers"
 ADVISED = "kube-system"
 """Where the guides install Karpenter from 0.33 on; before, it was a namespace of its own."""
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
@@ -39,7 +40,9 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
     undo = called(*words, role.trust) if role.trust else None
-    change = group(*_provider(entry), called(*words, compact(document), undo=undo), notes=(WHOLE,))
+    what = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
+    tasks = (PersonTask(what=what, where=PROVIDERS, aws=True),) if _provider(entry) else ()
+    change = group(*tasks, called(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
     yield as_code(change, _terraform(document, entry=entry, fit=fit))
@@ -56,14 +59,12 @@ def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
     return {"StringEquals": {f"{issuer}:sub": admitted, f"{issuer}:aud": AUDIENCE}}
 
 
-def _provider(entry: RoleAssumption) -> tuple[PersonTask, ...]:
+def _provider(entry: RoleAssumption) -> str:
+    """The command that makes the identity provider of the issuer; empty where none is needed."""
     if entry.kind != "Federated":
-        return ()
+        return ""
     url = word(f"https://{entry.principal.partition(':oidc-provider/')[2]}")
-    command = f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}"
-    why = "an issuer can have one identity provider only, and it was not looked for in IAM"
-    what, look = f"make the identity provider where it is missing: {command}", "aws iam list-open-id-connect-providers"
-    return (PersonTask(what=what, why=why, where=look, aws=True),)
+    return f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}"
 
 
 def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: Fit) -> str:

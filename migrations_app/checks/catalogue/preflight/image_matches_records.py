@@ -31,6 +31,9 @@ check = Check(
 )
 
 
+HELM = ("helm", "-n")
+
+
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
@@ -54,7 +57,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     found = evidence[0]
     home, release = no_option(found.namespace), no_option(found.value("release"))
     note = "Look for the image's tag or digest among the values, and take it out of the file of the next landing:"
-    given = (("helm", "-n", home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
+    given = ((*HELM, home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
     whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
     runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
     yield in_cluster(group(Observation(pipe=given), runs, notes=(note,)))

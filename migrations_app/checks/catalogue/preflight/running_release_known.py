@@ -29,6 +29,9 @@ check = Check(
 )
 
 
+HELM = ("helm", "-n")
+
+
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = installation(case.inventory)
@@ -54,4 +57,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     home = no_option(found.namespace)
     whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
     runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
-    yield in_cluster(group(runs, shown("helm", "-n", home, "history", "karpenter")))
+    yield in_cluster(group(runs, shown(*HELM, home, "history", "karpenter")))
