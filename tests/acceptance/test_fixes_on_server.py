@@ -8,13 +8,15 @@ from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import Report
 from tests.acceptance.clusters import Clean, find, objects
 from tests.acceptance.judging import at
-from tests.acceptance.planting import Fault
-from tests.acceptance.proofs import by_cluster, is_fixed, lines_of
+from tests.acceptance.planted import FAULTS
+from tests.acceptance.planting import Fault, names
+from tests.acceptance.proofs import ALONE, by_cluster, is_fixed, lines_of
 from tests.acceptance.real_clusters import load, run, scan
 from tests.deploy.helm import Helm
 from tests.servers.apiserver import ApiServer
 
 PLANTED = dict(by_cluster())
+SINGLE = [fault for fault in FAULTS if fault.of in ALONE]
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +32,32 @@ def found(report: Report, fault: Fault, clean: Clean) -> Finding:
 def test_the_lines_do_what_their_changes_say(
     name: str, clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
 ) -> None:
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    assert left_after(PLANTED[name], server=clean_apiserver, kubectl=kubectl, folder=tmp_path) == []
+
+
+@pytest.mark.parametrize("fault", SINGLE, ids=names(SINGLE))
+def test_the_lines_of_one_fault_do_what_its_changes_say(
+    fault: Fault, clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
+) -> None:
+    assert left_after([fault], server=clean_apiserver, kubectl=kubectl, folder=tmp_path) == []
+
+
+def left_after(faults: list[Fault], *, server: ApiServer, kubectl: Path, folder: Path) -> list[str]:
+    """The checks that still fail after the lines of each fault have been run in the same cluster."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(server.kubeconfig(server.admin_token))
     kubeconfig.chmod(0o600)
-    clean, documents = find(name), objects(find(name))
-    for fault in PLANTED[name]:
+    clean, documents = find(faults[0].on), objects(find(faults[0].on))
+    for fault in faults:
         fault.plant(documents)
-    load(clean_apiserver, documents)
-    report = scan(clean_apiserver, clean)
-    before = {fault.check: found(report, fault, clean) for fault in PLANTED[name]}
+    load(server, documents)
+    report = scan(server, clean)
+    before = {fault.check: found(report, fault, clean) for fault in faults}
     assert {check for check, finding in before.items() if finding.status != "fail"} == set()
     for finding in before.values():
         for lines in lines_of(finding):
             done = run(lines, kubectl=kubectl, kubeconfig=kubeconfig)
             assert (done.returncode, done.stderr) == (0, ""), lines
-    after = scan(clean_apiserver, clean)
-    hops = {fault.check: fault.hop or clean.hop for fault in PLANTED[name]}
-    left = [check for check, finding in before.items() if not is_fixed(finding, at(after, hops[check]))]
-    assert left == []
+    after = scan(server, clean)
+    hops = {fault.check: fault.hop or clean.hop for fault in faults}
+    return [check for check, finding in before.items() if not is_fixed(finding, at(after, hops[check]))]

@@ -16,6 +16,8 @@ from migrations_app.inventory.inventory import Inventory
 
 INGRESS: Final = "/spec/ingress"
 NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
+BY_LABEL: Final = "sidecar.istio.io/inject"
+"""Istio reads its label first, and the annotation only where there is none."""
 
 
 def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
@@ -43,19 +45,25 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
 def without_sidecars(found: Installation) -> Remedy:
     """The controller's pods made anew outside of every mesh."""
     target = ChangeTarget("Deployment", found.name, found.namespace)
-    had = found.workload.template.metadata.annotations or {}
+    template = found.workload.template.metadata
+    had, labels = template.annotations or {}, template.labels or {}
+    label = BY_LABEL in labels
     patch = ObjectPatch(
         target=target,
-        body=_annotated(dict(NO_SIDECAR)),
-        notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations",),
-        undo=ObjectPatch(target=target, body=_annotated({key: had.get(key) for key in NO_SIDECAR})),
+        body=_marked(dict(NO_SIDECAR), {BY_LABEL: "false"} if label else {}),
+        notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations, podLabels",),
+        undo=ObjectPatch(
+            target=target,
+            body=_marked({key: had.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}),
+        ),
         done="no pod of the controller has a sidecar",
     )
     return in_cluster(patch)
 
 
-def _annotated(given: Body) -> Body:
-    return {"spec": {"template": {"metadata": {"annotations": given}}}}
+def _marked(annotations: Body, labels: Body) -> Body:
+    metadata = {"annotations": annotations} | ({"labels": labels} if labels else {})
+    return {"spec": {"template": {"metadata": metadata}}}
 
 
 def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:

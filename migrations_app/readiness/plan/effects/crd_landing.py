@@ -1,12 +1,13 @@
 """The CRDs after the chart of the CRDs was brought to a release, as the tables say."""
 
+from collections.abc import Iterable
 from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
-from migrations_app.inventory.parts import Unseen
+from migrations_app.inventory.parts import Part, Unseen
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
@@ -27,7 +28,24 @@ def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
         if left:
             return NotShown("refused", f"{crd.name} {', '.join(sorted(left))} is stored")
         by_name[crd.name] = _brought(old, crd, to=to, converts=shipped.crd_chart_converts)
-    return with_fields(inventory, crds=with_items(part, tuple(by_name.values())))
+    every = tuple(by_name.values())
+    return with_fields(inventory, crds=with_items(part, every), discovery=_served(inventory.discovery, every))
+
+
+def _served(part: Part[o.ServedResource], crds: Iterable[o.CRD]) -> Part[o.ServedResource]:
+    """The resources that the server tells once the CRDs are established: those of other groups stay as they are."""
+    if isinstance(part, Unseen):
+        return part
+    groups = {crd.spec.group for crd in crds}
+    ours = tuple(
+        o.ServedResource(
+            group=crd.spec.group, version=version, plural=crd.spec.names.plural, kind=crd.spec.names.kind,
+            namespaced=False,
+        )
+        for crd in crds
+        for version in crd.served
+    )  # fmt: skip
+    return with_items(part, (*(one for one in part.items if one.group not in groups), *ours))
 
 
 def _brought(old: o.CRD | None, crd: Crd, *, to: Release, converts: bool) -> o.CRD:

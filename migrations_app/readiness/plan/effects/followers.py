@@ -55,9 +55,14 @@ def _pods(told: int | str, expected: int) -> int:
 
 def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
     part = inventory.pods
-    if before.template == after.template or not isinstance(part, Seen):
+    if not isinstance(part, Seen):
         return inventory
     own = (after.namespace, kind, after.name)
+    if after.spec.replicas == 0 != before.spec.replicas:
+        left = tuple(one for one in part.items if (one.namespace, one.owner_kind, one.owner_name) != own)
+        return with_parts(inventory, {"pods": with_items(part, left)})
+    if before.template == after.template:
+        return inventory
     items = tuple(
         _as_template(one, after) if (one.namespace, one.owner_kind, one.owner_name) == own else one
         for one in part.items
