@@ -244,7 +244,9 @@ class SnapshotExportView(Endpoint):
             id="snapshots_export",
             query=SnapshotExportQuerySerializer,
             answer={
-                **{(200, kind): OpenApiTypes.STR for kind, _ in FORMS.values()},
+                **{
+                    (200, kind): {"type": "object"} if kind == SARIF else OpenApiTypes.STR for kind, _ in FORMS.values()
+                },
                 304: OpenApiResponse(description="Nothing has changed"),
             },
             more=[IF_NONE_MATCH],

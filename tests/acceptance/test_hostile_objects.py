@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from migrations_app.readiness.runbook import runbook
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story

@@ -107,7 +107,7 @@ def test_there_is_one_form_of_answer(api: Tool, accept: str) -> None:
     assert api("GET", "checks", accept=accept)["Content-Type"] == "application/json"
 
 
-@pytest.mark.parametrize("path", ["nothing", "clusters/abc", "clusters/abc/scans", "", "users"])
+@pytest.mark.parametrize("path", ["nothing", "clusters/abc", "clusters/abc/scans", "users"])
 def test_other_addresses_are_problems_too(api: Tool, client: Client, path: str) -> None:
     assert (api("GET", path).status_code, api("GET", path)["Content-Type"]) == (404, "application/problem+json")
     assert client.get(f"/api/v1/{path}").status_code == 401

@@ -176,6 +176,8 @@ class Desk:
         for _ in range(60):
             page.goto(f"/clusters/{self.cluster}/rollouts")
             if link.count():
+                # The last resort is folded.
+                link.evaluate("link => { const fold = link.closest('details'); if (fold) fold.open = true; }")
                 link.click()
                 page.wait_for_url(f"**/rollouts/new?action={action}")
                 return

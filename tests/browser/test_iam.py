@@ -86,7 +86,7 @@ def test_a_row_tells_cause_and_log(browse, mixed):
 def test_forms_of_the_patch_and_its_download(browse, mixed):
     page = browse()
     page.goto(mixed)
-    page.get_by_role("link", name="0.32.10").first.click()
+    page.locator("a[href*='release=0.32.10']").first.click()
     page.get_by_text("CloudFormation", exact=True).click()
     expect(page.get_by_text('"AWSTemplateFormatVersion"')).to_be_visible()
     with page.expect_download() as waiting:

@@ -1,11 +1,13 @@
 """Rollouts in a real browser: two people on a real API server, a page that lives, and no barrier in any state."""
 
 import re
+import threading
 import uuid
 from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -144,6 +146,19 @@ def test_the_page_lives_and_says_when_nobody_answers(hand, shop):  # R33
     expect(page.get_by_role("button", name="Resume (step 2 of 2)")).to_be_visible()
 
 
+@pytest.fixture
+def requests_in_turn(monkeypatch):
+    """An SQLite in memory, as these tests have, lets no writer wait: a request that meets another one is refused."""
+    turn, answer = threading.Lock(), WSGIHandler.get_response
+
+    def in_turn(handler, request):
+        with turn:
+            return answer(handler, request)
+
+    monkeypatch.setattr(WSGIHandler, "get_response", in_turn)
+
+
+@pytest.mark.usefixtures("requests_in_turn")
 def test_a_double_click_starts_once(hand, shop):  # R33
     page = hand("ada", "operate_rollout")
     row = a_rollout(shop, state="approved", author=User.objects.get(username="ada"))

@@ -82,6 +82,9 @@ class SlowCluster:
     def _body(self, path: str) -> Document | None:
         if path == "/version":
             return dict(self._version)
+        if path == "/api/v1/namespaces/kube-system":
+            metadata = {"name": "kube-system", "uid": "3b4e6c1a-0f3e-4a7e-9d1e-2f1f0a9c7d10"}
+            return {"kind": "Namespace", "apiVersion": "v1", "metadata": metadata}
         if path == "/apis":
             names = [root.removeprefix("/apis/").split("/") for root in self._groups if root != "/api/v1"]
             return {"kind": "APIGroupList", "groups": [{"name": g, "versions": [{"version": v}]} for g, v in names]}

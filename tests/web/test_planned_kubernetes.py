@@ -40,7 +40,7 @@ def test_the_hop_that_does_not_support_it_is_blocked(ada, shop):
 def test_links_keep_the_plan_so_that_the_address_can_be_kept(ada, shop):
     page = page_of(ada, shop, "", "?kubernetes=1.34")
     assert f"/clusters/{shop.pk}/plan?kubernetes=1.34" in links(page)
-    assert "?kubernetes=1.34&hop=1.1%2B" in links(page)
+    assert f"/clusters/{shop.pk}/?kubernetes=1.34&hop=1.1%2B" in links(page)
     assert 'value="1.34"' in page.content.decode()
 
 
