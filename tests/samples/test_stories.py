@@ -15,6 +15,7 @@ from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
+from tests.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED
 
 NAMES = [story.name for story in stories()]
@@ -36,7 +37,18 @@ def report(story) -> Report:
 
 def test_stage_and_verdicts_are_those_of_an_operator(story, report):
     told = (report.cluster.stage, {line.hop: line.verdict for line in report.hops})
-    assert told == (EXPECTED[story.name].stage, dict(EXPECTED[story.name].verdicts))
+    wanted = dict(EXPECTED[story.name].verdicts)
+    if wanted.get(NEWEST_MINOR) == "later" and lacks_rights(report, NEWEST_MINOR):
+        wanted[NEWEST_MINOR] = (
+            "blocked"  # a minor after today's may ask for what the roles of the samples are not allowed
+        )
+    assert told == (EXPECTED[story.name].stage, wanted)
+
+
+def lacks_rights(report, hop):
+    """Whether AWS refuses something that the release of the hop needs."""
+    asked = (one for one in report.checks if (one.hop, one.id) == (hop, "controller_permitted"))
+    return any(one.open_blocker and one.status == "fail" for one in asked)
 
 
 def test_hops_are_in_the_order_of_the_road(story, report):
