@@ -52,7 +52,7 @@ def test_a_read_is_tried_four_times_at_most() -> None:
 def test_a_question_by_post_is_sent_once() -> None:  # A20
     with speaking(always(lambda wire: wire.cut())) as (transport, evil), pytest.raises(Unreachable):
         transport.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"kind": "x"})
-    assert [(request.method, request.body) for request in evil.requests] == [("POST", b'{"kind":"x"}')]
+    assert [(request.method, request.body) for request in evil.requests] == [("POST", b'{"kind": "x"}')]
 
 
 @pytest.mark.parametrize("garbage", ["soon", "-1", "99999999999", "Fri, 02 Jan 2099 03:04:05 GMT", "1e9", "٣", ""])
