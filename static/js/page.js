@@ -177,6 +177,7 @@
     setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
   });
   document.addEventListener("htmx:beforeOnLoad", (event) => { if (leaving) event.preventDefault(); });
+
   // ---- clusters chosen in the fleet's list: the bar of bulk actions rises, and the list is not swapped meanwhile
   const picks = () => all(".pick");
   function pick() {
@@ -189,7 +190,6 @@
   function pickAll(chosen) {
     for (const box of picks()) box.checked = chosen;
     pick();
-  showTool();
   }
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (!event.target.hasAttribute("data-keep-while-picked")) return;

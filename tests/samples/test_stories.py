@@ -15,6 +15,7 @@ from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
+from tests import upstream
 from tests.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED
 
@@ -38,10 +39,9 @@ def report(story) -> Report:
 def test_stage_and_verdicts_are_those_of_an_operator(story, report):
     told = (report.cluster.stage, {line.hop: line.verdict for line in report.hops})
     wanted = dict(EXPECTED[story.name].verdicts)
-    if wanted.get(NEWEST_MINOR) == "later" and lacks_rights(report, NEWEST_MINOR):
-        wanted[NEWEST_MINOR] = (
-            "blocked"  # a minor after today's may ask for what the roles of the samples are not allowed
-        )
+    imaginary = NEWEST_MINOR not in {row.minor for row in upstream.releases().releases}
+    if imaginary and wanted.get(NEWEST_MINOR) == "later" and lacks_rights(report, NEWEST_MINOR):
+        wanted[NEWEST_MINOR] = "blocked"  # tests.next_minor asks for a right that the roles of the samples lack
     assert told == (EXPECTED[story.name].stage, wanted)
 
 

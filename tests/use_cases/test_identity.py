@@ -11,6 +11,7 @@ from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries.cluster.detail import cluster_head, legacy_trend
 from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail, registrations_of
+from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import lifecycle
@@ -224,6 +225,12 @@ class TestRegisteredTwice:
         with pytest.raises(Conflict) as told:
             lifecycle.start(second.pk, person(ada), digest=second.digest, by=actor(ada))
         assert told.value.code == "busy"
+
+    @pytest.mark.parametrize("plan", [b"", b"{", b'{"identity": {"kube_system_uid": "", "ca": ""}}'])
+    def test_plans_without_a_known_uid_are_no_cluster(self, both, ada, plan):
+        for one in both:
+            a_rollout(one, plan=plan, state="running", author=ada)
+        assert [holder_elsewhere(row) for row in Rollout.objects.all()] == [None, None]
 
     def test_the_freeze_of_one_is_the_freeze_of_the_other(self, both, ada):  # A33
         from migrations_app.models.policy import Policy

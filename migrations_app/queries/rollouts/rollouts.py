@@ -141,11 +141,11 @@ class _PlannedCluster(msgspec.Struct, frozen=True):
 def holder_elsewhere(row: Rollout) -> Rollout | None:
     """A rollout that holds the same cluster by another registration; None if there is none.
 
-    The identity in the plans decides, which is known for every rollout that was started.
+    The uid of kube-system in the plans decides. A plan whose uid is not known is the same as no other one.
     """
-    if not row.plan:
+    uid = _planned_uid(row) if row.plan else ""
+    if not uid:
         return None
-    uid = _planned_uid(row)
     others = Rollout.objects.filter(state__in=sorted(HOLDING)).exclude(cluster_id=row.cluster_id)
     return next((one for one in others.only("pk", "cluster_id", "title", "plan") if _planned_uid(one) == uid), None)
 

@@ -61,7 +61,7 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
     return _back(request)
 
 
-@require_right("add_scan")
+@require_right("add_scan", "change_cluster")
 @require_POST
 def scan_chosen(request: HttpRequest) -> HttpResponse:
     """Requests a scan of each chosen cluster, at most MOST_SCANS of them."""
