@@ -14,11 +14,16 @@ from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidInput, InvalidSetting, KarpdashError
 
 
-def run(argv: Sequence[str]) -> int:
-    """0: the copy exists and is intact; 2 with one line otherwise."""
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash backup", description="Copy the SQLite database into a new file.")
     parser.add_argument("file", type=Path, help="must not be there yet; readable by its owner only")
-    target = parser.parse_args(argv).file
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """0: the copy exists and is intact; 2 with one line otherwise."""
+    target = make_parser().parse_args(argv).file
     try:
         size = back_up(current(), target)
     except KarpdashError as wrong:

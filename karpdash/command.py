@@ -5,7 +5,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-WIRED = {"up": "processes.up", "worker": "processes.lanes", "backup": "backup", "files": "files"}
+WIRED = {
+    "up": "processes.up",
+    "worker": "processes.lanes",
+    "backup": "backup",
+    "files": "files",
+    "completion": "completion",
+}
 """Commands of the wiring, each with the module that runs it."""
 
 SERVES = ("up", "worker")

@@ -49,13 +49,18 @@ def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
     return (Path(told) if Path(told).is_absolute() else home / ".local" / "share") / "karpdash"
 
 
-def run(argv: Sequence[str]) -> int:
-    """`karpdash files`: 0 after printing the path of one of them, or of all with their names."""
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm chart of karpdash are."
     )
     parser.add_argument("name", nargs="?", choices=tuple(SHOWN), help="print the path of this one only")
-    name = parser.parse_args(argv).name
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """`karpdash files`: 0 after printing the path of one of them, or of all with their names."""
+    name = make_parser().parse_args(argv).name
     if name:
         print(folder(SHOWN[name]))
         return 0

@@ -20,10 +20,10 @@ ELSEWHERE = frozenset(
     f"{PREFIX}{name}"
     for name in (
         "API_EXAMPLES", "BENCH_SCALE", "JOURNEY", "PICTURES", "REQUIRE_SERVICES", "SCREENSHOTS", "TEST_DATABASE",
-        "TEST_LATE", "TLS_DIR",
+        "TEST_LATE", "TLS_DIR", "TOKEN",
     )
 )  # fmt: skip
-"""Variables of docker-compose.yml, tests and benchmarks: no settings, and no typing errors either."""
+"""Variables of docker-compose.yml, of `karpdash --server`, tests and benchmarks: neither settings nor misspelt ones."""
 _SERVICE_LINK = re.compile(r"KARPDASH_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)\w*)?)")
 """What Kubernetes sets in each pod for a Service whose name begins with `karpdash`."""
 

@@ -88,14 +88,19 @@ def beat_command() -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
 
 
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or the timetable.")
+    parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
+    return parser
+
+
 def run(argv: Sequence[str]) -> int:
     """`karpdash worker LANE` and `karpdash worker beat`: replaces this process, so that signals reach the worker.
 
     2 with one line if it must not start.
     """
-    parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or tick.")
-    parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
-    lane = parser.parse_args(argv).lane
+    lane = make_parser().parse_args(argv).lane
     try:
         command = beat_command() if lane == "beat" else worker_command(lane, current(), name=f"{lane}-{os.getpid()}")
         _refuse_unsafe()

@@ -24,7 +24,7 @@ DATABASE = "KARPDASH_DATABASE_URL"
 
 def run(argv: Sequence[str]) -> int:
     """Serves until Ctrl-C or SIGTERM. 0 after a clean stop, 2 with one line if it cannot start."""
-    options = _options(argv)
+    options = make_parser().parse_args(argv)
     try:
         with _prepare(options):
             return _serve(options, _children(options))
@@ -33,7 +33,8 @@ def run(argv: Sequence[str]) -> int:
         return 2
 
 
-def _options(argv: Sequence[str]) -> argparse.Namespace:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash up", description="Run karpdash on this machine.")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port to serve on (default: %(default)s)")
@@ -42,7 +43,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
         "--data-dir", type=Path, default=kept, help="folder for the database, keys and logs (default: %(default)s)"
     )
     parser.add_argument("--demo", action=argparse.BooleanOptionalAction, default=True, help="load the sample fleet")
-    return parser.parse_args(argv)
+    return parser
 
 
 def _prepare(options: argparse.Namespace) -> TextIO:

@@ -27,9 +27,9 @@ from migrations_app.api.plans import PLAN
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
-from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.published import published_plan
+from migrations_app.readiness.published import published_plan, typed_plan
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
@@ -73,13 +73,16 @@ def _may_prepare(request: Request) -> bool:
 
 
 RUNBOOK = {"$ref": "#/components/schemas/Runbook"}
-JSON, MARKDOWN = "application/json", "text/markdown"
-_KINDS = {"json": JSON, "markdown": MARKDOWN}
+JSON, MARKDOWN, TABLE = "application/json", "text/markdown", "text/plain"
+_KINDS = {"json": JSON, "markdown": MARKDOWN, "table": TABLE}
 
 
 class PlanQuerySerializer(PlannedSerializer):
     format = serializers.ChoiceField(
         required=False, choices=tuple(_KINDS), help_text="Without it the Accept header decides; JSON where it does not."
+    )
+    schema = serializers.ChoiceField(
+        required=False, choices=("1", "2"), default="1", help_text="Version of the JSON; 2 has typed changes."
     )
     hop = serializers.CharField(required=False, max_length=20, help_text="Only that hop of the path, such as 0.33+.")
 
@@ -95,6 +98,7 @@ class ClusterPlanView(Endpoint):
             answer={
                 (200, JSON): RUNBOOK,
                 (200, MARKDOWN): OpenApiTypes.STR,
+                (200, TABLE): OpenApiTypes.STR,
                 304: OpenApiResponse(description="Nothing has changed"),
             },
             more=[IF_NONE_MATCH],
@@ -110,7 +114,7 @@ class ClusterPlanView(Endpoint):
         newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
-        body = plan_markdown.render(plan).encode() if kind == MARKDOWN else msgspec.json.encode(published_plan(plan))
+        body = _written(plan, kind, version=query["schema"])
         tag = etags.of_bytes(body)
         same = etags.unchanged(request, tag)
         answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
@@ -119,6 +123,13 @@ class ClusterPlanView(Endpoint):
         answer["Cache-Control"] = "private, no-cache"
         answer["Vary"] = "Accept, Authorization, Cookie"
         return answer
+
+
+def _written(plan: Runbook, kind: str, *, version: str) -> bytes:
+    if kind == JSON:
+        return msgspec.json.encode(published_plan(plan) if version == "1" else typed_plan(plan))
+    text = plan_markdown.render(plan) if kind == MARKDOWN else plan_table.render(plan)
+    return text.encode()
 
 
 def _accepted(request: Request) -> str:

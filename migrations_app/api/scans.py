@@ -32,7 +32,7 @@ from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.scans.findings import FindingAsk, FindingLine, finding_page
 from migrations_app.queries.scans.scans import ScanAttempt, scan_attempt, scan_page
 from migrations_app.queries.scans.snapshots import SnapshotLine, node_page, snapshot_page
-from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif
+from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import wake
@@ -43,6 +43,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "junit": ("application/xml", junit.render),
     "markdown": ("text/markdown", markdown.render),
     "sarif": ("application/sarif+json", sarif.render),
+    "table": ("text/plain; charset=utf-8", table.render),
 }
 """Media type and renderer of each form."""
 FILTERS = ("check", "status", "severity", "hop", "phase")
@@ -231,7 +232,7 @@ class SnapshotSarifView(Endpoint):
         return _whole(request, sarif.render(report).encode(), kind=SARIF)
 
 
-class SnapshotExportQuerySerializer(StrictSerializer):
+class SnapshotExportQuerySerializer(PlannedSerializer):
     form = serializers.ChoiceField(choices=tuple(FORMS), help_text="The form of the report.")
 
 
@@ -245,7 +246,8 @@ class SnapshotExportView(Endpoint):
             query=SnapshotExportQuerySerializer,
             answer={
                 **{
-                    (200, kind): {"type": "object"} if kind == SARIF else OpenApiTypes.STR for kind, _ in FORMS.values()
+                    (200, kind.partition(";")[0]): {"type": "object"} if kind == SARIF else OpenApiTypes.STR
+                    for kind, _ in FORMS.values()
                 },
                 304: OpenApiResponse(description="Nothing has changed"),
             },
@@ -254,9 +256,12 @@ class SnapshotExportView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning."""
-        kind, render = FORMS[query_params(request, SnapshotExportQuerySerializer)["form"]]
-        return _whole(request, render(report_of(id)).encode(), kind=kind)
+        """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning, and the table
+        of a terminal."""
+        query = query_params(request, SnapshotExportQuerySerializer)
+        kind, render = FORMS[query["form"]]
+        report = report_of(id, kubernetes=query.get("kubernetes", ""))
+        return _whole(request, render(report).encode(), kind=kind)
 
 
 class SnapshotNodesView(Endpoint):

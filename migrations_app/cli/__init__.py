@@ -27,11 +27,14 @@ COMMANDS: dict[str, str] = {
     "token": "create, list or revoke API tokens",
     "person": "create, list, close or open accounts, and give them roles",
     "audit": "prove, export or seal the audit log",
+    "completion": "print a script that completes karpdash in a shell",
     "files": "tell where the docs, the ClusterRoles and the Helm chart are",
 }
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a write answers where nothing more can be stored."""
-_ELSEWHERE = ("up", "worker", "backup", "files")
+_FOR_SERVER = ("--server", "--token-file")
+"""A first word that sends the command to a server."""
+_ELSEWHERE = ("up", "worker", "backup", "files", "completion")
 """Commands outside this package; the `karpdash` program runs them itself."""
 
 
@@ -45,6 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _guarded(f"karpdash {words[0]}" if known else "karpdash", lambda: _dispatch(words, known=known))
 
 
+def _asks_server(words: Sequence[str]) -> bool:
+    """Whether the command goes to a karpdash server instead of a cluster, files or the database."""
+    return bool(words) and words[0].partition("=")[0] in _FOR_SERVER
+
+
 def version() -> str:
     """The release of this program."""
     return __version__
@@ -52,12 +60,17 @@ def version() -> str:
 
 def usage() -> str:
     """The usage text: one line for each command."""
-    rows = "\n".join(f"  {name:<9}{about}" for name, about in COMMANDS.items())
-    more = "karpdash COMMAND --help tells its options, karpdash --version the release."
+    rows = "\n".join(f"  {name:<12}{about}" for name, about in COMMANDS.items())
+    more = (
+        "karpdash COMMAND --help tells its options, karpdash --version the release.\n"
+        "karpdash --server URL COMMAND asks a karpdash server: cluster, scan, findings, plan, rollout."
+    )
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
 
 def _dispatch(words: list[str], *, known: bool) -> int:
+    if _asks_server(words):
+        return int(importlib.import_module("migrations_app.cli.server_client").run(words))
     if known:
         module = importlib.import_module(f"migrations_app.cli.{words[0]}")
         return int(module.run(words[1:]))

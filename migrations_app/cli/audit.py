@@ -13,14 +13,15 @@ from migrations_app.errors import InvalidInput
 
 def run(argv: list[str]) -> int:
     """0: done or log intact; 1: the log is broken; 2: wrong usage or input."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     try:
         return int(options.do(options))
     except audit_verify.UnusableInput as wrong:
         raise InvalidInput(str(wrong)) from None
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash audit", description="The audit log and what proves it.")
     verbs = parser.add_subparsers(required=True, metavar="verify|export|checkpoints|key|seal|grants")
     verify = verbs.add_parser("verify", help="prove an export, offline; without a FILE, the log of the database")

@@ -12,7 +12,7 @@ from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
 def run(argv: list[str]) -> int:
     """0: written; 2: wrong usage or input; 3: could not look, and nothing is written."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     try:
         with Progress() as progress:
             made = bundle_kubeconfig(
@@ -31,7 +31,8 @@ def run(argv: list[str]) -> int:
     return Exit.READY
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash bundle",
         description="Write what a scan reads into a .tar.gz, without secrets and user data.",

@@ -1,32 +1,32 @@
 """`karpdash cluster`: add, list and remove registered clusters."""
 
 import argparse
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_setup import at_terminal, setup_django
-from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.cli.terminal import Exit, columns, print_note, show
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.outputs.plain import plain
 
 if TYPE_CHECKING:
     from migrations_app.queries.fleet.clusters import FleetRow
 
+HEAD = ("NAME", "SOURCE", "STAGE", "KARPENTER", "NEXT HOP", "VERDICT", "SCANNED")
 LARGEST = 256 * 1024 * 1024
 
 
 def run(argv: list[str]) -> int:
     """0: done; 2: wrong usage or input; 3: the cluster did not answer and was not added."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     setup_django()
     with at_terminal():
         return int(options.do(options))
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash cluster", description="The clusters that karpdash scans.")
     verbs = parser.add_subparsers(required=True, metavar="add|list|aws|rm")
     _add_parser(verbs.add_parser("add", help="register a cluster"))
@@ -103,21 +103,14 @@ def _list(options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs import json_schema
 
     rows = tuple(every_cluster(now=datetime.now(UTC)))
-    show(json_schema.written(rows) if options.output == "json" else _table(rows))
+    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
     return Exit.READY
-
-
-def _table(rows: "Sequence[FleetRow]") -> str:
-    cells = [("NAME", "SOURCE", "STAGE", "KARPENTER", "NEXT HOP", "VERDICT", "SCANNED"), *map(_cells, rows)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(cells[0]))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _cells(row: "FleetRow") -> tuple[str, ...]:
     scanned = f"{row.scanned_at:%Y-%m-%d %H:%M}" if row.scanned_at else "never"
     verdict = row.verdict or row.bucket
-    return plain(row.name), row.source, row.stage, row.karpenter_version, row.next_hop, verdict, scanned
+    return row.name, row.source, row.stage, row.karpenter_version, row.next_hop, verdict, scanned
 
 
 def _remove(options: argparse.Namespace) -> int:

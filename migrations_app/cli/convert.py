@@ -25,7 +25,8 @@ def _role_name(text: str) -> str:
     return text.strip()
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash convert",
         description="Convert Provisioner, AWSNodeTemplate, NodePool and EC2NodeClass to their next generation, keeping "
@@ -115,7 +116,7 @@ def _print(report: ConversionReport, *, output: str) -> None:
 def run(argv: list[str]) -> int:
     """0: converted; 1: an error or a decision is open; 2: wrong usage, or nothing could be read."""
     try:
-        args = _parser().parse_args(argv)
+        args = make_parser().parse_args(argv)
     except SystemExit as wish:
         return wish.code if isinstance(wish.code, int) else _USAGE_ERROR
     options = Options(

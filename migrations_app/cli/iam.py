@@ -21,7 +21,7 @@ from migrations_app.readiness.missing_rows import require_rows
 def run(argv: list[str]) -> int:
     """0: nothing is missing; 1: there are gaps; 2: wrong usage or unreadable input."""
     try:
-        return _judge(_parser().parse_args(argv))
+        return _judge(make_parser().parse_args(argv))
     except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else 2
     except InvalidInput as error:
@@ -29,7 +29,8 @@ def run(argv: list[str]) -> int:
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash iam", description="Find what the policies of the controller lack for a release of Karpenter."
     )

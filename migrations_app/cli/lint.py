@@ -16,7 +16,7 @@ from migrations_app.readiness.outputs.plain import plain
 
 def run(argv: list[str]) -> int:
     """0: the release accepts all of it; 1: it does not; 2: wrong usage or unreadable input."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     release = _release(options.to)
     found = lint_texts(_texts(options.files), release)
     for each in found:
@@ -24,7 +24,8 @@ def run(argv: list[str]) -> int:
     return Exit.FINDINGS if found else Exit.READY
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash lint",
         description="Find manifests of generations that a release of Karpenter does not accept, and Helm values that "

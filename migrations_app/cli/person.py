@@ -8,13 +8,14 @@ from migrations_app.cli.terminal import Exit, print_note, show
 
 def run(argv: list[str]) -> int:
     """0: done; 2: wrong usage or input."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     setup_django()
     with at_terminal():
         return int(options.do(options))
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash person", description="Accounts and what they may do.")
     verbs = parser.add_subparsers(required=True, metavar="create|list|grant|close|open")
     create = verbs.add_parser("create", help="print the one-time password of a new account")

@@ -17,7 +17,7 @@ OUTPUTS = ("table", "json", "markdown")
 
 def run(argv: list[str]) -> int:
     """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     report = look(options).report
     from migrations_app.readiness.plan.runbook import runbook  # only here: --help needs none of it
 
@@ -29,7 +29,8 @@ def run(argv: list[str]) -> int:
     return _told(report)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash plan",
         description="Print the path to a release, hop by hop, with what is still to be done at each.",

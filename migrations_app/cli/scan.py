@@ -18,7 +18,7 @@ OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 
 def run(argv: list[str]) -> int:
     """0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     report = look(options).report
     from migrations_app.readiness.verdict import exit_code  # only here: --help needs none of it
 
@@ -28,7 +28,8 @@ def run(argv: list[str]) -> int:
     return exit_code(report, fail_on=options.fail_on, strict=options.strict)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash scan",
         description="Judge whether a cluster is ready for each hop of its Karpenter upgrade.",
@@ -46,13 +47,18 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="write another form of the same look into a file, such as sarif=karpdash.sarif; may be repeated",
     )
+    add_judging(parser)
+    return parser
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """What decides the exit code."""
     parser.add_argument(
         "--fail-on", choices=("blocker", "warning", "never"), default="blocker", help="what makes the exit code 1"
     )
     parser.add_argument(
         "--strict", action="store_true", help="waived failures fail too, and whatever could not be read gives 3"
     )
-    return parser
 
 
 def _also(text: str) -> tuple[str, Path]:

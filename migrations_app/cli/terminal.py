@@ -3,10 +3,11 @@
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TextIO
 
-from migrations_app.readiness.outputs.plain import plain_lines
+from migrations_app.readiness.outputs.plain import plain, plain_lines
 
 
 class Exit(IntEnum):
@@ -41,6 +42,14 @@ def print_note(message: str) -> None:
 def show(text: str) -> None:
     """Prints the result unchanged on stdout."""
     sys.stdout.write(text)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as lines of aligned columns; control characters are escaped."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def flush() -> None:

@@ -9,13 +9,14 @@ from migrations_app.errors import InvalidInput
 
 def run(argv: list[str]) -> int:
     """0: done; 2: wrong usage or input."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     setup_django()
     with at_terminal():
         return int(options.do(options))
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash token", description="Tokens for the REST API.")
     verbs = parser.add_subparsers(required=True, metavar="create|list|revoke")
     create = verbs.add_parser("create", help="print a new token; it is shown once and stored nowhere")

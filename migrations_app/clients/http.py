@@ -33,19 +33,23 @@ from migrations_app.errors import AddressRefused, ReadError, ServerFailed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallBounds:
-    """What a call may reach, and what it may cost. `ends` is a time of `time.monotonic()`; `server` begins messages."""
+    """What a call may reach, and what it may cost. `ends` is a time of `time.monotonic()`; `server` begins messages.
+
+    At most `most` bytes of a body are read, and of no other status than 200 unless `any_status` is set.
+    """
 
     server: str
     reach: OutboundPolicy
     ends: float
     most: int = 0
+    any_status: bool = False
     limits: ClientLimits = DEFAULT
     resolver: Resolver = ask_resolver
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """`body` is empty unless the status is 200."""
+    """`body` is empty where the bounds did not ask for it."""
 
     status: int
     headers: Mapping[str, str]
@@ -101,7 +105,7 @@ def _exchanged(
             )
             with closing(answer):
                 deadline.begin_body()
-                wanted = bounds.most and answer.status == 200
+                wanted = bounds.most and (bounds.any_status or answer.status == 200)
                 text = bytes(read_body(answer, TrafficMeter(limits))) if wanted else b""
                 return HttpAnswer(answer.status, answer.headers, text)
     except errors.CAUGHT as wrong:

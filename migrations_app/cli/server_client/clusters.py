@@ -1,0 +1,51 @@
+"""The registered clusters of a server."""
+
+import argparse
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from migrations_app.cli.cluster import HEAD
+from migrations_app.cli.terminal import Exit, columns, show
+from migrations_app.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from migrations_app.clients.karpdash_server import KarpdashServer
+
+Commands = Any
+"""What `add_subparsers` returns; argparse does not publish its type."""
+
+
+def add_commands(commands: Commands) -> None:
+    """`cluster list`."""
+    parser = commands.add_parser("cluster", help="the registered clusters")
+    verbs = parser.add_subparsers(required=True, metavar="list")
+    listing = verbs.add_parser("list", help="show every cluster that the token may see")
+    listing.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    listing.set_defaults(do=_list)
+
+
+def cluster_id(server: "KarpdashServer", name: str) -> str:
+    """The id of the cluster with that name or id. Raises NotFound, and InvalidInput if two are named so."""
+    try:
+        return str(uuid.UUID(name))
+    except ValueError:
+        found = [str(row["id"]) for row in server.rows("clusters", {"q": name[:200]}) if row.get("name") == name]
+    if not found:
+        raise NotFound(f"no cluster is named {name}, or the token may not see it")
+    if len(found) > 1:
+        raise InvalidInput(f"{len(found)} clusters are named {name}; give one of the ids {', '.join(found)}")
+    return found[0]
+
+
+def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
+    from migrations_app.readiness.outputs import json_schema
+
+    rows = sorted(server.rows("clusters"), key=lambda row: str(row.get("name", "")))
+    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    return Exit.READY
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    scanned = str(row.get("scanned_at") or "never")[:16].replace("T", " ")
+    told = [str(row.get(name) or "") for name in ("name", "source", "stage", "karpenter_version", "next_hop")]
+    return (*told, str(row.get("verdict") or row.get("bucket") or ""), scanned)

@@ -1,0 +1,142 @@
+"""Scans, findings and plans of a server, in the outputs of `karpdash scan` and `karpdash plan`."""
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from migrations_app.cli.scan import OUTPUTS as SCAN_OUTPUTS
+from migrations_app.cli.scan import add_judging
+from migrations_app.cli.server_client.clusters import Commands, cluster_id
+from migrations_app.cli.terminal import Exit, columns, print_note, show
+from migrations_app.errors import InvalidResponse, NotFound, ServerFailed, TimedOut
+
+if TYPE_CHECKING:
+    from migrations_app.clients.karpdash_server import KarpdashServer
+    from migrations_app.readiness.report import Report
+
+PAUSE_SECONDS = 1.0
+PLAN_OUTPUTS = ("table", "json", "markdown")
+HEAD = ("CLUSTER", "HOP", "CHECK", "STATUS", "SEVERITY", "SUMMARY")
+
+
+def add_commands(commands: Commands) -> None:
+    """`scan`, `findings` and `plan`."""
+    scan = commands.add_parser("scan", help="let the server scan a cluster, and tell by the exit code")
+    _add_cluster(scan)
+    scan.add_argument("--stored", action="store_true", help="judge by the newest snapshot, without a new scan")
+    scan.add_argument("--wait", metavar="SECONDS", type=_seconds, default=600.0, help="for the scan (600)")
+    scan.add_argument("-o", "--output", choices=SCAN_OUTPUTS, default="table")
+    add_judging(scan)
+    scan.set_defaults(do=_scan)
+    findings = commands.add_parser("findings", help="the answers of checks in the newest snapshots")
+    findings.add_argument("--cluster", metavar="NAME|ID", help="else of every cluster")
+    findings.add_argument("--status", choices=("fail", "unknown", "manual", "waived", "pass", "not_applicable"))
+    findings.add_argument("--severity", choices=("blocker", "warning", "info"))
+    findings.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    findings.set_defaults(do=_findings)
+    plan = commands.add_parser("plan", help="the runbook of a cluster's newest snapshot")
+    _add_cluster(plan)
+    plan.add_argument("-o", "--output", choices=PLAN_OUTPUTS, default="table")
+    plan.add_argument("--schema", choices=("1", "2"), default="2", help="version of the JSON (2: with typed changes)")
+    plan.set_defaults(do=_plan)
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cluster", metavar="NAME|ID", required=True)
+    parser.add_argument(
+        "--kubernetes", metavar="MINOR", default="", help="the Kubernetes that it is to be raised to, such as 1.33"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds up to 86400")
+    return found
+
+
+def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
+    from migrations_app.readiness.outputs.plain import plain_lines
+    from migrations_app.readiness.verdict import exit_code
+
+    found = cluster_id(server, options.cluster)
+    snapshot = _newest(server, found) if options.stored else _scanned(server, found, seconds=options.wait)
+    asked = {"kubernetes": options.kubernetes}
+    report = _report(server.read(f"snapshots/{snapshot}", asked))
+    if options.output == "json":
+        from migrations_app.readiness.outputs import json_schema
+
+        show(json_schema.render(report))
+    else:
+        text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **asked}).decode()
+        show(f"{plain_lines(text)}\n" if options.output == "table" else text)
+    return exit_code(report, fail_on=options.fail_on, strict=options.strict)
+
+
+def _newest(server: "KarpdashServer", cluster: str) -> str:
+    snapshot = server.one(f"clusters/{cluster}").get("snapshot")
+    if not snapshot:
+        raise NotFound("the cluster was never scanned; leave --stored out")
+    return str(snapshot["id"] if isinstance(snapshot, dict) else snapshot)
+
+
+def _scanned(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
+    """The snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended in time."""
+    ends = time.monotonic() + seconds
+    scan = server.post(f"clusters/{cluster}/scans", {})
+    while scan.get("state") not in ("done", "failed"):
+        if time.monotonic() > ends:
+            raise TimedOut(f"the scan has not ended after {seconds:g} seconds; it goes on at the server")
+        time.sleep(PAUSE_SECONDS)
+        scan = server.one(f"scans/{scan['id']}")
+    if scan["state"] == "failed" or not scan.get("snapshot"):
+        why = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
+        raise ServerFailed(f"the scan of the server failed: {why}")
+    return str(scan["snapshot"])
+
+
+def _report(body: bytes) -> "Report":
+    import msgspec
+
+    from migrations_app.readiness.report import Report
+
+    try:
+        return msgspec.json.decode(body, type=Report)
+    except msgspec.MsgspecError:
+        raise InvalidResponse("the report is not as this release reads it; use the release of the server") from None
+
+
+def _findings(server: "KarpdashServer", options: argparse.Namespace) -> int:
+    from migrations_app.readiness.outputs import json_schema
+
+    asked = {"status": options.status or "", "severity": options.severity or ""}
+    if options.cluster:
+        asked["cluster"] = cluster_id(server, options.cluster)
+    rows = list(server.rows("findings", {name: value for name, value in asked.items() if value}))
+    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    return Exit.READY
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row.get(name, "")) for name in ("cluster_name", "hop", "check", "status", "severity", "summary"))
+
+
+def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
+    found = cluster_id(server, options.cluster)
+    asked = {"kubernetes": options.kubernetes, "format": options.output}
+    body = server.read(f"clusters/{found}/plan", asked | {"schema": options.schema})
+    if options.output != "json":
+        show(body.decode())
+        return Exit.READY
+    import msgspec
+
+    from migrations_app.readiness.outputs import json_schema
+
+    plan = msgspec.json.decode(body)
+    show(json_schema.written(plan))
+    if not plan.get("hops") and not plan.get("target", {}).get("release"):
+        print_note("no path can be told")
+    return Exit.READY

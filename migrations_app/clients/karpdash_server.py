@@ -1,0 +1,157 @@
+"""The REST API of a karpdash server, as `karpdash --server` speaks it."""
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import msgspec
+
+from migrations_app.clients.addresses import OutboundPolicy
+from migrations_app.clients.http import CallBounds, HttpAnswer, send
+from migrations_app.clients.secret import Secret, clean
+from migrations_app.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    InvalidResponse,
+    KarpdashError,
+    NotFound,
+    ReadError,
+    ServerFailed,
+    Unauthorized,
+)
+
+ROOT: Final = "/api/v1/"
+SECONDS = 60.0
+LARGEST: Final = 64 * 1024 * 1024
+PAGE: Final = 200
+_REFUSALS: Final[Mapping[int, type[KarpdashError]]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    412: Conflict,
+    429: ServerFailed,
+}
+"""What a status becomes; any other below 500 is InvalidInput."""
+
+
+class KarpdashServer:
+    """One server, asked with one token. Every method raises ReadError where the server does not answer, answers
+    something else than karpdash, or refuses the token; InvalidInput, NotFound or Conflict where it refuses the request.
+    """
+
+    def __init__(self, url: str, token: Secret) -> None:
+        """Raises InvalidInput for a URL that is none. Plain http is spoken to this machine only."""
+        parts = _parts(url)
+        self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix(ROOT.rstrip('/'))}"
+        self._name = parts.netloc
+        self._token = token
+
+    def read(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        """The body of one answer; `path` is below /api/v1/, and empty values of the query are left out."""
+        given = {name: value for name, value in (query or {}).items() if value}
+        return self._asked("GET", path + (f"?{urlencode(given)}" if given else "")).body
+
+    def one(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The JSON object at the path."""
+        return self._object(self.read(path, query))
+
+    def rows(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
+        """Every row of a list, page after page."""
+        asked = {**(query or {}), "limit": str(PAGE)}
+        while True:
+            page = self.one(path, asked)
+            found, following = page.get("results"), page.get("next")
+            if not isinstance(found, list):
+                raise InvalidResponse(f"{self._name}: the list has no results")
+            yield from found
+            if not following:
+                return
+            asked["cursor"] = _cursor(str(following), name=self._name)
+
+    def post(self, path: str, body: Mapping[str, Any], *, tag: str = "") -> dict[str, Any]:
+        """What the server answered to a change. `tag` is the ETag of what was read before.
+
+        The idempotency key is new, so a request that is repeated by hand is a second request.
+        """
+        headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
+        headers |= {"If-Match": tag} if tag else {}
+        return self._object(self._asked("POST", path, headers=headers, body=msgspec.json.encode(body)).body)
+
+    def tag(self, path: str) -> str:
+        """The ETag of what is at the path now."""
+        return self._asked("GET", path).headers.get("ETag", "")
+
+    def _asked(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> HttpAnswer:
+        bounds = CallBounds(
+            server=self._name,
+            reach=OutboundPolicy(allow_loopback=True),
+            ends=time.monotonic() + SECONDS,
+            most=LARGEST,
+            any_status=True,
+        )
+        sent = {"Authorization": f"Bearer {self._token.reveal()}", "Accept": "*/*", **(headers or {})}
+        answer = send(method, f"{self._base}{ROOT}{path}", bounds=bounds, headers=sent, body=body)
+        if not 200 <= answer.status < 300:
+            raise _refusal(answer, name=self._name)
+        return answer
+
+    def _object(self, body: bytes) -> dict[str, Any]:
+        try:
+            found = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            found = None
+        if not isinstance(found, dict):
+            raise InvalidResponse(f"{self._name}: the answer is no JSON object; is this a karpdash server?")
+        return found
+
+
+def _parts(url: str) -> Any:  # noqa: ANN401 - urllib's result has no public type
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        whole = None
+    if not whole or parts.username or parts.query or parts.fragment:
+        raise InvalidInput(
+            f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
+        )
+    return parts
+
+
+def _cursor(following: str, *, name: str) -> str:
+    """The cursor in the address of the next page; the address itself is not followed."""
+    found = parse_qs(urlsplit(following).query).get("cursor")
+    if not found:
+        raise InvalidResponse(f"{name}: the list names no next page that can be asked for")
+    return found[0]
+
+
+def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
+    if 300 <= answer.status < 400:
+        there = clean(answer.headers.get("Location", "another address"), longest=200)
+        return InvalidResponse(f"{name}: the server sends on to {there}; give the URL that answers itself")
+    told = _detail(answer)
+    kind = _REFUSALS.get(answer.status, ServerFailed if answer.status >= 500 else InvalidInput)
+    words = f"{name}: {told or f'the server answered {answer.status}'}"
+    return kind(words if issubclass(kind, ReadError) else told or words)
+
+
+def _detail(answer: HttpAnswer) -> str:
+    """The words of a problem (RFC 9457), with the fields that it names; empty if the body is none."""
+    try:
+        problem = msgspec.json.decode(answer.body)
+    except msgspec.DecodeError:
+        return ""
+    if not isinstance(problem, dict) or not isinstance(problem.get("detail"), str):
+        return ""
+    fields = problem.get("errors") if isinstance(problem.get("errors"), list) else ()
+    named = [
+        f"{one.get('pointer', '')} {one.get('detail', '')}".strip() for one in fields or () if isinstance(one, dict)
+    ]
+    return clean(": ".join((problem["detail"].rstrip("."), "; ".join(named))) if named else problem["detail"])

@@ -1,0 +1,231 @@
+"""`karpdash --server URL`: the same outputs and exit codes as without it, over the REST API of a real server."""
+
+import dataclasses
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from migrations_app.cli import main
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.readiness.outputs import json_schema, junit, markdown, plan_markdown, plan_table, table
+from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.published import typed_plan
+from migrations_app.readiness.verdict import exit_code
+from migrations_app.use_cases.accounts import tokens
+from tests.builders_rollouts import a_rollout, a_yes, entitled
+from tests.builders_rows import a_cluster, a_snapshot
+
+SCOPES = ["read", "scan", "plan", "act"]
+
+
+@pytest.fixture
+def root(transactional_db):
+    return get_user_model().objects.create_superuser("root")
+
+
+@pytest.fixture
+def token(root, monkeypatch, settings):
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+    secret = tokens.issue(root, name="terminal", scopes=SCOPES, days=1).secret
+    monkeypatch.setenv("KARPDASH_TOKEN", secret)
+    return secret
+
+
+@pytest.fixture
+def shop(token):
+    cluster = a_cluster("shop", source="kubeconfig")
+    return a_snapshot(cluster), cluster
+
+
+@pytest.fixture
+def asked(live_server, capsys):
+    """Runs the command against the server and tells exit code, stdout and stderr."""
+
+    def run(*words):
+        code = main(["--server", live_server.url, *words])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run
+
+
+RENDERERS = {"table": table.render, "json": json_schema.render, "junit": junit.render, "markdown": markdown.render}
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_a_stored_report_is_told_as_by_scan(shop, asked, form):
+    report = report_of(shop[0].pk)
+    code, out, _ = asked("scan", "--cluster", "shop", "--stored", "-o", form)
+    assert out == RENDERERS[form](report)
+    assert code == exit_code(report) == 1
+
+
+def test_what_counts_is_chosen_as_in_scan(shop, asked):
+    report = report_of(shop[0].pk)
+    for extra, named in ((["--fail-on", "never"], {"fail_on": "never"}), (["--strict"], {"strict": True})):
+        assert asked("scan", "--cluster", "shop", "--stored", *extra)[0] == exit_code(report, **named)
+
+
+def test_a_new_scan_is_waited_for(shop, asked, monkeypatch):
+    from migrations_app.models.scan import Scan
+
+    def work(_seconds):
+        Scan.objects.filter(state="queued").update(state="done", snapshot=shop[0])
+
+    monkeypatch.setattr("migrations_app.cli.server_client.reports.time.sleep", work)
+    assert asked("scan", "--cluster", "shop", "-o", "json")[0] == 1
+    assert Scan.objects.get().requested_by == "root"
+
+
+def test_a_scan_that_fails_could_not_look(shop, asked, monkeypatch):
+    from migrations_app.models.scan import Scan
+
+    def work(_seconds):
+        Scan.objects.filter(state="queued").update(state="failed", error_code="timeout", error_detail="no answer")
+
+    monkeypatch.setattr("migrations_app.cli.server_client.reports.time.sleep", work)
+    code, out, err = asked("scan", "--cluster", "shop")
+    assert (code, out) == (3, "")
+    assert "the scan of the server failed: no answer" in err
+
+
+def test_a_scan_that_takes_too_long(shop, asked):
+    code, _, err = asked("scan", "--cluster", "shop", "--wait", "0.000001")
+    assert code == 3
+    assert "goes on at the server" in err
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_the_plan_is_that_of_the_server(shop, asked, form):
+    plan = runbook(report_of(shop[0].pk))
+    wanted = {
+        "table": plan_table.render, "markdown": plan_markdown.render,
+        "json": lambda one: json_schema.written(typed_plan(one)),
+    }[form](plan)  # fmt: skip
+    code, out, _ = asked("plan", "--cluster", "shop", "-o", form)
+    assert code == 0
+    assert (json.loads(out) == json.loads(wanted)) if form == "json" else out == wanted
+
+
+def test_lists(shop, asked):
+    code, out, _ = asked("cluster", "list")
+    assert (code, out.split()[:2]) == (0, ["NAME", "SOURCE"])
+    assert [row["name"] for row in json.loads(asked("cluster", "list", "-o", "json")[1])] == ["shop"]
+    rows = json.loads(asked("findings", "--cluster", "shop", "--status", "fail", "-o", "json")[1])
+    assert {row["cluster_name"] for row in rows} == {"shop"}
+    assert json.loads(asked("findings", "--status", "waived", "-o", "json")[1]) == []
+
+
+def test_every_page_of_a_list_is_read(token, asked, monkeypatch):
+    monkeypatch.setattr("migrations_app.clients.karpdash_server.PAGE", 2)
+    for number in range(5):
+        a_cluster(f"c{number}")
+    assert [row["name"] for row in json.loads(asked("cluster", "list", "-o", "json")[1])] == [f"c{n}" for n in range(5)]
+
+
+def test_an_approved_rollout_is_started_paused_and_ended(shop, asked, root, monkeypatch):
+    monkeypatch.setattr("migrations_app.api.rollouts.wake_rollout", lambda _row, _task: True)
+    row = a_rollout(shop[1], state="approved", author=root)
+    a_yes(row, entitled(get_user_model().objects.create_user("cleo"), "approve_rollout"))
+    other = asked("rollout", "start", str(row.pk), "--digest", "0" * 64)
+    assert other[0] == 2
+    told = json.loads(asked("rollout", "start", str(row.pk), "--digest", row.digest, "-o", "json")[1])
+    assert (told["state"], told["id"]) == ("running", str(row.pk))
+    assert asked("rollout", "pause", str(row.pk))[0] == 0
+    row.refresh_from_db()
+    assert row.wish == "pause"
+    assert "shop" in asked("rollout", "list", "--state", "running")[1]
+    code, out, _ = asked("rollout", "show", str(row.pk))
+    assert code == 0
+    assert row.digest in out
+
+
+def test_a_plan_that_cannot_be_made_tells_why(shop, asked):
+    code, _, err = asked("rollout", "plan", "--cluster", "shop", "--action", "nonsense")
+    assert code == 2
+    assert "action" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["scan", "--cluster", "nowhere"], 2, "no cluster is named nowhere"),
+        (["scan", "--cluster", "shop", "--kubernetes", "much"], 2, "kubernetes"),
+        (["rollout", "show", "00000000-0000-0000-0000-000000000000"], 2, "no such"),
+    ],
+)
+def test_what_is_refused_says_why(shop, asked, words, code, why):
+    given = asked(*words, *(["--stored"] if words[0] == "scan" else []))
+    assert given[0] == code
+    assert why in given[2]
+
+
+@pytest.mark.parametrize("text", ["", "no token", "x" * 500, "kd_unknown"])
+def test_tokens_that_open_nothing(shop, asked, monkeypatch, text):
+    monkeypatch.setenv("KARPDASH_TOKEN", text)
+    code, out, err = asked("cluster", "list")
+    assert (code, out) == (3 if text == "kd_unknown" else 2, "")
+    assert "token" in err
+
+
+def test_the_token_may_stand_in_a_file(shop, live_server, tmp_path, monkeypatch, token, capsys):
+    monkeypatch.delenv("KARPDASH_TOKEN")
+    (tmp_path / "token").write_text(f"{token}\n")
+    words = ["--server", live_server.url, "--token-file", str(tmp_path / "token"), "cluster", "list"]
+    assert main(words) == 0
+    assert main([*words[:3], str(tmp_path / "none"), *words[4:]]) == 2
+    assert token not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://x", "karpdash.example.com", "https://", "https://u:p@h", "http://h:99999", "http://[", "https://h/?a=b"],
+)
+def test_urls_that_are_none(monkeypatch, url, capsys):
+    monkeypatch.setenv("KARPDASH_TOKEN", "kd_x")
+    assert main(["--server", url, "cluster", "list"]) == 2
+    assert "--server" in capsys.readouterr().err
+
+
+class _Other(BaseHTTPRequestHandler):
+    """A server that is no karpdash: what it says stands in its class."""
+
+    status, body, headers_sent = 200, b"<html>", {}
+
+    def do_GET(self):
+        self.send_response(type(self).status)
+        for name, value in type(self).headers_sent.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(type(self).body)))
+        self.end_headers()
+        self.wfile.write(type(self).body)
+
+    def log_message(self, *_words):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "why"),
+    [
+        (200, b"<html>", {}, "is this a karpdash server?"),
+        (200, b'{"results": 1}', {}, "no results"),
+        (200, b'{"results": [], "next": "https://elsewhere/"}', {}, "names no next page"),
+        (302, b"", {"Location": "https://sso.example.com/login"}, "sends on to https://sso.example.com/login"),
+        (502, b"\x1b[2Jbad", {}, "answered 502"),
+        (401, b'{"detail": "\\u001b[2Jwho?"}', {}, "who?"),
+    ],
+)
+def test_servers_that_are_no_karpdash(monkeypatch, capsys, status, body, headers, why):
+    monkeypatch.setenv("KARPDASH_TOKEN", "kd_x")
+    handler = type("Answering", (_Other,), {"status": status, "body": body, "headers_sent": headers})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        code = main(["--server", f"http://127.0.0.1:{server.server_port}", "cluster", "list"])
+        server.shutdown()
+    told = capsys.readouterr()
+    assert (code, told.out) == (3, "")
+    assert why in told.err
+    assert "\x1b" not in told.err
