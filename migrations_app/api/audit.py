@@ -48,7 +48,6 @@ class AuditQuerySerializer(PagedSerializer):
     since = serializers.DateTimeField(required=False)
     until = serializers.DateTimeField(required=False, help_text="Events before this moment.")
     text = serializers.CharField(required=False, max_length=200)
-    fields = serializers.CharField(required=False, max_length=300, help_text="Columns, comma separated.")  # type: ignore[assignment]  # the API's word for sparse answers
 
 
 class ExportQuerySerializer(StrictSerializer):

@@ -37,6 +37,13 @@ from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
 
 LARGEST_BUNDLE = 64 * MIB
+_SORTS = {
+    "name": "name", "stage": "stage", "next_hop": "hop", "blockers": "blockers", "legacy_left": "legacy",
+    "scanned_at": "scanned",
+}  # fmt: skip
+"""Sort keys of the fleet list by the name of the field that they sort by."""
+ORDERINGS = {f"{turn}{name}": (sort, bool(turn)) for turn in ("", "-") for name, sort in _SORTS.items()}
+"""Sort key of each value of `ordering`, and whether it is descending."""
 LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}){0,7}$"
 """Key and value of at most eight labels."""
 
@@ -127,6 +134,12 @@ class ClusterQuerySerializer(NarrowedSerializer, PagedSerializer):
     q = serializers.CharField(required=False, max_length=200, help_text="Words in name, environment, server, release.")
     stage = serializers.ChoiceField(required=False, choices=STAGES)
     bucket = serializers.ChoiceField(required=False, choices=BUCKETS, help_text="What the cluster waits for.")
+    ordering = serializers.ChoiceField(
+        required=False, choices=tuple(ORDERINGS), help_text="A minus turns the order round; by name without it."
+    )
+    total = serializers.ChoiceField(
+        required=False, choices=("true", "false"), help_text="Whether to count all that match, as `total`."
+    )
 
 
 class NewClusterSerializer(StrictSerializer):
@@ -169,7 +182,9 @@ class ClustersView(Endpoint):
     needs = {"GET": READ, "POST": EndpointPermission("admin", "add_cluster")}
     operations = {
         "GET": Operation(
-            id="clusters_list", query=ClusterQuerySerializer, answer=page_of("Cluster", ClusterRowSerializer)
+            id="clusters_list",
+            query=ClusterQuerySerializer,
+            answer=page_of("Cluster", ClusterRowSerializer, counted=True),
         ),
         "POST": Operation(
             id="clusters_create",
@@ -182,12 +197,16 @@ class ClustersView(Endpoint):
     upload_limit = LARGEST_BUNDLE
 
     def get(self, request: Request) -> Response:
-        """Clusters by name, each with the numbers of its latest snapshot."""
+        """Clusters, each with the numbers of its latest snapshot."""
         query = query_params(request, ClusterQuerySerializer)
         chosen = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
-        ask = FleetAsk(flat=True, cursor=cursor_of(request, query), **chosen | narrowed(query))
+        sort, descending = ORDERINGS[query.get("ordering", "name")]
+        ask = FleetAsk(
+            flat=True, cursor=cursor_of(request, query), sort=sort, descending=descending, **chosen | narrowed(query)
+        )
         found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
-        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer)
+        total = found.matching if query.get("total") == "true" else None
+        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer, total=total)
 
     @replayed
     def post(self, request: Request) -> Response:

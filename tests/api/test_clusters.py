@@ -13,6 +13,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.samples import fleet
 from tests.api.conftest import Tool
+from tests.builders_rows import a_cluster, a_snapshot
 from tests.servers.pki import Authority
 
 Scanned = Callable[..., Cluster]
@@ -201,3 +202,34 @@ def test_the_interval_of_a_cluster_is_changed(api: Tool, scanned: Any, given: An
     assert (said.status_code, row.interval_seconds) == (status, given if status == 200 else None)
     if status == 200:
         assert said.json()["interval_seconds"] == given
+
+
+class TestTheListAsAsked:
+    @pytest.fixture
+    def fleet(self, db):
+        for name, blockers in (("c", 1), ("a", 3), ("b", 2)):
+            a_snapshot(a_cluster(name), blockers=blockers)
+
+    @pytest.mark.parametrize(
+        ("ordering", "names"),
+        [("name", "abc"), ("-name", "cba"), ("blockers", "cba"), ("-blockers", "abc"), ("", "abc")],
+    )
+    def test_the_order_is_chosen_and_holds_over_pages(self, api, fleet, ordering, names):
+        found, address = [], f"clusters?limit=2{f'&ordering={ordering}' if ordering else ''}"
+        while address:
+            page = api("GET", address).json()
+            found, address = found + [row["name"] for row in page["results"]], page["next"]
+        assert "".join(found) == names
+
+    def test_an_order_that_there_is_not(self, api, fleet):
+        assert api("GET", "clusters?ordering=secret").status_code == 400
+
+    def test_the_total_is_told_on_request(self, api, fleet):
+        assert api("GET", "clusters?limit=1&total=true").json()["total"] == 3
+        assert "total" not in api("GET", "clusters?limit=1").json()
+
+    def test_only_the_fields_that_are_asked_for(self, api, fleet):
+        rows = api("GET", "clusters?fields=name,blockers").json()["results"]
+        assert rows == [{"name": "a", "blockers": 3}, {"name": "b", "blockers": 2}, {"name": "c", "blockers": 1}]
+        refused = api("GET", "clusters?fields=name,sealed")
+        assert (refused.status_code, refused.json()["detail"]) == (400, "there is no field 'sealed'")

@@ -104,3 +104,8 @@ class PagedSerializer(StrictSerializer):
     limit = serializers.IntegerField(
         required=False, min_value=1, max_value=500, default=100, help_text="Rows of a page, at most 500."
     )
+    fields = serializers.CharField(  # type: ignore[assignment]  # the API's word; the metaclass takes it away before the name could clash
+        required=False,
+        max_length=1000,
+        help_text="Only these fields of each row, comma separated; rows then lack the others.",
+    )

@@ -66,12 +66,14 @@ class Operation:
         return {204: None} if self.answer is None else {self.status: self.answer}
 
 
-def page_of(name: str, row: Any) -> Any:  # noqa: ANN401 - serializer classes, made at import
-    """The shape of one page of those rows."""
-    fields = {
+def page_of(name: str, row: Any, *, counted: bool = False) -> Any:  # noqa: ANN401 - serializer classes, made at import
+    """The shape of one page of those rows; `counted` where the total is told on request."""
+    fields: dict[str, Any] = {
         "results": row(many=True),
         "next": serializers.CharField(allow_null=True, help_text="Address of the next page; null on the last one."),
     }
+    if counted:
+        fields["total"] = serializers.IntegerField(required=False, help_text="All that match, with total=true.")
     return type(f"{name}Page", (serializers.Serializer,), fields)
 
 

@@ -132,14 +132,28 @@ def _checked(form: StrictSerializer) -> dict[str, Any]:
     return found
 
 
-def page_answer(request: Request, page: Page[Any], *, shape: type[Any]) -> Response:
-    """One page: rows, the address of the next page in the body and as a Link header."""
+def page_answer(request: Request, page: Page[Any], *, shape: type[Any], total: int | None = None) -> Response:
+    """One page: rows, the address of the next page in the body and as a Link header, and the total if it is known.
+
+    The parameter `fields` leaves only those of each row. Raises Problem `bad_input` for a field that no row has.
+    """
     following = _next(request, page.next_cursor) if page.next_cursor else None
-    rows = shape(page.rows, many=True).data
-    answer = Response({"results": rows, "next": following})
+    rows = _sparse(shape(page.rows, many=True).data, request.query_params.get("fields", ""), shape=shape)
+    counted = {} if total is None else {"total": total}
+    answer = Response({"results": rows, "next": following, **counted})
     if following:
         answer["Link"] = f'<{following}>; rel="next"'
     return answer
+
+
+def _sparse(rows: list[dict[str, Any]], fields: str, *, shape: type[Any]) -> list[dict[str, Any]]:
+    names = [name for name in fields.split(",") if name]
+    if not names:
+        return rows
+    known = shape().fields
+    if strange := [name for name in names if name not in known]:
+        raise Problem("bad_input", f"there is no field {strange[0][:60]!r}")
+    return [{name: row[name] for name in names} for row in rows]
 
 
 def cursor_of(request: Request, query: Mapping[str, Any]) -> str:
