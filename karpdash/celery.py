@@ -1,5 +1,6 @@
 """The Celery app: queues, limits and the beat schedule. Beat only ticks; the database says what is due."""
 
+import ctypes
 import gc
 import os
 import signal
@@ -8,7 +9,7 @@ from typing import Any
 from celery import Celery
 from celery.beat import Service
 from celery.bootsteps import StartStopStep
-from celery.signals import worker_before_create_process, worker_shutdown
+from celery.signals import task_postrun, worker_before_create_process, worker_shutdown
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -19,6 +20,8 @@ from karpdash.processes.lanes import QUEUES, ROUTES
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
+_MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+"""The C library's function that gives unused memory back; glibc has it."""
 
 app = Celery("karpdash")
 app.conf.update(
@@ -110,6 +113,14 @@ def _share_memory(**_kwargs: object) -> None:
     """Before a process of the pool is forked: what is there by now is not written to by its garbage collector."""
     gc.collect()
     gc.freeze()
+
+
+@task_postrun.connect
+def _return_memory(**_kwargs: object) -> None:
+    """What a scan used goes back to the system: the C library would keep it for the next one, hours later."""
+    if _MALLOC_TRIM is not None:
+        gc.collect()
+        _MALLOC_TRIM(0)
 
 
 @worker_shutdown.connect

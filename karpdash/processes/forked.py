@@ -70,13 +70,17 @@ class Forked:
         return self.returncode
 
 
-def load() -> None:
-    """Imports what the children need and does once what each would do at its start.
-
-    What is written to is copied: that is why the garbage collector leaves alone what is there by then.
-    """
-    for name in LOADED:
+def load(*modules: str) -> None:
+    """Imports these modules; what is written to is copied, so the garbage collector leaves alone what is there then."""
+    for name in modules:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def load_program() -> None:
+    """Imports what the children need and does once what each would do at its start."""
+    load(*LOADED)
     from django.urls import get_resolver, reverse
 
     from karpdash.celery import app
@@ -90,8 +94,7 @@ def load() -> None:
     all_actions()
     reverse("login")
     len(get_resolver().url_patterns)
-    gc.collect()
-    gc.freeze()
+    load()
 
 
 def fork(

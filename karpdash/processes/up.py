@@ -13,7 +13,7 @@ from typing import TextIO
 from karpdash.files import data_folder
 from karpdash.processes import datadir
 from karpdash.processes.broker import broker_command, broker_program
-from karpdash.processes.forked import CAN_FORK, fork, load, run_module
+from karpdash.processes.forked import CAN_FORK, fork, load, load_program, run_module
 from karpdash.processes.lanes import WORKERS, beat_command, serve, worker_command
 from karpdash.processes.supervise import Child, Supervisor
 from migrations_app.errors import InvalidSetting
@@ -105,6 +105,8 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         _set_up()
         if code := _aside(partial(_first_steps, demo=options.demo)):
             return code
+        if CAN_FORK and fork(_live_clusters, name="start").wait():
+            load("kubernetes.client.rest")
         supervisor.start_rest()
         address = f"http://{_reachable(options.host)}:{options.port}"
         if supervisor.wait_until_serving(f"{address}/healthz"):
@@ -129,7 +131,7 @@ def _set_up() -> None:
     django.setup()
     _refuse_unsafe()
     if CAN_FORK:
-        load()
+        load_program()
 
 
 def _aside(run: Callable[[], None]) -> int:
@@ -164,6 +166,13 @@ def _first_steps(*, demo: bool) -> None:
     if demo:
         sample_fleet.load()
     connection.close()
+
+
+def _live_clusters() -> int:
+    """How many clusters are registered that are talked to; without any, no child needs the client for them."""
+    from migrations_app.queries.fleet.all_clusters import live_clusters
+
+    return min(live_clusters(), 255)
 
 
 def _refuse_unsafe() -> None:

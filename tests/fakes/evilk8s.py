@@ -106,7 +106,7 @@ class EvilServer:
         self._listener.bind((LOOPBACK, 0))
         self._listener.listen(64)
         self.port = self._listener.getsockname()[1]
-        self._run(self._accept)
+        self._run(self._accept, self._context())  # made here: what a test takes away later is still there
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -122,8 +122,7 @@ class EvilServer:
         self._threads.append(thread)
         thread.start()
 
-    def _accept(self) -> None:
-        context = self._context()
+    def _accept(self, context: ssl.SSLContext) -> None:
         while not self._stop.is_set():
             try:
                 plain, _ = self._listener.accept()

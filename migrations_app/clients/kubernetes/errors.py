@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import msgspec
 import urllib3.exceptions as u
-from kubernetes.client.exceptions import OpenApiException
 
 from migrations_app import errors
 from migrations_app.clients.kubernetes.api import ApiRequest
 from migrations_app.clients.secret import clean
 
-CAUGHT = (u.HTTPError, http.client.HTTPException, OpenApiException, OSError, ValueError, zlib.error, RecursionError)
+CAUGHT = (u.HTTPError, http.client.HTTPException, OSError, ValueError, zlib.error, RecursionError)
 """The exceptions a call may raise. ssl.SSLError and TimeoutError are OSErrors."""
 
 
@@ -118,8 +117,6 @@ def pause(headers: Mapping[str, str]) -> float | None:
 
 def from_exception(wrong: BaseException) -> HttpFailure:
     """The failure for any exception in CAUGHT."""
-    if isinstance(wrong, OpenApiException) and wrong.__context__ is not None:
-        return from_exception(wrong.__context__)
     tls = _within(wrong, ssl.SSLError)
     if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return HttpFailure(_tls(tls))

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
 import urllib3
-from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import RESTClientObject
 
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver, resolve
 from migrations_app.clients.kubernetes import errors
@@ -32,6 +30,9 @@ from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
 from migrations_app.clients.kubernetes.response import NO_ANSWER, ApiResponse, TrafficMeter, read_beginning, read_body
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import KarpdashError, TimedOut, Unreachable
+
+if TYPE_CHECKING:
+    from kubernetes.client.rest import RESTClientObject
 
 Query = Sequence[tuple[str, str]]
 TokenSource = Callable[[], Secret]
@@ -229,11 +230,10 @@ class Transport:
         timeout = (min(self._limits.connect_seconds, left), left)
         url = self._url(call.request.path, call.query)
         try:
-            sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+            response = _answer(pool, call, url=url, timeout=timeout)
         except errors.CAUGHT:
             self.meter.note(call.request.verb, NO_ANSWER)
             raise
-        response: urllib3.HTTPResponse = sent.response
         self.meter.note(call.request.verb, str(response.status))
         return response
 
@@ -294,8 +294,26 @@ def _fixed(token: Secret | None) -> Callable[[], Secret]:
     return lambda: kept
 
 
-def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> RESTClientObject:
-    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07)."""
+def _answer(pool: "RESTClientObject", call: _Call, *, url: str, timeout: tuple[float, float]) -> urllib3.HTTPResponse:
+    """The response, its body unread. Raises one of errors.CAUGHT: the client's own exceptions wrap those of urllib3."""
+    from kubernetes.client.exceptions import OpenApiException
+
+    try:
+        sent = pool.request(call.method, url, call.headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
+    except OpenApiException as wrong:
+        raise wrong.__context__ or urllib3.exceptions.HTTPError("the client refused the request") from None
+    response: urllib3.HTTPResponse = sent.response
+    return response
+
+
+def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> "RESTClientObject":
+    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07).
+
+    The client is imported here: it is slow to load, and only who talks to a cluster needs it.
+    """
+    from kubernetes.client.configuration import Configuration
+    from kubernetes.client.rest import RESTClientObject
+
     configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name
     configuration.connection_pool_maxsize = limits.parallel

@@ -20,6 +20,12 @@ def cluster_named(name: str) -> uuid.UUID:
     return found
 
 
+def live_clusters() -> int:
+    """The number of registered clusters that karpdash connects to."""
+    told = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE)
+    return Cluster.objects.exclude(source__in=told).count()
+
+
 def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str], ...]:
     """Id, name and environment of the first visible clusters whose name holds every word."""
     rows = visible_clusters()
