@@ -50,7 +50,8 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=10,
     timezone="UTC",
-    beat_schedule_filename=str(ENV.data_dir / "beat"),
+    # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
+    beat_scheduler="celery.beat:Scheduler",
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},

@@ -85,7 +85,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         wait_for_scans(made, ["blue", "green"], more_than=before)
 
         carried = made.folder / "worker-action-data" / "audit" / "checkpoints.jsonl"
-        signed = made.rows("SELECT seq FROM migrations_app_auditcheckpoint ORDER BY seq")
+        signed = made.rows("SELECT seq FROM migrations_app_checkpoint ORDER BY seq")
         lines = [json.loads(line) for line in carried.read_text().splitlines()]
         assert [(one["seq"],) for one in lines] == signed[: len(lines)]
         assert lines  # A53: outside of the database, without a setting of anybody
