@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 from celery import Celery
-from celery.beat import Service
+from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
 from celery.signals import worker_before_create_process, worker_shutdown
 from kombu import Exchange, Queue
@@ -92,7 +92,7 @@ app.steps["consumer"].add(SignOfLife)
 def tick() -> None:
     """Beat, until the process ends; for a thread. Where beat fails the process is stopped: both are started again."""
     try:
-        Service(app, max_interval=1).start()
+        Service(app, max_interval=1, scheduler_cls=Scheduler).start()
     finally:
         os.kill(os.getpid(), signal.SIGQUIT)
 
