@@ -75,11 +75,18 @@ def spelling(dice: random.Random) -> str:
 
 
 def as_the_system_does(host: str, _port: int) -> list[str]:
-    """Every form of a number that the C library takes; any name leads to the metadata service."""
+    """Every form of a number that the C library takes; any name leads to the metadata service.
+
+    Raises gaierror for what leads elsewhere: 0255 is 173 to the library, where another reader takes it for 255.
+    """
     try:
-        return [socket.inet_ntoa(socket.inet_aton(host))]
+        found = socket.inet_ntoa(socket.inet_aton(host))
     except (OSError, UnicodeEncodeError):
-        pass
+        found = ""
+    if found and found not in INSIDE_4:
+        raise socket.gaierror("leads to none of ours")
+    if found:
+        return [found]
     try:
         return [str(ipaddress.ip_address(host.partition("%")[0]))]
     except ValueError:

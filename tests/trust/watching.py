@@ -7,6 +7,8 @@ from contextlib import contextmanager
 STARTS = {
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn"),
 }
+NEVER = {*STARTS, "socket.connect", "socket.sendto"}
+"""What is stopped as well: nobody is reached and nothing runs, whatever a case finds."""
 CODE = (".py", ".pyc", ".so")
 _seen: list[tuple[str, str]] = []
 _watching = False
@@ -17,6 +19,8 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         return
     if event in STARTS or event.startswith(("socket.", "urllib.", "ctypes.dlopen")):
         _seen.append((event, str(arguments)[:200]))
+        if event in NEVER:
+            raise PermissionError(f"{event} while hostile input is read")
     elif event == "open" and not str(arguments[0]).endswith(CODE):
         _seen.append((event, str(arguments[0])))
 
