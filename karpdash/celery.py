@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
-from celery.signals import worker_before_create_process, worker_shutdown
+from celery.signals import worker_before_create_process, worker_init, worker_shutdown
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -104,6 +104,15 @@ def _lives(name: str) -> None:
 
     heartbeat.beat(name, app.amqp.queues.consume_from)
     connection.close()
+
+
+@worker_init.connect
+def _build_structs(**_kwargs: object) -> None:
+    """Before tasks run side by side."""
+    app.loader.import_default_modules()
+    from migrations_app.inventory.struct_types import build_structs
+
+    build_structs()
 
 
 @worker_before_create_process.connect

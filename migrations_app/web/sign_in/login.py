@@ -77,7 +77,7 @@ def _remember_browser(answer: HttpResponse, name: str) -> None:
 
 
 def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
-    kept = request.get_signed_cookie(BROWSER, default="", salt=BROWSER, max_age=BROWSER_DAYS * 24 * 3600)
+    kept = request.get_signed_cookie(BROWSER, default="", salt=BROWSER, max_age=BROWSER_DAYS * 24 * 3600) or ""
     return bool(kept) and constant_time_compare(kept, sign_in.throttled_name(None, {"username": name}))
 
 
