@@ -10,7 +10,8 @@ COPY migrations_app migrations_app
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e . && /venv/bin/pip check
 
 FROM python:3.11-slim-bookworm
-RUN useradd --system --uid 10001 --user-group --home-dir /var/lib/karpdash --create-home karpdash
+RUN useradd --system --uid 10001 --user-group --home-dir /var/lib/karpdash --create-home karpdash \
+    && install --directory --owner 10001 --group 10001 /var/lib/karpdash/audit
 WORKDIR /app
 COPY --from=build /venv /venv
 COPY --from=build /app /app

@@ -1,5 +1,5 @@
 # make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make check: before a commit.
-# make lint, format, bench, docs, figures, lock, dist.
+# make lint, format, bench, trust, docs, figures, lock, dist.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -13,7 +13,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test check servers lint format bench docs figures lock dist clean
+.PHONY: help run test check servers lint format bench trust docs figures lock dist clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -53,6 +53,11 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev servers
 	$(BIN)/python -m tests.bench
+
+# Hostile cases, killed workers and races in numbers; whole it takes hours. make trust SCALE=0.01 is a hundredth of it.
+SCALE ?= 1
+trust: $(VENV)/.dev servers
+	$(BIN)/python -m tests.trust --scale $(SCALE)
 
 # What is generated is up to date, links lead somewhere, and every command of a page works.
 docs: $(VENV)/.dev servers

@@ -7,9 +7,9 @@ import signal
 from typing import Any
 
 from celery import Celery
-from celery.beat import Service
+from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
-from celery.signals import task_postrun, worker_before_create_process, worker_shutdown
+from celery.signals import task_postrun, worker_before_create_process, worker_init, worker_shutdown
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -53,7 +53,8 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=10,
     timezone="UTC",
-    beat_schedule_filename=str(ENV.data_dir / "beat"),
+    # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
+    beat_scheduler="celery.beat:Scheduler",
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
@@ -94,7 +95,7 @@ app.steps["consumer"].add(SignOfLife)
 def tick() -> None:
     """Beat, until the process ends; for a thread. Where beat fails the process is stopped: both are started again."""
     try:
-        Service(app, max_interval=1).start()
+        Service(app, max_interval=1, scheduler_cls=Scheduler).start()
     finally:
         os.kill(os.getpid(), signal.SIGQUIT)
 
@@ -106,6 +107,15 @@ def _lives(name: str) -> None:
 
     heartbeat.beat(name, app.amqp.queues.consume_from)
     connection.close()
+
+
+@worker_init.connect
+def _build_structs(**_kwargs: object) -> None:
+    """Before tasks run side by side."""
+    app.loader.import_default_modules()
+    from migrations_app.inventory.struct_types import build_structs
+
+    build_structs()
 
 
 @worker_before_create_process.connect

@@ -89,6 +89,10 @@ AXES_USERNAME_CALLABLE = "migrations_app.use_cases.accounts.sign_in.throttled_na
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "sign_in/locked.html"
+# Its table keeps what was posted; the fields of every page that asks for a password are left out.
+AXES_SENSITIVE_PARAMETERS = [
+    *("username", "ip_address", "password", "old_password", "new_password1", "new_password2", "csrfmiddlewaretoken"),
+]
 
 SESSION_ENGINE = "karpdash.sessions"
 SESSION_COOKIE_AGE = 12 * 3600

@@ -4,8 +4,10 @@ import os
 
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 from migrations_app.errors import InvalidSetting
+from migrations_app.inventory.struct_types import build_structs
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 try:
@@ -19,3 +21,5 @@ application = get_wsgi_application()
 _wrong = [message for message in run_checks() if message.is_serious()]
 if _wrong:
     raise SystemExit("; ".join(str(message.msg) for message in _wrong))
+len(get_resolver().url_patterns)  # loads the pages, whose structs are built before threads serve them
+build_structs()

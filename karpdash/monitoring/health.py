@@ -11,6 +11,10 @@ from karpdash.monitoring.schema import schema_fit
 from migrations_app.queries.worker_health import silent_lanes
 from migrations_app.use_cases.runtime.disk_space import why_full
 
+_MISFITS = {
+    "behind": "the tables lack steps of this release",
+    "ahead": "a newer release has taken away tables or columns that this one needs",
+}
 NEEDED_FOR_PAGES = ("database", "schema")
 
 
@@ -46,7 +50,7 @@ def _database() -> dict[str, str]:
         fit = schema_fit()
     except Error:
         return {"database": "the database does not answer"}
-    return {"schema": f"the tables are {fit} of this release"} if fit else {}
+    return {"schema": _MISFITS[fit]} if fit else {}
 
 
 def _lanes() -> dict[str, str]:

@@ -1,5 +1,12 @@
-"""Whether the database schema matches this code, or is older or newer (R27)."""
+"""Whether this code can serve the tables of the database: those of its release, and those of newer ones that only add.
 
+A newer release changes the tables while processes of the one before still run. What its steps add (tables, columns with
+a default in the database or that may be empty, indexes) is served as well. A step that takes away, renames or narrows
+says in its name which step a release must know to live with it: `0007_needs_0005_drop_old_name`. The release that knows
+0005 no longer uses what goes; an older one is told to be ahead of.
+"""
+
+import re
 from functools import cache
 from typing import Literal
 
@@ -9,26 +16,27 @@ from django.db.migrations.recorder import MigrationRecorder
 
 Fit = Literal["", "behind", "ahead"]
 OURS = "migrations_app"
+_NEEDS = re.compile(r"\d{4}_needs_(\d{4})_")
 
 
 def schema_fit() -> Fit:
-    """Empty if it matches; `behind` if it is older; `ahead` if a newer release has changed it. Raises
-    django.db.Error.
+    """Empty if this code can serve the tables; `behind` if they lack a step of it; `ahead` if a newer release took away
+    what it needs (R27). Raises django.db.Error.
     """
     done = set(MigrationRecorder(connection).applied_migrations())
     known = _known()
-    if any(step not in known | _replaced() for step in done if step[0] == OURS):
+    numbers = {name[:4] for app, name in known if app == OURS}
+    if any(needed_step(name) - numbers for app, name in done - known if app == OURS):
         return "ahead"
     return "behind" if known - done else ""
+
+
+def needed_step(name: str) -> set[str]:
+    """The number of the step that a release must know to serve tables with the step of that name; empty for any."""
+    found = _NEEDS.match(name)
+    return {found[1]} if found else set()
 
 
 @cache
 def _known() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations or ())
-
-
-@cache
-def _replaced() -> frozenset[tuple[str, str]]:
-    """Migrations that a squashed one stands for: a database records their names as well."""
-    every = (MigrationLoader(None).disk_migrations or {}).values()
-    return frozenset((app, name) for step in every for app, name in step.replaces)

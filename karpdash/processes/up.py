@@ -192,7 +192,7 @@ def _bring_schema_up() -> None:
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":
-            raise InvalidSetting("a newer release has changed the tables; this one cannot go back", where=DATABASE)
+            raise InvalidSetting("a newer release took away what this one needs; it cannot go back", where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as wrong:
         reason = str(wrong).strip().partition("\n")[0]

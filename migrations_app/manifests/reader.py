@@ -276,7 +276,7 @@ def _repeated(repeat: Repeat, document: ManifestDocument, *, body: Mapping[str, 
 
 def _is_list(value: Mapping[str, Any]) -> bool:
     kind = value.get("kind")
-    is_ours = kind == "List" or (kind in _LISTS and str(value.get("apiVersion")).startswith(_OURS))
+    is_ours = kind == "List" or (str(kind) in _LISTS and str(value.get("apiVersion")).startswith(_OURS))
     return is_ours and isinstance(value.get("items") or [], list)
 
 

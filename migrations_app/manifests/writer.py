@@ -84,6 +84,8 @@ Path = tuple[str | int, ...]
 Marks = dict[Path, int]
 
 _STEP = "  "
+_LONGEST_KEY: Final = 1000
+"""Longer keys are written with `?`: readers look at most 1,024 characters ahead for the colon."""
 
 
 class _Writer:
@@ -95,7 +97,12 @@ class _Writer:
 
     def map(self, value: Mapping[str, Any], pad: str, *, at: Path) -> None:
         for key, item in value.items():
-            self.entry(f"{pad}{quoted(str(key))}:", item, pad=pad, at=(*at, key))
+            name, here, start = quoted(str(key)), (*at, key), len(self.lines) + 1
+            if len(name) > _LONGEST_KEY:
+                self.lines.append(f"{pad}? {name}")
+                name = ""
+            self.entry(f"{pad}{name}:", item, pad=pad, at=here)
+            self.marks[here] = start
 
     def list(self, value: list[Any], pad: str, *, at: Path) -> None:
         for index, item in enumerate(value):

@@ -75,3 +75,38 @@ def test_answers_are_forgotten_after_a_day(api: Tool) -> None:
 def test_a_key_that_is_none(api: Tool, key: str) -> None:
     said = api("POST", "tokens", BODY, idempotency_key=key)
     assert (said.status_code, ApiIdempotency.objects.count()) == (400, 0)
+
+
+CHANNEL = {"name": "ops", "kind": "webhook", "target": "https://hooks.example/x", "events": ["scan.failed"]}
+
+
+def test_every_secret_is_shown_once_and_by_no_replay(api: Tool) -> None:
+    """One policy for what is made once: a token, a channel's secret, the next one."""
+    made = api("POST", "channels", CHANNEL)
+    asked = {"tokens": BODY, "channels": CHANNEL | {"name": "night"}, f"{made['Location']}/secret": {}}
+    for number, (path, body) in enumerate(asked.items()):
+        first, second = (api("POST", path, body, idempotency_key=f"k-{number}") for _ in range(2))
+        assert (first.status_code, first.json()["secret"] != "", second["Idempotency-Replayed"]) == (201, True, "true")
+        assert second.json() == first.json() | {"secret": ""}, path
+
+
+def test_whoever_can_answer_with_a_secret_is_replayed_without_it(api: Tool) -> None:
+    """An endpoint of tomorrow that shows a secret is found by the published document."""
+    document = api("GET", "schema/?format=json").json()
+    showing = {
+        (path.removeprefix("/api/v1/"), method)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if "responses" in operation and "secret" in _fields(operation, document)
+    }
+    assert showing == {("tokens", "post"), ("channels", "post"), ("channels/{id}/secret", "post")}
+
+
+def _fields(operation: dict[str, Any], document: dict[str, Any]) -> set[str]:
+    """Names of the fields of the answers that say it was done."""
+    found: set[str] = set()
+    for status, answer in operation["responses"].items():
+        for content in answer.get("content", {}).values() if status.startswith("2") else ():
+            name = content["schema"].get("$ref", "").rpartition("/")[2]
+            found |= set(document["components"]["schemas"].get(name, content["schema"]).get("properties", {}))
+    return found

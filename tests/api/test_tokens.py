@@ -5,7 +5,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from migrations_app.models.account import ApiToken
+from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.management import set_active
 from tests.api.conftest import Tool
 
 
@@ -84,3 +86,19 @@ def test_a_replayed_answer_holds_no_secret(api: Tool, ada: User) -> None:
     first, second = (api("POST", "tokens", body, idempotency_key="same") for _ in range(2))
     assert (first.json() | {"secret": ""}, second["Idempotency-Replayed"]) == (second.json(), "true")
     assert first.json()["secret"] != ""
+
+
+def test_a_role_that_is_taken_back_is_gone_from_its_tokens_at_once(ben: User) -> None:
+    """The token stays: it may at each request what its owner may then, so there is nothing to end."""
+    his, role = Tool(ben), ben.grants.get()
+    address = f"clusters/{Cluster.objects.create(name='blue', source='sample', context='beta_037').pk}"
+    assert (his("GET", address).status_code, len(his("GET", "clusters").json()["results"])) == (200, 1)
+    role.delete()
+    assert (his("GET", address).status_code, his("GET", "clusters").json()["results"]) == (404, [])
+
+
+def test_a_closed_account_has_no_token_any_more_even_when_opened_again(api: Tool, ben: User) -> None:
+    his = Tool(ben)
+    for active in (False, True):
+        set_active("ben", active=active, person=None)
+        assert his("GET", "clusters").status_code == 401

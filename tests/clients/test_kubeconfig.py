@@ -3,9 +3,7 @@
 import base64
 import json
 import random
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,41 +26,8 @@ from tests.clients.kubeconfigs import (
     kubeconfig,
 )
 from tests.fakes.certificates import key_pem, new_key
-
-STARTS = {
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.fork",
-    "os.forkpty",
-    "pty.spawn",
-}
-SEEN: list[tuple[str, str]] = []
-WATCHING = False
-
-
-def watch(event: str, arguments: tuple[object, ...]) -> None:
-    if WATCHING and (event in STARTS or event.startswith(("socket.", "urllib.", "ctypes.dlopen"))):
-        SEEN.append((event, str(arguments)[:200]))
-    elif WATCHING and event == "open" and not str(arguments[0]).endswith((".py", ".pyc", ".so")):
-        SEEN.append((event, str(arguments[0])))
-
-
-sys.addaudithook(watch)
-
-
-@contextmanager
-def watched() -> Iterator[list[tuple[str, str]]]:
-    """What the interpreter itself reports of started programs, opened files and sockets."""
-    global WATCHING
-    SEEN.clear()
-    WATCHING = True
-    try:
-        yield SEEN
-    finally:
-        WATCHING = False
+from tests.trust.tampering import changed
+from tests.trust.watching import watched
 
 
 def refusal(document: object, *, context: str = "") -> tuple[str, str]:
@@ -294,24 +259,6 @@ def test_two_thousand_changed_files_start_and_open_nothing() -> None:  # T01, K1
         outcomes = {outcome(raw) for raw in files}
     assert seen == [], f"seed {seed}"
     assert {"exec_refused", "file_reference", "unknown_key"} <= outcomes
-
-
-def changed(raw: bytes, dice: random.Random) -> bytes:
-    """A few bytes lost, doubled, swapped or replaced."""
-    found = bytearray(raw)
-    for _ in range(dice.randrange(1, 6)):
-        at = dice.randrange(len(found))
-        piece = found[at : at + dice.randrange(1, 12)]
-        how = dice.randrange(4)
-        if how == 0:
-            del found[at : at + len(piece)]
-        elif how == 1:
-            found[at:at] = piece
-        elif how == 2:
-            found[at] = dice.randrange(256)
-        else:
-            found[at:at] = dice.choice([b"exec:", b"&a ", b"*a", b"\n  - ", b"{}", b"!!x ", b"\t", b": ", b"''", b"? "])
-    return bytes(found)
 
 
 def test_the_watch_notices_the_official_loader() -> None:  # the positive control

@@ -1,13 +1,12 @@
-"""No input costs more than its size: the lines of Python that run grow with the input, not with its square."""
+"""No input costs more than its size: what runs grows with the input, not with its square; the largest body fits."""
 
 import json
-import sys
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from migrations_app.conversion import report
+from tests.growth import assert_linear, peak_mib
 
 
 def a_provisioner(number: int, **spec: object) -> dict[str, Any]:
@@ -45,27 +44,19 @@ def comments_alone(size: int) -> str:
     return "---\n# nothing but a comment\n" * size
 
 
+def one_alias_many_times(size: int) -> str:
+    held = f"x: &x [{', '.join(['a'] * (size // 2))}]\n"
+    return f"{held}y: [{', '.join(['*x'] * (size // 2))}]\n"
+
+
 def many_requirements(size: int) -> str:
     return json.dumps(a_provisioner(0, requirements=[{"key": f"k{i}", "operator": "Exists"} for i in range(size)]))
 
 
-def lines_run(text: str) -> int:
-    """How many lines of Python run while the text is converted and written out in every form."""
-    count = 0
-
-    def trace(_frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        made = report.convert_texts([("input", text)])
-        made.as_yaml(), made.as_json(), report.terraform(made.objects)
-    finally:
-        sys.settrace(before)
-    return count
+def converted(text: str) -> None:
+    """Written out in every form."""
+    made = report.convert_texts([("input", text)])
+    made.as_yaml(), made.as_json(), report.terraform(made.objects)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +72,26 @@ def lines_run(text: str) -> int:
     ],
 )
 def test_twice_the_input_is_at_most_a_little_more_than_twice_the_work(shape):
-    small, middle, large = (lines_run(shape(size)) for size in (40, 80, 160))
-    assert middle < 2.3 * small
-    assert large < 2.3 * middle
+    def work(size):
+        text = shape(size)
+        return lambda: converted(text)
+
+    assert_linear(work, sizes=(40, 80, 160))
+
+
+BODY = 1024 * 1024
+"""The largest body of a request."""
+
+
+def whole(shape) -> str:
+    """As much of that shape as a request may hold."""
+    size = BODY // (len(shape(200)) // 200)
+    text = shape(size)
+    return text if len(text) <= BODY else shape(size * BODY // len(text) - 1)
+
+
+@pytest.mark.parametrize("shape", [a_list, one_alias_many_times])
+def test_the_largest_body_takes_at_most_150_mib(shape):
+    text = whole(shape)
+    assert 0.85 * BODY < len(text) <= BODY
+    assert peak_mib(lambda: converted(text)) < 150

@@ -65,6 +65,9 @@ def process(service: Mapping[str, Any], name: str, *, at: Place, more: Mapping[s
     """The service's command with its environment, started; its data folder is its own."""
     data = at.folder / f"{name}-data"
     data.mkdir(exist_ok=True)
+    for place in (volume.split(":")[1] for volume in service.get("volumes", ())):
+        if place.startswith(f"{DATA}/"):
+            (data / place.removeprefix(f"{DATA}/")).mkdir(exist_ok=True)
     user = _user(service)
     for path in (data, *data.rglob("*")) if user else ():
         os.chown(path, user, user)

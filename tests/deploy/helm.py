@@ -18,6 +18,7 @@ WHEEL = "aws-cdk.asset-kubectl-v20"
 NEEDED: dict[str, Any] = {
     "image": {"repository": "example.org/karpdash"},
     "secrets": {"keys": "karpdash-keys", "database": "karpdash-database", "broker": "karpdash-broker"},
+    "audit": {"url": "https://audit.example.org/karpdash"},
     "hosts": ["karpdash.example.org"],
 }
 """The values without a default."""

@@ -61,6 +61,8 @@ def test_what_it_brings_by_itself(helm):
         ({"secrets": {"keys": ""}}, "secrets.keys"),
         ({"secrets": {"database": ""}}, "secrets.database"),
         ({"secrets": {"broker": ""}}, "secrets.broker"),
+        ({"audit": {"url": ""}}, r"audit\.url or audit\.claim"),
+        ({"audit": {"none": True}}, r"audit\.none: it is true"),
         ({"hosts": []}, "hosts"),
         ({"ingress": {"enabled": True}}, "ingress.tlsSecret"),
     ],
@@ -76,6 +78,8 @@ def test_without_what_is_needed_nothing_is_rendered(helm, without, reason):  # T
         {"settings": {"secret_key": "x"}},
         {"settings": {"database_url": "postgres://"}},
         {"settings": {"https": "0"}},
+        {"settings": {"audit_url": "https://audit.example.org"}},
+        {"audit": {"url": "http://audit.example.org"}},
         {"hosts": ["*"]},
         {"hosts": ["https://karpdash.example.org"]},
         {"image": {"digest": "latest"}},
@@ -105,6 +109,28 @@ def test_every_pod_is_locked_down(helm, values):  # T30
         assert {key for key in spec if key.startswith("host")} == set(), name
         in_cluster = bool(values) and name != "kd-schema"
         assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"]) == (in_cluster, False), name
+
+
+@pytest.mark.parametrize(
+    ("audit", "told"),
+    [
+        ({}, {"KARPDASH_AUDIT_URL": NEEDED["audit"]["url"]}),
+        ({"url": "", "claim": "log"}, {"KARPDASH_AUDIT_FILE": "/var/lib/karpdash-audit/checkpoints.jsonl"}),
+        ({"url": "", "none": True}, {}),
+    ],
+    ids=["url", "claim", "none"],
+)
+def test_checkpoints_of_the_audit_log_go_where_it_is_said(helm, audit, told):  # A53
+    for name, spec in pods(helm.objects({"audit": audit})).items():
+        (one,) = spec["containers"]
+        env = {each["name"]: each.get("value") for each in one["env"]}
+        assert {key: env[key] for key in ("KARPDASH_AUDIT_URL", "KARPDASH_AUDIT_FILE") if key in env} == told, name
+        claims = [volume["persistentVolumeClaim"] for volume in spec["volumes"] if "persistentVolumeClaim" in volume]
+        mounts = [mount["mountPath"] for mount in one["volumeMounts"] if mount["name"] == "audit"]
+        carries = "KARPDASH_AUDIT_FILE" in told and name == "kd-action"
+        assert (claims, mounts) == (([{"claimName": "log"}], ["/var/lib/karpdash-audit"]) if carries else ([], [])), (
+            name
+        )
 
 
 def test_it_holds_no_secret_and_tells_only_settings_that_exist(helm):  # T22, T30

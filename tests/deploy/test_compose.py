@@ -65,6 +65,15 @@ def test_only_the_proxy_is_reached_from_other_machines(services):
     assert yaml.safe_load(compose.text(SECRETS))["networks"]["inside"] == {"internal": True}
 
 
+def test_checkpoints_of_the_audit_log_leave_the_database(services):  # A53
+    place = "/var/lib/karpdash/audit"
+    for name in OURS:
+        assert services[name]["environment"]["KARPDASH_AUDIT_FILE"] == f"{place}/checkpoints.jsonl", name
+    assert [name for name, one in services.items() if f"audit:{place}" in one.get("volumes", ())] == ["worker-action"]
+    assert all("audit:" not in str(services[name].get("volumes", ())) for name in ("database", "queue"))
+    assert f"--owner 10001 --group 10001 {place}\n" in (compose.ROOT / "Dockerfile").read_text()
+
+
 def test_every_lane_has_its_worker(services):  # R20
     assert [services[f"worker-{lane}"]["command"] for lane in WORKERS] == [["karpdash", "worker", x] for x in WORKERS]
     assert {services[f"worker-{lane}"]["stop_signal"] for lane in WORKERS} == {"SIGQUIT"}

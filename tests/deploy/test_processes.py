@@ -1,5 +1,6 @@
 """What compose and the chart start, started: a scheduled scan of the fleet, a lost queue, and an end in order."""
 
+import json
 import os
 import signal
 
@@ -82,6 +83,12 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         missing_is(made, {"/readyz": []})
         before = scans(made)
         wait_for_scans(made, ["blue", "green"], more_than=before)
+
+        carried = made.folder / "worker-action-data" / "audit" / "checkpoints.jsonl"
+        signed = made.rows("SELECT seq FROM migrations_app_checkpoint ORDER BY seq")
+        lines = [json.loads(line) for line in carried.read_text().splitlines()]
+        assert [(one["seq"],) for one in lines] == signed[: len(lines)]
+        assert lines  # A53: outside of the database, without a setting of anybody
 
         victim = made.running.pop("worker-scan-2")
         os.killpg(victim.process.pid, signal.SIGKILL)

@@ -56,9 +56,12 @@ class Up:
     def data(self) -> Path:
         return self.folder / "d"
 
+    def command(self) -> list[str]:
+        words = ["--port", str(self.port), "--data-dir", str(self.data), *self.words]
+        return [sys.executable, "-m", "karpdash.command", "up", *words]
+
     def start(self) -> "Up":
-        command = [*DYING_WITH_US, sys.executable, "-m", "karpdash.command", "up"]
-        command += ["--port", str(self.port), "--data-dir", str(self.data), *self.words]
+        command = [*DYING_WITH_US, *self.command()]
         env = bare_environment(**self.settings) | {MARK: self.mark}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=err, start_new_session=True)

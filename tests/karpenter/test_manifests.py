@@ -294,6 +294,19 @@ def test_every_field_is_found_at_its_line(value: Any) -> None:
     assert {path: one.line_of(path) for path in marks} == marks
 
 
+def test_a_key_that_is_longer_than_readers_look_ahead() -> None:
+    body = {"kind": "A", "spec": {"k" * 5000: [1], "x": [{"l" * 1200: {"m": 2}}], "last": 3}}
+    text, marks = writer.text_and_lines(body)
+    (one,) = read(text).manifests
+    assert (yaml.safe_load(text), one.body) == (body, body)
+    assert {path: one.line_of(path) for path in marks} == marks
+
+
+@pytest.mark.parametrize("kind", ["[List]", "{a: b}", "[[]]", "1", "null"])
+def test_a_kind_that_is_no_text_is_no_list(kind: str) -> None:
+    assert [one.body["items"] for one in read(f"kind: {kind}\nitems: [1]\n").manifests] in ([], [[1]])
+
+
 def test_the_text_of_a_list_is_searched_once_for_all_of_its_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
 

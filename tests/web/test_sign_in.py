@@ -1,13 +1,20 @@
 """Sign-in, brute force, sign-out, and the one-time password."""
 
+from datetime import timedelta
+
 import pytest
+import time_machine
+from axes.models import AccessAttempt
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.test import Client
 
 from karpdash.sessions import stored_key
 from migrations_app.models.account import TemporaryPassword
+from migrations_app.models.audit import AuditEvent
+from migrations_app.use_cases.accounts import sign_in as sign_in_rules
 from migrations_app.use_cases.accounts import tokens
+from tests.builders_rows import NOW
 from tests.web.conftest import PASSWORD
 from tests.web.pages import text
 
@@ -123,3 +130,64 @@ def test_a_new_password_ends_tokens_where_that_is_chosen(eve, dan, chosen, left)
     sign_in(dan)
     assert change(dan, PASSWORD, **chosen).status_code == 302
     assert (tokens.authenticate(secret) is not None) is left
+
+
+def test_names_of_any_kind_are_refused_and_kept_nowhere(eve, dan):
+    """A password typed into the field of the name, and a name that PostgreSQL could not store."""
+    for name in ("hunter2-hunter2", "e\0ve", "x" * 5000):
+        assert dan.post("/login", {"username": name, "password": "wrong"}).status_code == 200
+    assert "hunter2" not in repr(list(AccessAttempt.objects.values())) + repr(list(AuditEvent.objects.values()))
+
+
+def test_no_wrong_password_is_kept(eve, dan):
+    sign_in(dan, "guess-one-11")
+    sign_in(dan)
+    change(dan, "guess-two-22")
+    dan.post("/sign-in/again", {"password": "guess-three-33"})
+    kept = list(AccessAttempt.objects.values_list("path_info", "post_data"))
+    assert len(kept) == 1
+    assert sum(kept[0][1].count(field) for field in ("password=*", "old_password=*")) >= 2
+    assert not any(word in repr(kept) for word in ("guess", FRESH, "eve"))
+
+
+@pytest.fixture
+def _many_names_tried(dan, settings):
+    """Somebody at 127.0.0.1 has tried as many names as an address may."""
+    for number in range(sign_in_rules.MOST_TRIES):
+        answer = dan.post("/login", {"username": f"name-{number}", "password": "wrong"})
+        assert answer.status_code == 200
+
+
+@pytest.mark.usefixtures("_many_names_tried")
+def test_many_names_from_one_address_are_slowed_not_locked(eve, dan):  # T28
+    refused = sign_in(dan)
+    assert (refused.status_code, refused["Retry-After"], "Please wait" in text(refused)) == (429, "5", True)
+    assert sign_in(Client(REMOTE_ADDR="192.0.2.7")).status_code == 302
+    with time_machine.travel(NOW + sign_in_rules.PAUSE + timedelta(seconds=2)):
+        assert sign_in(Client(), "wrong").status_code == 200  # one try, and the next pause begins
+        assert sign_in(Client()).status_code == 429
+    with time_machine.travel(NOW + 2 * sign_in_rules.PAUSE + timedelta(seconds=4)):
+        assert sign_in(Client()).status_code == 302
+    with time_machine.travel(NOW + sign_in_rules.ADDRESS_SPAN + timedelta(seconds=1)):
+        assert [sign_in(Client(), "wrong").status_code for _ in range(2)] == [200, 200]
+
+
+def test_a_browser_that_has_signed_in_does_not_wait_for_others(eve, dan):
+    own = Client()
+    sign_in(own)
+    own.post("/logout")
+    for number in range(sign_in_rules.MOST_TRIES):
+        dan.post("/login", {"username": f"name-{number}", "password": "wrong"})
+    assert (sign_in(dan).status_code, sign_in(own).status_code) == (429, 302)
+    own.post("/logout")
+    assert own.post("/login", {"username": "fred", "password": "x"}).status_code == 429  # for that name alone
+    own.cookies["signed_in_here"] = own.cookies["signed_in_here"].value.replace("hmac:", "hmac:0")
+    assert sign_in(own).status_code == 429
+
+
+def test_a_new_password_ends_the_other_sessions(eve, dan):
+    other = Client()
+    sign_in(other)
+    sign_in(dan)
+    assert change(dan, PASSWORD).status_code == 302
+    assert (dan.get("/").status_code, other.get("/").status_code) == (200, 302)

@@ -3,6 +3,7 @@
 Re-authentication (step-up) is valid for ten minutes; irreversible actions require it (A44).
 """
 
+import math
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from migrations_app.queries.accounts.tries import WrongTries, wrong_tries
 from migrations_app.queries.audit.log import count_since
 from migrations_app.use_cases.audit.log import Actor, Event, record, record_alone, sealed
 
@@ -19,16 +21,38 @@ SPAN = timedelta(minutes=1)
 MOST_OF_ADDRESS = 10
 MOST = 100
 REFUSED = "sign_in.refused"
+MOST_TRIES = 50
+"""Wrong tries of one address in ADDRESS_SPAN, over all names, after which each further one waits for PAUSE."""
+ADDRESS_SPAN = timedelta(minutes=15)
+PAUSE = timedelta(seconds=5)
 
 
 def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object] | None) -> str:
     """The name that wrong tries are counted under: the same for every spelling, so that none gives fresh tries.
 
-    Compatibility forms are folded together, case is ignored, and characters that are not seen are left out.
+    Compatibility forms are folded together, case is ignored, and characters that are not seen are left out. What comes
+    back is an HMAC: a password that was typed into the field of the name is kept nowhere.
     """
     name = str((credentials or {}).get("username") or (request.POST.get("username", "") if request else ""))
     folded = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(letter for letter in folded if unicodedata.category(letter)[0] not in "CZ")[:150]
+    return sealed("".join(letter for letter in folded if unicodedata.category(letter)[0] not in "CZ"))
+
+
+def seconds_to_wait(*, address: str) -> int:
+    """Seconds until that address may try a password again; 0 if now.
+
+    Once an address has given many wrong passwords, for whatever names, it may try once in a few seconds.
+    """
+    now = timezone.now()
+    return pause_after(wrong_tries(address, since=now - ADDRESS_SPAN), now=now)
+
+
+def pause_after(tries: WrongTries, *, now: datetime) -> int:
+    """Whole seconds that are left of the pause after the newest wrong try; 0 below the limit of an address."""
+    if tries.count < MOST_TRIES or tries.newest is None:
+        return 0
+    left = (tries.newest + PAUSE - now).total_seconds()
+    return min(math.ceil(left), PAUSE.seconds) if left > 0 else 0
 
 
 def signed_in(user_id: int, name: str, *, address: str) -> int:
@@ -47,7 +71,7 @@ def refused(name: str, *, address: str, locked: bool) -> int:
     room = min(of_address, MOST - count_since(REFUSED, since=since))
     if room <= 0:
         return 0
-    known = get_user_model().objects.filter(username=name).exists()
+    known = "\0" not in name and get_user_model().objects.filter(username=name).exists()
     return record_alone(
         Event(
             verb=REFUSED,

@@ -14,6 +14,7 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
+from migrations_app.inventory.struct_types import build_structs
 from migrations_app.readiness.report import Collected, PartLine
 from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect import unconverted
@@ -85,6 +86,7 @@ def collect(
 @contextmanager
 def _side_by_side() -> Iterator[ThreadPoolExecutor]:
     """A small thread pool. On exit, reads under way are not waited for."""
+    build_structs()
     pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
     try:
         yield pool

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
@@ -22,6 +23,9 @@ from migrations_app.use_cases.accounts.tokens import revoke_all
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
 
+BROWSER = "signed_in_here"
+BROWSER_DAYS = 90
+
 
 class SignIn(views.LoginView):
     """Failed attempts are counted by name and address; too many return 429 with a page that says so."""
@@ -29,11 +33,23 @@ class SignIn(views.LoginView):
     template_name = "sign_in/login.html"
     redirect_authenticated_user = True
 
+    def post(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:  # noqa: ANN401 - Django's signature
+        """429 with Retry-After while this address has to wait, unless that name has signed in with this browser."""
+        name, address = request.POST.get("username", "")[:150], address_of(request)
+        wait = 0 if _has_signed_in_here(request, name) else sign_in.seconds_to_wait(address=address)
+        if not wait:
+            return super().post(request, *args, **kwargs)
+        sign_in.refused(name, address=address, locked=True)
+        answer = render(request, "sign_in/slow.html", {"wait": wait}, status=429)
+        answer["Retry-After"] = str(wait)
+        return answer
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         person = form.get_user()
         with transaction.atomic():
             answer = super().form_valid(form)
             sign_in.signed_in(person.pk, person.get_username(), address=address_of(self.request))
+        _remember_browser(answer, person.get_username())
         return answer
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -45,6 +61,24 @@ class SignIn(views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
         wait = round(settings.AXES_COOLOFF_TIME * 60)
         return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, oidc=settings.ENV.oidc, **kwargs)
+
+
+def _remember_browser(answer: HttpResponse, name: str) -> None:
+    """A signed cookie: whoever shares an address with somebody who guesses passwords does not wait in this browser."""
+    answer.set_signed_cookie(
+        BROWSER,
+        sign_in.throttled_name(None, {"username": name}),
+        salt=BROWSER,
+        max_age=BROWSER_DAYS * 24 * 3600,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
+    kept = request.get_signed_cookie(BROWSER, default="", salt=BROWSER, max_age=BROWSER_DAYS * 24 * 3600) or ""
+    return bool(kept) and constant_time_compare(kept, sign_in.throttled_name(None, {"username": name}))
 
 
 class CountedPasswordChangeForm(PasswordChangeForm):

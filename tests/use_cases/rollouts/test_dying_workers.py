@@ -7,11 +7,9 @@ import pytest
 
 from migrations_app.use_cases.rollouts import journal
 from tests.servers.processes import discard, folder
-from tests.use_cases.rollouts import witness
-from tests.use_cases.rollouts.building import config_map, creating, deleting, node, painting, tainting
 from tests.use_cases.rollouts.crew import KILLED, STOPPED, crew
+from tests.use_cases.rollouts.killing import VERBS, effects, step
 
-VERBS = ("patch", "apply", "create", "delete")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -28,24 +26,6 @@ def gang(people, clean_apiserver):
     people.mark = clean_apiserver.audit_mark()
     yield people
     assert people.ask("chain") is True
-
-
-def step(server, verb, name):
-    match verb:
-        case "patch":
-            return tainting(*node(server, name))
-        case "apply":
-            return painting(*config_map(server, name))
-        case "delete":
-            return deleting(*config_map(server, name))
-        case _:
-            return creating(name)
-
-
-def effects(server, row, gang):
-    """How often each step took effect, as the server saw it."""
-    found = witness.requests(server.audit_events(gang.mark), of=row)
-    return sorted(one.step for one in found if one.took_effect)
 
 
 @pytest.mark.parametrize("point", journal.NAMES)

@@ -35,6 +35,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
   valueFrom: {secretKeyRef: {name: {{ .Values.secrets.keys | quote }}, key: audit-signing-key, optional: true}}
 - name: KARPDASH_AUDIT_TOKEN
   valueFrom: {secretKeyRef: {name: {{ .Values.secrets.keys | quote }}, key: audit-token, optional: true}}
+{{- include "karpdash.audit-chosen" . }}
+{{- with .Values.audit.url }}
+- name: KARPDASH_AUDIT_URL
+  value: {{ . | quote }}
+{{- end }}
+{{- if .Values.audit.claim }}
+- name: KARPDASH_AUDIT_FILE
+  value: /var/lib/karpdash-audit/checkpoints.jsonl
+{{- end }}
 - name: KARPDASH_DATABASE_URL
   valueFrom: {secretKeyRef: {name: {{ required "secrets.database: the Secret with the url of PostgreSQL" .Values.secrets.database | quote }}, key: url}}
 - name: KARPDASH_BROKER_URL
@@ -58,6 +67,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* Nothing but the end of the rendering where nobody has said where checkpoints of the audit log go. */}}
+{{- define "karpdash.audit-chosen" -}}
+{{- if not (or .Values.audit.url .Values.audit.claim .Values.audit.none) -}}
+{{- fail "audit.url or audit.claim: where checkpoints of the audit log go besides the database; or audit.none=true" -}}
+{{- end -}}
+{{- if and .Values.audit.none (or .Values.audit.url .Values.audit.claim) -}}
+{{- fail "audit.none: it is true, yet audit.url or audit.claim is given" -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "karpdash.pod-security" -}}
@@ -141,7 +160,13 @@ spec:
           resources: {{- toYaml .resources | nindent 12 }}
           securityContext: {{- include "karpdash.container-security" .top | nindent 12 }}
           volumeMounts: {{- include "karpdash.mounts" .top | nindent 12 }}
+            {{- if and .top.Values.audit.claim (eq .part "action") }}
+            - {name: audit, mountPath: /var/lib/karpdash-audit}
+            {{- end }}
       volumes: {{- include "karpdash.volumes" .top | nindent 8 }}
+        {{- if and .top.Values.audit.claim (eq .part "action") }}
+        - {name: audit, persistentVolumeClaim: {claimName: {{ .top.Values.audit.claim | quote }}}}
+        {{- end }}
       {{- include "karpdash.placement" .top | nindent 6 }}
 {{- end -}}
 

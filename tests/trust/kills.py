@@ -1,0 +1,93 @@
+"""Workers killed at every named point of a rollout, and people who start at the same moment (R02, R08, A25)."""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from migrations_app.use_cases.rollouts import journal
+from tests.servers.apiserver import ApiServer
+from tests.servers.processes import discard, folder
+from tests.trust.parts import Part
+from tests.use_cases.rollouts.crew import KILLED, Crew, crew
+from tests.use_cases.rollouts.killing import VERBS, effects, step
+
+AT_ONCE = 8
+"""Rollouts whose workers run side by side."""
+TWICE = 2
+"""How often the workers of one rollout are killed before one may end it."""
+EVERY = ["s001", "s002", "s003", "s004"]
+
+
+@contextmanager
+def _people() -> Iterator[tuple[Crew, ApiServer]]:
+    """A foreman with a database of its own, and a real API server whose audit log is the witness."""
+    server, place = ApiServer(), folder("trust")
+    try:
+        with crew(server, place) as gang:
+            gang.mark = server.audit_mark()
+            yield gang, server
+    finally:
+        discard(place)
+        server.stop()
+
+
+def killed_workers(count: int, dice: random.Random) -> Sequence[str]:
+    """That many kills, two for each rollout of four steps: each step took effect once, with an intent before it."""
+    told: list[str] = []
+    with _people() as (gang, server):
+        while len(told) < count:
+            rollouts = min(AT_ONCE, -(-(count - len(told)) // TWICE))
+            told += _round(gang, server, count=rollouts, first=len(told), dice=dice)
+        if gang.ask("chain") is not True:
+            told[-1] = told[-1] or "the audit log has a gap"
+    return told[:count]
+
+
+def _round(gang: Crew, server: ApiServer, *, count: int, first: int, dice: random.Random) -> list[str]:
+    rows = [
+        gang.rollout(*(step(server, verb, f"{verb}-{first}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
+        for number in range(count)
+    ]
+    points = journal.NAMES[:-1]
+    ends = []
+    for _ in range(TWICE):
+        pids = [gang.start(row, dice.choice(points), dice.randint(1, 2)) for row in rows]
+        ends.append(["" if gang.wait(pid) == KILLED else "was not killed" for pid in pids])
+    for pid in [gang.start(row) for row in rows]:
+        gang.wait(pid)
+    wrong = [_complaint(gang, server, row) for row in rows]
+    return [end or why for one in ends for end, why in zip(one, wrong, strict=True)]
+
+
+def _complaint(gang: Crew, server: ApiServer, row: str) -> str:
+    if (state := gang.state(row)) != "succeeded":
+        return f"ended as {state}"
+    if said := gang.complaints(row):
+        return str(said[0])
+    found = effects(server, row, gang)
+    return "" if found == EVERY else f"took effect: {', '.join(found)}"
+
+
+def races(count: int, dice: random.Random) -> Sequence[str]:
+    """Two start the same rollout, or two rollouts of one cluster: one wins, the other is told who."""
+    told = []
+    with _people() as (gang, _):
+        for same, rounds in ((True, count - count // 2), (False, count // 2)):
+            asked = gang.ask("races", rounds, same) if rounds else []
+            told += [_lost(rows, answers, same=same) for rows, answers in asked]
+    dice.shuffle(told)
+    return told
+
+
+def _lost(rows: list[str], answers: list[str], *, same: bool) -> str:
+    if answers.count("won") != 1:
+        return f"told {answers}"
+    loser = next(one for one in answers if one != "won")
+    wanted = "moved: " if same else f"busy: rollout {rows[answers.index('won')]} "
+    return "" if loser.startswith(wanted) else f"the loser was told {loser!r}"
+
+
+PARTS = (
+    Part(name="kills of workers", full=1_000, rules="R02, A15, A25", series=killed_workers),
+    Part(name="races of starters", full=1_000, rules="R08, A08, A13", series=races),
+)

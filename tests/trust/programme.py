@@ -1,0 +1,19 @@
+"""All parts in the order in which they are tried."""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from tests.trust import addresses, files, kills, log, texts
+from tests.trust.parts import Part, PartResult, asked_of, tried
+
+PARTS: tuple[Part, ...] = (*files.PARTS, *texts.PARTS, *addresses.PARTS, *log.PARTS, *kills.PARTS)
+
+
+def run(parts: Iterable[Part], *, seed: int, scale: float) -> Iterator[PartResult]:
+    """One result after the other. A part whose server is missing is told as not tried."""
+    for part in parts:
+        try:
+            yield tried(part, seed=seed, scale=scale)
+        except (pytest.skip.Exception, pytest.fail.Exception) as missing:
+            yield PartResult(part=part, asked=asked_of(part, scale), why=str(missing))
