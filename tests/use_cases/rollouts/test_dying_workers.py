@@ -11,6 +11,7 @@ from tests.use_cases.rollouts import witness
 from tests.use_cases.rollouts.building import config_map, creating, deleting, node, painting, tainting
 from tests.use_cases.rollouts.crew import KILLED, STOPPED, crew
 
+pytestmark = pytest.mark.own_processes
 VERBS = ("patch", "apply", "create", "delete")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
