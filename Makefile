@@ -8,6 +8,8 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+# Images of Python set it; then each process of a test compiles the product anew, 1 to 3 seconds each time.
+export PYTHONDONTWRITEBYTECODE :=
 # Tests of one server stay together on one worker; the others spread one by one.
 PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from karpdash.configuration.cache import caches
 from tests.browser import drip
 from tests.guards import let_tests_sweep
-from tests.servers import browser
+from tests.servers import browser, on_postgres
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.redis_server import RedisServer
@@ -68,9 +68,9 @@ let_tests_sweep()
 def pytest_configure() -> None:
     """Refuses to take SQLite for PostgreSQL: on_postgres says which of them the run is meant for."""
     engine = django_settings.DATABASES["default"]["ENGINE"]
-    wanted = os.environ.get("KARPDASH_TEST_DATABASE", "")
+    wanted = os.environ.get(on_postgres.VARIABLE, "")
     if wanted not in engine:
-        raise pytest.UsageError(f"KARPDASH_TEST_DATABASE is {wanted}, but the settings say {engine}")
+        raise pytest.UsageError(f"{on_postgres.VARIABLE} is {wanted}, but the settings say {engine}")
     # The broker's Redis is not there unless a test starts one.
     django_settings.CACHES = caches("memory://")
     if os.environ.get(drip.LATE):
@@ -91,11 +91,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(_group(item, used[0])))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuses tests of the same id: workers would run one of them and count it as all."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuses tests of the same id: workers would run one of them and count it as all.
+
+    On PostgreSQL, tests that use no database are deselected.
+    """
     twice = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
     if twice:
         raise pytest.UsageError(f"tests of the same id: {', '.join(twice)}")
+    if on_postgres.VARIABLE in os.environ:
+        config.hook.pytest_deselected(items=[item for item in items if not on_postgres.uses_database(item)])
+        items[:] = filter(on_postgres.uses_database, items)
 
 
 def _group(item: pytest.Item, fixture: str) -> str:

@@ -271,6 +271,25 @@ def test_the_second_run_finds_the_folders_with_tests() -> None:
     assert on_postgres.folders() == wanted
 
 
+def test_the_second_run_leaves_out_what_uses_no_database(request: pytest.FixtureRequest) -> None:
+    assert not on_postgres.uses_database(request.node)
+
+
+@pytest.mark.django_db
+def test_the_second_run_keeps_what_is_marked(request: pytest.FixtureRequest) -> None:
+    assert on_postgres.uses_database(request.node)
+
+
+@pytest.mark.usefixtures("db")
+def test_the_second_run_keeps_what_uses_the_database(request: pytest.FixtureRequest) -> None:
+    assert on_postgres.uses_database(request.node)
+
+
+@pytest.mark.own_processes
+def test_the_second_run_keeps_what_starts_processes_on_the_database(request: pytest.FixtureRequest) -> None:
+    assert on_postgres.uses_database(request.node)
+
+
 def test_proxies_do_not_reach_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "https_proxy", "No_Proxy"):
         monkeypatch.setenv(name, "elsewhere")

@@ -5,6 +5,7 @@ are not filled.
 import re
 from collections.abc import Callable, Collection, Sequence
 from enum import Enum
+from functools import lru_cache
 
 from migrations_app.iam.three_valued import Tri, all_of
 
@@ -66,6 +67,7 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
     return None if found and Wild.HOLE in tokens else found
 
 
+@lru_cache(maxsize=8192)  # a scan asks each pattern about the same few hundred actions for every release
 def action_matches(pattern: str, action: str) -> Tri:
     """Whether an Action element matches the action, ignoring case."""
     pattern, action = pattern.lower(), action.lower()

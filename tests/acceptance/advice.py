@@ -32,7 +32,12 @@ class Advice(NamedTuple):
         return f"{self.check} on {self.cluster}, {self.remedy.how}: {self.remedy.text}"
 
 
-def _reports() -> Iterator[tuple[str, tuple[Document, ...], Report]]:
+@cache
+def _reports() -> tuple[tuple[str, tuple[Document, ...], Report], ...]:
+    return tuple(_judged())
+
+
+def _judged() -> Iterator[tuple[str, tuple[Document, ...], Report]]:
     for clean in CLEAN:
         documents = objects(clean)
         yield clean.name, tuple(documents), judged(clean, documents)

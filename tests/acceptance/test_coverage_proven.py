@@ -12,6 +12,8 @@ from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.stands_for import STANDS_FOR
 
+pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+
 ENTRIES = {entry.id: entry for entry in (*CHANGES, *PAINS)}
 TELLS = {"queries": "queries_outside_current", "sources": "sources_outside_current"}
 

@@ -12,6 +12,8 @@ from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 
+pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+
 
 @cache
 def before(cluster: str) -> dict[str, set[str]]:

@@ -22,6 +22,8 @@ from tests.acceptance.proofs import (
     proof,
 )
 
+pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+
 BY_HAND = frozenset(
     {
         "alerts_name_current_metrics",

@@ -131,9 +131,9 @@ def test_the_sandbox_sees_what_runs(tmp_path: Path, payload: str) -> None:
 @pytest.mark.xdist_group("hostile-remedies")
 def test_no_printed_command_runs_what_a_cluster_says(tmp_path: Path) -> None:
     watch = watched()
-    shell = {name: text for name, text in watch.texts.items() if is_shell(text)}
-    found = run(shell, tmp_path)
-    assert {name: shell[name] for name, words in found.items() if words == [CANARY]} == {}
+    shell = {text: name for name, text in watch.texts.items() if is_shell(text)}
+    found = run({text: text for text in shell}, tmp_path)
+    assert {shell[text]: text for text, words in found.items() if words == [CANARY]} == {}
     assert len(watch.checks) > 100
     assert any(payload in word for words in found.values() for word in words for payload in HOSTILE[:6])
 

@@ -20,11 +20,13 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
 
+KEYS = (("k1", b"0" * 32),)
+
 
 @pytest.fixture(autouse=True)
 def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """Keys to seal with, no broker; the list holds the scans that a worker was woken for."""
-    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),), allow_loopback=True)
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True)
     woken: list[uuid.UUID] = []
     for module in ("clusters", "scans"):
         monkeypatch.setattr(f"migrations_app.api.{module}.wake", woken.append)

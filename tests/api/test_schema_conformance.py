@@ -1,22 +1,25 @@
 """Every operation against its own schema, with made-up requests, by every check of schemathesis, in process."""
 
+import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import schemathesis
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
+from django.test import override_settings
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from migrations_app.models.cluster import Cluster
@@ -25,6 +28,7 @@ from migrations_app.use_cases.clusters.groups import make_group, put_in
 from migrations_app.use_cases.clusters.saved_views import keep_view
 from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
 from migrations_app.use_cases.scans.waivers import waive
+from tests.api.conftest import KEYS, scan
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.cast import person
 from tests.use_cases.waivers import a_wish
@@ -66,10 +70,20 @@ class Known:
     ids: dict[str, str]
 
 
-@pytest.fixture
-def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Known:
-    settings.API_BURST = 1_000_000
-    row = scanned("beta_037")
+@pytest.fixture(scope="module")
+def known(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Known]:
+    """Made once for the module; what a test changes is rolled back with the test."""
+    environment = dataclasses.replace(django_settings.ENV, encryption_keys=KEYS)
+    with django_db_blocker.unblock(), override_settings(ENV=environment), transaction.atomic():
+        yield _made()
+        transaction.set_rollback(True)
+
+
+def _made() -> Known:
+    ada = User.objects.create_superuser("ada")
+    row = Cluster.objects.create(name="beta_037", source=Cluster.Source.SAMPLE, context="beta_037", environment="test")
+    scan(row)
+    row.refresh_from_db()
     issued = tokens.issue(ada, name="fuzz", scopes=["read", "scan", "plan", "act", "admin"], days=1)
     other = tokens.issue(ada, name="other", scopes=["read"], days=1)
     planned = a_rollout(row, author=ada)
@@ -83,6 +97,11 @@ def known(ada: User, scanned: Callable[..., Cluster], settings: Settings) -> Kno
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk}
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
+
+
+@pytest.fixture(autouse=True)
+def no_throttle(settings: Settings) -> None:
+    settings.API_BURST = 1_000_000
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +122,7 @@ def one_connection() -> Iterator[None]:
     suppress_health_check=list(HealthCheck),
     derandomize=True,
 )
-def test_conformance(case: schemathesis.Case, known: Known) -> None:
+def test_conformance(case: schemathesis.Case, db: None, known: Known) -> None:
     headers = {"Authorization": f"Bearer {known.secret}"}
     case.call_and_validate(headers=headers)
     if "id" in (case.path_parameters or {}):

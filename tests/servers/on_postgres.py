@@ -1,6 +1,7 @@
 """Runs the tests that touch the database once more, on PostgreSQL: `python -m tests.servers.on_postgres [pytest args]`.
 
-SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them.
+SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them. Tests of these folders that use no
+database, or one of their own, have said everything in the first run and are left out.
 Browsers stay out: the threads that serve them keep their connections, and a database in use cannot be dropped.
 """
 
@@ -13,6 +14,10 @@ import pytest
 from tests.servers.postgres import Postgres
 
 FOLDERS = ("models", "use_cases", "queries", "tasks", "api")
+VARIABLE = "KARPDASH_TEST_DATABASE"
+"""The engine that a run is meant for; not set in the first run."""
+FIXTURES = frozenset({"db", "transactional_db"})
+MARKS = ("django_db", "own_processes")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,6 +25,13 @@ def folders() -> list[str]:
     """Those of FOLDERS that hold a test."""
     places = (ROOT / "tests" / name for name in FOLDERS)
     return [str(place.relative_to(ROOT)) for place in places if any(place.rglob("test_*.py"))]
+
+
+def uses_database(item: pytest.Item) -> bool:
+    """Whether the test uses the database of the run: without one of these, pytest-django refuses every query."""
+    if any(item.get_closest_marker(name) for name in MARKS):
+        return True
+    return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +46,7 @@ def main(arguments: list[str]) -> int:
     except pytest.fail.Exception as reason:
         return _told(str(reason), code=1)
     os.environ["KARPDASH_DATABASE_URL"] = server.url
-    os.environ["KARPDASH_TEST_DATABASE"] = "postgres"
+    os.environ[VARIABLE] = "postgres"
     try:
         return int(pytest.main([*chosen, *arguments]))
     finally:

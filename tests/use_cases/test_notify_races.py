@@ -17,6 +17,7 @@ from django.db import connection
 
 from tests.servers.receiver import Receiver
 
+pytestmark = pytest.mark.own_processes
 ROOT = Path(__file__).parents[2]
 WORKERS = 3
 BEGIN = """

@@ -12,6 +12,7 @@ from typing import Any
 from boto3.session import Session
 from botocore.config import Config
 from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES
+from botocore.loaders import Loader
 from botocore.session import Session as Core
 
 from migrations_app.clients.aws import errors
@@ -36,6 +37,18 @@ RENEW_BEFORE = timedelta(minutes=20)
 # These libraries log requests with their headers at debug level (K17).
 for _name in ("boto3", "botocore", "urllib3"):
     logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class _SharedLoader(Loader):
+    """botocore's service descriptions, parsed once for the sessions of all clusters; none from the home directory."""
+
+    @property
+    def search_paths(self) -> list[str]:
+        """A new list each time: boto3 appends its own folder for each session."""
+        return [Loader.BUILTIN_DATA_PATH]
+
+
+_DESCRIPTIONS = _SharedLoader()
 
 
 def utc_now() -> datetime:
@@ -165,6 +178,7 @@ def _silent() -> Core:
     """A botocore session that ignores environment variables and configuration files."""
     silent = {name: (None, None, *rest) for name, (_, _, *rest) in BOTOCORE_DEFAUT_SESSION_VARIABLES.items()}
     core = Core(session_vars=silent)
+    core.register_component("data_loader", _DESCRIPTIONS)
     for name in ("config_file", "credentials_file"):
         core.set_config_variable(name, "")
     return core

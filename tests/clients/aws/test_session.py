@@ -1,12 +1,14 @@
 """One identity a session: nothing of the environment is read, roles are taken and taken again (T20)."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import botocore
 import pytest
 
 from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.permissions import RIGHTS
-from migrations_app.clients.aws.session import AMBIENT, AwsSession, own_keys
+from migrations_app.clients.aws.session import AMBIENT, AwsSession, own_keys, session_of
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Forbidden, ReadError, Unauthorized
 
@@ -152,3 +154,11 @@ def test_the_account_is_that_of_the_role(sts):
     stub = sts({})
     assert session(stub).account == "111122223333"
     assert AwsSession(ClusterAccountAccess(region="eu-west-1", keys=OWN), OwnIdentity()).account == ""
+
+
+def test_all_sessions_share_one_reading_of_the_service_descriptions():
+    made = [session_of(OWN, region) for region in ("eu-west-1", "us-east-1")]
+    first, second = (each._session.get_component("data_loader") for each in made)
+    assert first is second
+    assert [path for path in first.search_paths if not path.startswith(str(Path(botocore.__file__).parent))] == []
+    assert first.load_service_model("sts", "service-2") is second.load_service_model("sts", "service-2")

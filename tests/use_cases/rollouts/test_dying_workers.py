@@ -10,6 +10,7 @@ from tests.servers.processes import discard, folder
 from tests.use_cases.rollouts.crew import KILLED, STOPPED, crew
 from tests.use_cases.rollouts.killing import VERBS, effects, step
 
+pytestmark = pytest.mark.own_processes
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
