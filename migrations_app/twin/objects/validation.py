@@ -59,9 +59,9 @@ def _type_of(value: Any) -> str:  # noqa: ANN401 - plain JSON
 def _combined(value: Any, schema: Schema, at: str) -> Iterator[Cause]:  # noqa: ANN401 - plain JSON
     for inner in schema.get("allOf") or ():
         yield from _faults(value, inner, at)
-    if (choice := schema.get("anyOf")) and all(any(_faults(value, inner, at)) for inner in choice):
-        if not schema.get(INT_OR_STRING):
-            yield wrong(at, "", f"{at} in body must validate at least one schema (anyOf)")
+    choice = () if schema.get(INT_OR_STRING) else schema.get("anyOf") or ()
+    if choice and all(any(_faults(value, inner, at)) for inner in choice):
+        yield wrong(at, "", f"{at} in body must validate at least one schema (anyOf)")
     if (choice := schema.get("oneOf")) and sum(not any(_faults(value, inner, at)) for inner in choice) != 1:
         yield wrong(at, "", f"{at} in body must validate one and only one schema (oneOf)")
     if "not" in schema and not any(_faults(value, schema["not"], at)):
@@ -135,18 +135,19 @@ def _is_date_time(value: str) -> bool:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """The pattern as Go reads it: `$` ends at the end of the text only."""
-    return re.compile(text.replace("\\z", "\\Z") if not text.endswith("$") else f"{text[:-1]}\\Z", re.ASCII)
+    """The pattern, whose `$` is the end of the text as in Go; one that only Go reads refuses nothing."""
+    ends = text.endswith("$") and not text.endswith("\\$")
+    try:
+        return re.compile(rf"{text[:-1]}\Z" if ends else text, re.ASCII)
+    except re.error:
+        return re.compile("")
 
 
 def _number_faults(value: float, schema: Schema, at: str) -> Iterator[Cause]:
-    if "maximum" in schema and (
-        value > schema["maximum"] or (schema.get("exclusiveMaximum") and value == schema["maximum"])
-    ):
-        yield wrong(at, value, f"{at} in body should be less than or equal to {schema['maximum']}")
-    if "minimum" in schema and (
-        value < schema["minimum"] or (schema.get("exclusiveMinimum") and value == schema["minimum"])
-    ):
-        yield wrong(at, value, f"{at} in body should be greater than or equal to {schema['minimum']}")
-    if "multipleOf" in schema and value % schema["multipleOf"]:
-        yield wrong(at, value, f"{at} in body should be a multiple of {schema['multipleOf']}")
+    most, least, step = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
+    if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
+        yield wrong(at, value, f"{at} in body should be less than or equal to {most}")
+    if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
+        yield wrong(at, value, f"{at} in body should be greater than or equal to {least}")
+    if step and value % step:
+        yield wrong(at, value, f"{at} in body should be a multiple of {step}")
