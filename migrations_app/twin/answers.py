@@ -83,7 +83,7 @@ def forbidden(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
     return RequestRefused(403, "Forbidden", message=message, details=details_of(kind, name))
 
 
-def invalid(kind: ServedKind, name: str, causes: Iterable[Cause]) -> RequestRefused:
+def invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> RequestRefused:
     """422: the object breaks these rules; a cause is said once, however often a rule found it."""
     every = tuple(dict.fromkeys(causes))
     said = [f"{one.field}: {one.message}" for one in every]
@@ -94,11 +94,11 @@ def invalid(kind: ServedKind, name: str, causes: Iterable[Cause]) -> RequestRefu
     return RequestRefused(422, "Invalid", message=message, details=details, causes=every)
 
 
-def refuse_invalid(kind: ServedKind, name: str, causes: Iterable[Cause]) -> None:
+def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> None:
     """Raises RequestRefused if there is a cause."""
     every = tuple(causes)
     if every:
-        raise invalid(kind, name, every)
+        raise invalid(kind, name, causes=every)
 
 
 def refuse_options(what: str, causes: Iterable[Cause]) -> NoReturn:

@@ -28,6 +28,8 @@ class Definition:
     webhook: str = ""
     """The service or address that converts; empty if only the apiVersion changes."""
     serial: int = 0
+    ending: bool = False
+    """Its CustomResourceDefinition is being deleted: nothing new is taken."""
 
     def shape(self, version: str) -> Shape:
         return self.schemas.get(version) if self.kind.custom else CORE
@@ -58,7 +60,10 @@ def of_crd(crd: Tree, serial: int) -> Definition:
         for one in spec["versions"]
         if (schema := (one.get("schema") or {}).get("openAPIV3Schema")) is not None
     }
-    return Definition(kind=kind, schemas=schemas, with_status=with_status, webhook=webhook_of(spec), serial=serial)
+    ending = bool(crd["metadata"].get("deletionTimestamp"))
+    return Definition(
+        kind=kind, schemas=schemas, with_status=with_status, webhook=webhook_of(spec), serial=serial, ending=ending
+    )
 
 
 def webhook_of(spec: Tree) -> str:
@@ -111,35 +116,35 @@ class Definitions:
     def forget(self, place: Place) -> None:
         self._kinds.pop(place, None)
 
-    def view(self, definition: Definition, stored: StoredObject, version: str) -> Tree:
+    def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
         """The stored object in that version. Raises RequestRefused if its conversion fails."""
         document, wanted = stored.document, definition.kind.api_version(version)
         if stored.serial == definition.serial and document["apiVersion"] == wanted:
             return document
-        self._refuse_broken(definition, document, wanted)
+        self._refuse_broken(definition, document, wanted=wanted)
         held = (stored.views or {}).get(version)
         if held is not None and held[0] == definition.serial:
             return held[1]
         if stored.serial != definition.serial:
             document = admitted(document, definition.schemas.get(document["apiVersion"].rpartition("/")[2]))
-        found = self.converted(definition, document, version)
+        found = self.converted(definition, document, version=version)
         stored.views = (stored.views or {}) | {version: (definition.serial, found)}
         return found
 
-    def converted(self, definition: Definition, document: Tree, version: str) -> Tree:
+    def converted(self, definition: Definition, document: Tree, *, version: str) -> Tree:
         """The object in that version. Raises RequestRefused if the conversion fails."""
         wanted = definition.kind.api_version(version)
         if document["apiVersion"] == wanted:
             return document
         if not definition.webhook:
             return _pruned(document | {"apiVersion": wanted}, definition.schemas.get(version))
-        self._refuse_broken(definition, document, wanted)
+        self._refuse_broken(definition, document, wanted=wanted)
         found = self.converters[definition.kind.resource](document, wanted)
         own = {key: found["metadata"][key] for key in ("labels", "annotations") if found["metadata"].get(key)}
         kept = {key: value for key, value in document["metadata"].items() if key not in ("labels", "annotations")}
         return _pruned(found | {"apiVersion": wanted, "metadata": kept | own}, definition.schemas.get(version))
 
-    def _refuse_broken(self, definition: Definition, document: Tree, wanted: str) -> None:
+    def _refuse_broken(self, definition: Definition, document: Tree, *, wanted: str) -> None:
         if document["apiVersion"] == wanted or not definition.webhook:
             return
         if definition.webhook in self.down or definition.kind.resource not in self.converters:
@@ -167,16 +172,16 @@ def crd_faults(crd: Tree) -> Iterator[Cause]:
             yield required(f"spec.{'' if field_name == 'group' else 'names.'}{field_name}")
     wanted = f"{names.get('plural')}.{spec.get('group')}"
     if crd["metadata"].get("name") != wanted:
-        yield wrong("metadata.name", crd["metadata"].get("name"), 'must be spec.names.plural+"."+spec.group')
+        yield wrong("metadata.name", crd["metadata"].get("name"), why='must be spec.names.plural+"."+spec.group')
     if sum(bool(one.get("storage")) for one in versions) != 1:
-        yield wrong("spec.versions", len(versions), "must have exactly one version marked as storage version")
+        yield wrong("spec.versions", len(versions), why="must have exactly one version marked as storage version")
     known = [one.get("name") for one in versions]
     for place, version in enumerate((crd.get("status") or {}).get("storedVersions") or ()):
         if version not in known:
-            yield wrong(f"status.storedVersions[{place}]", version, "must appear in spec.versions")
+            yield wrong(f"status.storedVersions[{place}]", version, why="must appear in spec.versions")
 
 
-def accepted(crd: Tree, old: Tree | None, now: str) -> Tree:
+def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:
     """The CustomResourceDefinition as the server stores it: names filled in, storage version noted, and its status."""
     spec = dict(crd["spec"])
     names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]

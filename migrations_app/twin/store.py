@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from migrations_app.twin.objects.kinds import Place
 
 Tree = dict[str, Any]
+_SHARED = ("labels", "annotations", "ownerReferences")
 Key = tuple[str, str]
 """(namespace, name)."""
 
@@ -26,6 +29,24 @@ class StoredObject:
     @property
     def uid(self) -> str:
         return str(self.document["metadata"]["uid"])
+
+
+class SharedParts:
+    """Equal parts of pods, held once: most pods of a workload differ in name, node and status only."""
+
+    def __init__(self) -> None:
+        self._held: dict[bytes, Any] = {}
+
+    def shared(self, document: Tree) -> Tree:
+        """The document with the parts of its spec, its labels and its owners replaced by equal ones."""
+        metadata = {key: self._one(value) if key in _SHARED else value for key, value in document["metadata"].items()}
+        spec = {key: self._one(value) for key, value in (document.get("spec") or {}).items()}
+        return document | {"metadata": metadata, "spec": spec}
+
+    def _one(self, value: Any) -> Any:  # noqa: ANN401 - plain JSON
+        if not isinstance(value, dict | list):
+            return value
+        return self._held.setdefault(msgspec.json.encode(value), value)
 
 
 @dataclass(slots=True)
@@ -84,19 +105,19 @@ class Store:
         self.revision += 1
         return str(self.revision)
 
-    def put(self, place: Place, key: Key, stored: StoredObject) -> None:
+    def put(self, place: Place, key: Key, *, stored: StoredObject) -> None:
         old = self.find(place, key)
         if old is not None:
-            self._forget(place, key, old)
+            self._forget(place, key, old=old)
         self.collection(place).put(key, stored)
         self._places[stored.uid] = place, key
         for uid in owner_uids(stored.document):
             self._dependents.setdefault(uid, {})[place, key] = None
 
     def drop(self, place: Place, key: Key) -> None:
-        self._forget(place, key, self.collection(place).take(key))
+        self._forget(place, key, old=self.collection(place).take(key))
 
-    def _forget(self, place: Place, key: Key, old: StoredObject) -> None:
+    def _forget(self, place: Place, key: Key, *, old: StoredObject) -> None:
         self._places.pop(old.uid, None)
         for uid in owner_uids(old.document):
             held = self._dependents.get(uid)

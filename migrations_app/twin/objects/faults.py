@@ -21,7 +21,7 @@ def causes_told(causes: Iterable[Cause]) -> list[dict[str, str]]:
     return [{key: text for key, text in each if text} for each in parts]
 
 
-def wrong(field: str, value: Any, why: str) -> Cause:  # noqa: ANN401 - any JSON value can be wrong
+def wrong(field: str, value: Any, *, why: str) -> Cause:  # noqa: ANN401 - any JSON value can be wrong
     return Cause("FieldValueInvalid", field, f"Invalid value: {json.dumps(value, default=str)}: {why}")
 
 
@@ -29,7 +29,7 @@ def required(field: str, why: str = "") -> Cause:
     return Cause("FieldValueRequired", field, f"Required value{': ' if why else ''}{why}")
 
 
-def not_supported(field: str, value: Any, choice: Iterable[Any]) -> Cause:  # noqa: ANN401 - as above
+def not_supported(field: str, value: Any, *, choice: Iterable[Any]) -> Cause:  # noqa: ANN401 - as above
     told = ", ".join(json.dumps(one) for one in choice)
     return Cause("FieldValueNotSupported", field, f"Unsupported value: {json.dumps(value)}: supported values: {told}")
 

@@ -51,11 +51,11 @@ def owned(paths: Iterable[Path]) -> Fields:
 def named(document: Mapping[str, Any], shape: Shape) -> Fields:
     """The fields that a document of server-side apply names."""
     found: set[Path] = set()
-    _named(document, shape, (), found)
+    _named(document, shape, at=(), found=found)
     return owned(found)
 
 
-def _named(value: Plain, shape: Shape, at: Path, found: set[Path]) -> None:
+def _named(value: Plain, shape: Shape, *, at: Path, found: set[Path]) -> None:
     if not merges(value, shape) or (not value and at):
         found.add(at)
         return
@@ -64,17 +64,17 @@ def _named(value: Plain, shape: Shape, at: Path, found: set[Path]) -> None:
         undeclared = inner is None and isinstance(held, Mapping)
         if undeclared or not element.startswith("f:"):
             found.add(path)
-        _named(held, inner, path, found)
+        _named(held, inner, at=path, found=found)
 
 
-def differences(old: Plain, new: Plain, shape: Shape) -> Differences:
+def differences(old: Plain, new: Plain, *, shape: Shape) -> Differences:
     """The fields that were added, changed and removed from `old` to `new`."""
     found = Differences()
-    _compare(old, new, shape, (), found)
+    _compare(old, new, shape=shape, at=(), found=found)
     return found
 
 
-def _compare(old: Plain, new: Plain, shape: Shape, at: Path, found: Differences) -> None:
+def _compare(old: Plain, new: Plain, *, shape: Shape, at: Path, found: Differences) -> None:
     if old is new:
         return
     if old is _MISSING or new is _MISSING:
@@ -89,7 +89,8 @@ def _compare(old: Plain, new: Plain, shape: Shape, at: Path, found: Differences)
     for element in before.keys() | after.keys():
         was, is_now = before.get(element), after.get(element)
         inner = (is_now or was or (None, None))[1]
-        _compare(was[0] if was else _MISSING, is_now[0] if is_now else _MISSING, inner, (*at, element), found)
+        old_one, new_one = was[0] if was else _MISSING, is_now[0] if is_now else _MISSING
+        _compare(old_one, new_one, shape=inner, at=(*at, element), found=found)
 
 
 def same(one: Plain, other: Plain) -> bool:
@@ -97,7 +98,7 @@ def same(one: Plain, other: Plain) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def merged(live: Plain, said: Plain, shape: Shape) -> Plain:
+def merged(live: Plain, said: Plain, *, shape: Shape) -> Plain:
     """The live document with what a document of server-side apply says."""
     if not merges(said, shape) or not merges(live, shape):
         return said
@@ -105,12 +106,12 @@ def merged(live: Plain, said: Plain, shape: Shape) -> Plain:
         found = dict(live)
         for element, held, inner in members(said, shape):
             key = element[2:]
-            found[key] = merged(live[key], held, inner) if key in live else held
+            found[key] = merged(live[key], held, shape=inner) if key in live else held
         return found
     wanted = {element: (held, inner) for element, held, inner in members(said, shape)}
     items: list[Any] = []
     for element, held, inner in members(live, shape):
-        items.append(merged(held, wanted.pop(element)[0], inner) if element in wanted else held)
+        items.append(merged(held, wanted.pop(element)[0], shape=inner) if element in wanted else held)
     return [*items, *(held for held, _ in wanted.values())]
 
 
@@ -119,14 +120,14 @@ def with_parents(paths: Iterable[Path]) -> set[Path]:
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
-def without(value: Plain, shape: Shape, dropped: set[Path], *, at: Path = ()) -> Plain:
+def without(value: Plain, shape: Shape, *, dropped: set[Path], at: Path = ()) -> Plain:
     """The value without these paths; a dropped map or list stays while something in it is not dropped."""
     if not merges(value, shape):
         return value
     kept: list[tuple[str, Any]] = []
     for element, held, inner in members(value, shape):
         path = (*at, element)
-        left = without(held, inner, dropped, at=path)
+        left = without(held, inner, dropped=dropped, at=path)
         if path not in dropped or (merges(held, inner) and left):
             kept.append((element, left))
     if isinstance(value, Mapping):

@@ -32,7 +32,7 @@ def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
     if not name:
         yield required("metadata.name", "name or generateName is required")
     elif not _is_name(name, kind):
-        yield wrong("metadata.name", name, "a lowercase RFC 1123 subdomain must consist of lower case characters")
+        yield wrong("metadata.name", name, why="a lowercase RFC 1123 subdomain must consist of lower case characters")
     yield from _map_faults(metadata.get("labels") or {}, "metadata.labels", values=True)
     annotations = metadata.get("annotations") or {}
     yield from _map_faults({key.lower(): "" for key in annotations}, "metadata.annotations", values=False)
@@ -53,9 +53,9 @@ def _is_name(name: str, kind: ServedKind) -> bool:
 def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterator[Cause]:
     for key, value in pairs.items():
         if not _is_qualified(key):
-            yield wrong(field, key, "name part must consist of alphanumeric characters, '-', '_' or '.'")
+            yield wrong(field, key, why="name part must consist of alphanumeric characters, '-', '_' or '.'")
         if values and value and (len(value) > _LONGEST_LABEL or not _KEY_NAME.fullmatch(value)):
-            yield wrong(field, value, "a valid label must be an empty string or consist of alphanumeric characters")
+            yield wrong(field, value, why="a valid label must be an empty string or consist of alphanumeric characters")
 
 
 def _is_qualified(key: str) -> bool:
@@ -68,25 +68,29 @@ def _is_qualified(key: str) -> bool:
 def _finalizer_faults(finalizers: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of texts, if it is one
     for place, name in enumerate(finalizers):
         if not _is_qualified(name):
-            yield wrong(f"metadata.finalizers[{place}]", name, "name part must consist of alphanumeric characters")
+            yield wrong(f"metadata.finalizers[{place}]", name, why="name part must consist of alphanumeric characters")
         elif "/" not in name and name not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
-            yield wrong(f"metadata.finalizers[{place}]", name, why)
+            yield wrong(f"metadata.finalizers[{place}]", name, why=why)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizers orphan and foregroundDeletion cannot be both set"
-        yield wrong("metadata.finalizers", list(finalizers), why)
+        yield wrong("metadata.finalizers", list(finalizers), why=why)
 
 
 def _owner_faults(owners: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of references, if it is one
     for owner in owners:
         if not owner.get("apiVersion", "").rpartition("/")[2]:
-            yield wrong("metadata.ownerReferences.apiVersion", owner.get("apiVersion", ""), "version must not be empty")
+            yield wrong(
+                "metadata.ownerReferences.apiVersion", owner.get("apiVersion", ""), why="version must not be empty"
+            )
         for key in ("kind", "name", "uid"):
             if not owner.get(key):
-                yield wrong(f"metadata.ownerReferences.{key}", owner.get(key, ""), f"{key} must not be empty")
+                yield wrong(f"metadata.ownerReferences.{key}", owner.get(key, ""), why=f"{key} must not be empty")
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
-        yield wrong("metadata.ownerReferences", len(controllers), "Only one reference can have Controller set to true")
+        yield wrong(
+            "metadata.ownerReferences", len(controllers), why="Only one reference can have Controller set to true"
+        )
 
 
 def update_faults(new: Tree, old: Tree) -> Iterator[Cause]:
@@ -98,28 +102,28 @@ def update_faults(new: Tree, old: Tree) -> Iterator[Cause]:
             yield prohibited("metadata.finalizers", why)
     for key in _IMMUTABLE:
         if new.get(key) != old.get(key):
-            yield wrong(f"metadata.{key}", new.get(key), "field is immutable")
+            yield wrong(f"metadata.{key}", new.get(key), why="field is immutable")
 
 
 def kept(new: Tree, old: Tree) -> dict[str, Any]:
     """The new metadata with what an update never changes: taken from the old where it is empty or only informative."""
     found = {key: value for key, value in new.items() if value is not None and key not in ("selfLink", "clusterName")}
     for key in ("creationTimestamp", "generation"):
-        _from(old, found, key)
+        _from(old, found, key=key)
     if old.get("deletionTimestamp"):
-        _from(old, found, "deletionTimestamp")
+        _from(old, found, key="deletionTimestamp")
         if found.get("deletionGracePeriodSeconds") is None:
-            _from(old, found, "deletionGracePeriodSeconds")
+            _from(old, found, key="deletionGracePeriodSeconds")
     for key in ("uid", "name", "namespace"):
         if not found.get(key):
-            _from(old, found, key)
+            _from(old, found, key=key)
     for key in ("labels", "annotations", "finalizers", "ownerReferences"):
         if key in found and not found[key]:
             del found[key]
     return found
 
 
-def _from(old: Tree, found: dict[str, Any], key: str) -> None:
+def _from(old: Tree, found: dict[str, Any], *, key: str) -> None:
     if key in old:
         found[key] = old[key]
     else:

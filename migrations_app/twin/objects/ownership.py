@@ -95,9 +95,9 @@ class Change:
     shape: Shape
     versioned: Versioned
 
-    def updated(self, old: Tree, new: Tree, shares: Shares) -> Shares:
+    def updated(self, old: Tree, new: Tree, *, shares: Shares) -> Shares:
         """The shares after an update from `old` to `new`: what it wrote belongs to the writer alone."""
-        found, told = self._taken(old, new, shares, force=True)
+        found, told = self._taken(old, new, shares=shares, force=True)
         mine = found.get(self.by.key)
         held = mine.fields if mine else frozenset()
         fields = fieldsets.owned((held | told.changed | told.added) - told.removed)
@@ -105,29 +105,29 @@ class Change:
             found[self.by.key] = Share(fields, self.by.api_version, self.now)
         return {who: share for who, share in found.items() if share.fields}
 
-    def applied(self, live: Tree, said: Tree, shares: Shares, *, force: bool) -> tuple[Tree, Shares]:
+    def applied(self, live: Tree, said: Tree, *, shares: Shares, force: bool) -> tuple[Tree, Shares]:
         """The object and the shares after server-side apply of `said`. Raises ApplyConflict."""
         last = shares.get(self.by.key)
         fields = fieldsets.named(said, self.shape)
         now = last.time if last and last.fields == fields else self.now
         shares = shares | {self.by.key: Share(fields, self.by.api_version, now)}
-        new = self._pruned(fieldsets.merged(live, said, self.shape), shares, last)
-        found, told = self._taken(live, new, shares, force=force)
+        new = self._pruned(fieldsets.merged(live, said, shape=self.shape), shares, last=last)
+        found, told = self._taken(live, new, shares=shares, force=force)
         if told.added or told.changed or told.removed:
             found[self.by.key] = replace(found[self.by.key], time=self.now)
         return new, {who: share for who, share in found.items() if share.fields}
 
-    def _pruned(self, merged: Tree, shares: Shares, last: Share | None) -> Tree:
+    def _pruned(self, merged: Tree, shares: Shares, *, last: Share | None) -> Tree:
         """Without what this applier said before, says no more, and nobody else owns."""
         if last is None or not last.fields:
             return merged
         held = fieldsets.with_parents(path for share in shares.values() for path in share.fields)
         dropped = fieldsets.with_parents(last.fields) - held
-        return fieldsets.without(merged, self.shape, dropped) if dropped else merged
+        return fieldsets.without(merged, self.shape, dropped=dropped) if dropped else merged
 
-    def _taken(self, old: Tree, new: Tree, shares: Shares, *, force: bool) -> tuple[Shares, fieldsets.Differences]:
+    def _taken(self, old: Tree, new: Tree, *, shares: Shares, force: bool) -> tuple[Shares, fieldsets.Differences]:
         """The shares of the others without what was written or removed, and the differences."""
-        told = {self.by.api_version: fieldsets.differences(old, new, self.shape)}
+        told = {self.by.api_version: fieldsets.differences(old, new, shape=self.shape)}
         found: Shares = {}
         conflicts: list[tuple[str, str, str]] = []
         for who, share in shares.items():
@@ -136,7 +136,7 @@ class Change:
                 continue
             if share.api_version not in told:
                 one, other = self.versioned(old, share.api_version), self.versioned(new, share.api_version)
-                told[share.api_version] = fieldsets.differences(one, other, self.shape)
+                told[share.api_version] = fieldsets.differences(one, other, shape=self.shape)
             mine = told[share.api_version]
             taken = share.fields & (mine.changed | mine.added)
             conflicts += [(who.manager, share.api_version, fieldsets.shown(path)) for path in sorted(taken)]
