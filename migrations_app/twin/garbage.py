@@ -100,10 +100,13 @@ class GarbageCollector:
         self._delete(place, key, policy=policy)
 
     def _told(self, owner: Owner, key: Key) -> str:
-        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown (not served)."""
+        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown.
+
+        Unknown are kinds that are not served, and those of which the twin never held an object: they were not read.
+        """
         group = str(owner.get("apiVersion", "")).rpartition("/")[0]
         definition = self._state.definitions.by_kind(group, str(owner.get("kind", "")))
-        if definition is None:
+        if definition is None or not self._state.store.collection(definition.kind.place).used:
             return "unknown"
         where = (key[0] if definition.kind.namespaced else "", str(owner.get("name", "")))
         found = self._state.store.find(definition.kind.place, where)

@@ -12,6 +12,7 @@ from migrations_app.twin.definitions import Definition, Definitions
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.objects.ownership import Writing
 from migrations_app.twin.store import Key, SharedParts, Store, StoredObject
+from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
 Clock = Callable[[], datetime]
@@ -36,6 +37,7 @@ class State:
     store: Store = field(default_factory=Store)
     parts: SharedParts = field(default_factory=SharedParts)
     made: int = 0
+    watches: list[Watch] = field(default_factory=list)
     touched: list[tuple[Place, Key, StoredObject]] = field(default_factory=list)
     """Objects that the garbage collector has to look at: as they were stored, or the last form of those deleted."""
 
@@ -78,6 +80,8 @@ class State:
         key = metadata.get("namespace", ""), metadata["name"]
         self.store.put(kind.place, key, stored=made)
         self.touched.append((kind.place, key, made))
+        for watch in self.watches:
+            watch.note(kind.place, key, stored=made)
         return made
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
@@ -87,7 +91,10 @@ class State:
         if definition.kind.place == _PODS:
             whole = self.parts.shared(whole)
         key = metadata.get("namespace", ""), metadata["name"]
-        self.store.put(definition.kind.place, key, stored=StoredObject(whole, definition.serial))
+        made = StoredObject(whole, definition.serial)
+        self.store.put(definition.kind.place, key, stored=made)
+        for watch in self.watches:
+            watch.note(definition.kind.place, key, stored=made)
 
     def drop(self, place: Place, key: Key) -> None:
         gone = self.store.find(place, key)
@@ -95,6 +102,8 @@ class State:
         self.store.next_revision()
         if gone is not None:
             self.touched.append((place, key, gone))
+            for watch in self.watches:
+                watch.note(place, key, stored=gone, gone=True)
 
     def check_namespace(self, call: Call) -> None:
         """Raises RequestRefused where nothing may be created: the namespace is absent or being deleted."""

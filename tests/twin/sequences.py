@@ -145,7 +145,7 @@ _operations = st.sampled_from(
             {"op": "remove", "path": "/metadata/labels/tier"},
         ],
         [{"op": "move", "from": "/metadata/labels/tier", "path": "/metadata/labels/zone"}],
-        [{"op": "copy", "from": "/metadata/labels/tier", "path": "/metadata/labels/zone"}],
+        [{"op": "copy", "from": "/metadata/labels/run", "path": "/metadata/labels/zone"}],
         [{"op": "replace", "path": "/data", "value": {"one": "json"}}],
         [{"op": "add", "path": "/data/four", "value": "json"}, {"op": "remove", "path": "/data/one"}],
         [{"op": "replace", "path": "/spec/size", "value": 7}],
