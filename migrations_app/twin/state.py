@@ -11,7 +11,7 @@ from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import Definition, Definitions
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.objects.ownership import Writing
-from migrations_app.twin.store import Key, SharedParts, Store, StoredObject
+from migrations_app.twin.store import Key, SharedParts, Store, StoredObject, owner_uids
 from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
@@ -78,6 +78,9 @@ class State:
             shown = document | {"metadata": document["metadata"] | {"resourceVersion": metadata["resourceVersion"]}}
             made.views = {version: (definition.serial, shown)}
         key = metadata.get("namespace", ""), metadata["name"]
+        old = self.store.find(kind.place, key)
+        if old is not None and owner_uids(old.document) != owner_uids(made.document):
+            self.touched.append((kind.place, key, old))
         self.store.put(kind.place, key, stored=made)
         self.touched.append((kind.place, key, made))
         for watch in self.watches:
