@@ -22,8 +22,8 @@ from migrations_app.twin.answers import (
     refuse_options,
 )
 from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
+from migrations_app.twin.objects import forms, ownership, patches, structural, validation
 from migrations_app.twin.objects import metadata as rules
-from migrations_app.twin.objects import ownership, patches, structural, validation
 from migrations_app.twin.objects.faults import Cause, required, wrong
 from migrations_app.twin.objects.ownership import ApplyConflict, Change
 from migrations_app.twin.state import Work
@@ -44,6 +44,7 @@ _SUPPORTED = (MERGE, JSON_PATCH, APPLY)
 def create(work: Work) -> Answer:
     """POST of an object."""
     document = object_in(work.call)
+    _refuse_types(work.call, document)
     if document["kind"] != work.call.kind.kind:
         named = str(document["metadata"].get("name", ""))
         why = f"must be {work.call.kind.kind}"
@@ -73,7 +74,6 @@ def _created(work: Work, document: Tree) -> Tree:
 
 def _new(work: Work, document: Tree) -> Tree:
     """The object as it would be stored: admitted, with uid, time and owner of its fields."""
-    _refuse_types(work.call, document)
     given = document["metadata"]
     metadata = {key: value for key, value in given.items() if value is not None and key not in _BY_SERVER}
     managed = metadata.pop("managedFields", None)
@@ -113,10 +113,10 @@ def _owned(document: Tree, shares: ownership.Shares) -> Tree:
 
 
 def _refuse_types(call: Call, document: Tree) -> None:
-    """Raises RequestRefused for metadata that no server decodes."""
-    odd = rules.type_faults(document)
+    """Raises RequestRefused for an object that no server decodes."""
+    odd = forms.odd_type(document, call.kind.place, custom=call.kind.custom)
     if odd:
-        raise bad_request(f"{call.kind.kind} cannot be handled: {odd} has another type")
+        raise bad_request(f"{call.kind.kind} in version {call.version!r} cannot be handled: {odd}")
 
 
 def _refuse_faults(call: Call, document: Tree, *, name: str) -> None:
