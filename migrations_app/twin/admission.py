@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.twin.answers import internal
 from migrations_app.twin.definitions import service_of
-from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.faults import RefusalCause
 from migrations_app.twin.objects.selectors import of_budget
 from migrations_app.twin.state import NAMESPACES, Work
 
@@ -26,7 +26,7 @@ def refuse_by_webhooks(work: Work, document: Tree, *, operation: str) -> None:
             service = service_of(webhook["clientConfig"]).rpartition("/")[2]
             told = f'failed calling webhook "{webhook.get("name")}": Post: service "{service}" not found'
             message = f"Internal error occurred: {told}"
-            raise internal(message, reason="InternalError", causes=[Cause("", "", told)])
+            raise internal(message, reason="InternalError", causes=[RefusalCause("", "", told)])
 
 
 def _webhooks(work: Work) -> Iterator[Tree]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from migrations_app.twin.objects.faults import Cause, causes_told
+from migrations_app.twin.objects.faults import RefusalCause, causes_told
 from migrations_app.twin.objects.kinds import ServedKind
 
 Tree = dict[str, Any]
@@ -22,7 +22,13 @@ class RequestRefused(Exception):
     """A refusal of the twin; `answer` is what the caller gets."""
 
     def __init__(
-        self, status: int, reason: str, *, message: str, details: Tree | None = None, causes: Iterable[Cause] = ()
+        self,
+        status: int,
+        reason: str,
+        *,
+        message: str,
+        details: Tree | None = None,
+        causes: Iterable[RefusalCause] = (),
     ) -> None:
         super().__init__(message)
         told: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
@@ -46,7 +52,7 @@ def bad_request(message: str) -> RequestRefused:
     return RequestRefused(400, "BadRequest", message=message)
 
 
-def internal(message: str, *, reason: str = "", causes: Iterable[Cause] = ()) -> RequestRefused:
+def internal(message: str, *, reason: str = "", causes: Iterable[RefusalCause] = ()) -> RequestRefused:
     return RequestRefused(500, reason, message=message, causes=causes)
 
 
@@ -83,7 +89,7 @@ def forbidden(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
     return RequestRefused(403, "Forbidden", message=message, details=details_of(kind, name))
 
 
-def invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> RequestRefused:
+def invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause]) -> RequestRefused:
     """422: the object breaks these rules; a cause is said once, however often a rule found it."""
     every = tuple(dict.fromkeys(causes))
     said = [f"{one.field}: {one.message}" for one in every]
@@ -94,14 +100,14 @@ def invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> RequestR
     return RequestRefused(422, "Invalid", message=message, details=details, causes=every)
 
 
-def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> None:
+def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause]) -> None:
     """Raises RequestRefused if there is a cause."""
     every = tuple(causes)
     if every:
         raise invalid(kind, name, causes=every)
 
 
-def refuse_options(what: str, causes: Iterable[Cause]) -> NoReturn:
+def refuse_options(what: str, causes: Iterable[RefusalCause]) -> NoReturn:
     """Raises the refusal of a query parameter or of DeleteOptions; `what` is the kind of the options."""
     every = tuple(causes)
     message = f'{what}.meta.k8s.io "" is invalid: ' + ", ".join(f"{one.field}: {one.message}" for one in every)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.twin.answers import internal
-from migrations_app.twin.objects.faults import Cause, required, wrong
+from migrations_app.twin.objects.faults import RefusalCause, required, wrong
 from migrations_app.twin.objects.kinds import Place, ServedKind, built_in
 from migrations_app.twin.objects.shapes import CORE, Shape
 from migrations_app.twin.objects.structural import Schema, admitted, pruned
@@ -163,7 +163,7 @@ def _pruned(document: Tree, schema: Schema | None) -> Tree:
     return document if found == body else head | found
 
 
-def crd_faults(crd: Tree) -> Iterator[Cause]:
+def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
     """What is wrong with a CustomResourceDefinition, as far as the twin looks."""
     spec = crd.get("spec") or {}
     names, versions = spec.get("names") or {}, spec.get("versions") or []

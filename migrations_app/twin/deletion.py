@@ -10,7 +10,7 @@ from typing import Any
 from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, refuse_options, success
 from migrations_app.twin.calls import Call
-from migrations_app.twin.objects.faults import Cause, not_supported, wrong
+from migrations_app.twin.objects.faults import RefusalCause, not_supported, wrong
 from migrations_app.twin.objects.forms import DeletionForm, odd_form
 from migrations_app.twin.objects.kinds import CRD
 from migrations_app.twin.state import NAMESPACES, TIME_FORMAT, Work
@@ -49,7 +49,7 @@ def _options(call: Call) -> Tree:
     odd = odd_form(given, DeletionForm)
     if odd:
         raise bad_request(f"the options of a deletion cannot be handled: {odd}")
-    causes: list[Cause] = []
+    causes: list[RefusalCause] = []
     policy = given.get("propagationPolicy")
     if policy is not None and policy not in _POLICIES:
         causes.append(not_supported("propagationPolicy", policy, choice=(*_POLICIES, "nil")))

@@ -18,7 +18,7 @@ from migrations_app.twin.answers import (
 )
 from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import delete
-from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.faults import RefusalCause
 from migrations_app.twin.objects.forms import BindingForm, EvictionForm, odd_form
 from migrations_app.twin.objects.kinds import Place, ServedKind
 from migrations_app.twin.objects.selectors import of_budget
@@ -125,7 +125,7 @@ def _allowed(work: Work, budget: Tree) -> Tree:
 
 def _held(why: str) -> RequestRefused:
     message = "Cannot evict pod as it would violate the pod's disruption budget."
-    cause = Cause("DisruptionBudget", "", why)
+    cause = RefusalCause("DisruptionBudget", "", why)
     return RequestRefused(429, "TooManyRequests", message=message, causes=[cause])
 
 

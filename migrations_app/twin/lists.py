@@ -17,7 +17,7 @@ KEPT = 16
 """How many begun lists can be continued; older tokens have expired, as after a server's compaction."""
 
 
-class _Token(msgspec.Struct, frozen=True):
+class _ContinueToken(msgspec.Struct, frozen=True):
     number: int
     at: int
 
@@ -36,10 +36,10 @@ class BegunLists:
             del self._held[min(self._held)]
         return self._count
 
-    def resume(self, token: str, path: str) -> tuple[_Token, str, list[Tree]]:
+    def resume(self, token: str, path: str) -> tuple[_ContinueToken, str, list[Tree]]:
         """The token read, with the resource version and the items of its list. Raises RequestRefused."""
         try:
-            told = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_Token)
+            told = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
         except (msgspec.DecodeError, binascii.Error, ValueError):
             raise bad_request("invalid continue token: continue key is not valid") from None
         found = self._held.get(told.number)
@@ -72,7 +72,7 @@ def listed(work: Work, begun: BegunLists) -> Answer:
     metadata: Tree = {"resourceVersion": revision}
     if end < len(items):
         number = number or begun.begin(path, revision, items=items)
-        token = base64.urlsafe_b64encode(msgspec.json.encode(_Token(number, end))).decode()
+        token = base64.urlsafe_b64encode(msgspec.json.encode(_ContinueToken(number, end))).decode()
         metadata["continue"] = token
         if not call.query.get("labelSelector") and not call.query.get("fieldSelector"):
             metadata["remainingItemCount"] = len(items) - end

@@ -9,7 +9,7 @@ from typing import Any
 
 from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import accepted, crd_faults
-from migrations_app.twin.objects.faults import Cause, wrong
+from migrations_app.twin.objects.faults import RefusalCause, wrong
 from migrations_app.twin.objects.kinds import CRD, ServedKind
 
 Tree = dict[str, Any]
@@ -156,7 +156,7 @@ def _said(document: Tree, call: Call) -> Tree:
     return {key: value for key, value in document.items() if key != "metadata" and key not in status}
 
 
-def faults_of(document: Tree, kind: ServedKind) -> Iterator[Cause]:
+def faults_of(document: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
     """What is wrong with an object of a built-in kind, as far as the twin looks."""
     if kind.place == CRD.place:
         yield from crd_faults(document)

@@ -24,8 +24,8 @@ from migrations_app.twin.answers import (
 from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
 from migrations_app.twin.objects import forms, ownership, patches, structural, validation
 from migrations_app.twin.objects import metadata as rules
-from migrations_app.twin.objects.faults import Cause, required, wrong
-from migrations_app.twin.objects.ownership import ApplyConflict, Change
+from migrations_app.twin.objects.faults import RefusalCause, required, wrong
+from migrations_app.twin.objects.ownership import ApplyConflict, FieldWrite
 from migrations_app.twin.state import Work
 from migrations_app.twin.store import StoredObject
 
@@ -89,8 +89,8 @@ def _new(work: Work, document: Tree) -> Tree:
     return _owned(made, _change(work).updated(strategies.blank(made, work.call), made, shares={}))
 
 
-def _change(work: Work, *, operation: str = "Update") -> Change:
-    return Change(
+def _change(work: Work, *, operation: str = "Update") -> FieldWrite:
+    return FieldWrite(
         by=work.state.writing(work.call, operation=operation),
         now=work.state.now(),
         shape=work.call.definition.shape(work.call.version),
@@ -119,7 +119,7 @@ def _refuse_types(call: Call, document: Tree) -> None:
         raise bad_request(f"{call.kind.kind} in version {call.version!r} cannot be handled: {odd}")
 
 
-def _faults(call: Call, document: Tree) -> Iterator[Cause]:
+def _faults(call: Call, document: Tree) -> Iterator[RefusalCause]:
     yield from rules.faults_of(document["metadata"], call.kind)
     yield from validation.faults_of(document, call.definition.schemas.get(call.version))
     yield from strategies.faults_of(document, call.kind)
@@ -316,7 +316,7 @@ def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
 
 def _conflicts(found: ApplyConflict) -> RequestRefused:
     causes = [
-        Cause("FieldManagerConflict", path, f'conflict with "{manager}" using {version}')
+        RefusalCause("FieldManagerConflict", path, f'conflict with "{manager}" using {version}')
         for manager, version, path in found.found
     ]
     plural = "" if len(causes) == 1 else "s"

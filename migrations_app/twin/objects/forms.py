@@ -19,7 +19,7 @@ class _Object(_Form, frozen=True):
     status: dict[str, Any] | None = None
 
 
-class _Owner(_Form, frozen=True):
+class _OwnerForm(_Form, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -41,7 +41,7 @@ class _MetadataForm(_Form, frozen=True):
     labels: Strings | None = None
     annotations: Strings | None = None
     finalizers: list[str] | None = None
-    owner_references: list[_Owner] | None = None
+    owner_references: list[_OwnerForm] | None = None
     managed_fields: list[dict[str, Any]] | None = None
 
 
@@ -62,7 +62,7 @@ class _Toleration(_Form, frozen=True):
     effect: str | None = None
 
 
-class _PodSpec(_Form, frozen=True):
+class _PodSpecForm(_Form, frozen=True):
     containers: list[_Container] | None = None
     tolerations: list[_Toleration] | None = None
     node_name: str | None = None
@@ -74,14 +74,14 @@ class _Condition(_Form, frozen=True):
     status: str = ""
 
 
-class _PodStatus(_Form, frozen=True):
+class _PodStatusForm(_Form, frozen=True):
     phase: str | None = None
     conditions: list[_Condition] | None = None
 
 
-class _Pod(_Form, frozen=True):
-    spec: _PodSpec | None = None
-    status: _PodStatus | None = None
+class _PodForm(_Form, frozen=True):
+    spec: _PodSpecForm | None = None
+    status: _PodStatusForm | None = None
 
 
 class _Taint(_Form, frozen=True):
@@ -114,13 +114,13 @@ class _Selector(_Form, frozen=True):
     match_expressions: list[_Expression] | None = None
 
 
-class _BudgetSpec(_Form, frozen=True):
+class _BudgetSpecForm(_Form, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: _Selector | None = None
 
 
-class _BudgetStatus(_Form, frozen=True):
+class _BudgetStatusForm(_Form, frozen=True):
     observed_generation: int | None = None
     disruptions_allowed: int | None = None
     current_healthy: int | None = None
@@ -128,9 +128,9 @@ class _BudgetStatus(_Form, frozen=True):
     disrupted_pods: Strings | None = None
 
 
-class _Budget(_Form, frozen=True):
-    spec: _BudgetSpec | None = None
-    status: _BudgetStatus | None = None
+class _BudgetForm(_Form, frozen=True):
+    spec: _BudgetSpecForm | None = None
+    status: _BudgetStatusForm | None = None
 
 
 class _SchemaForm(_Form, frozen=True):
@@ -213,7 +213,7 @@ class _Definition(_Form, frozen=True):
     status: _DefinitionStatus | None = None
 
 
-class _Rule(_Form, frozen=True):
+class _WebhookRuleForm(_Form, frozen=True):
     api_groups: list[str] | None = None
     api_versions: list[str] | None = None
     operations: list[str] | None = None
@@ -223,7 +223,7 @@ class _Rule(_Form, frozen=True):
 class _Hook(_Form, frozen=True):
     name: str = ""
     client_config: _ClientConfig | None = None
-    rules: list[_Rule] | None = None
+    rules: list[_WebhookRuleForm] | None = None
     object_selector: _Selector | None = None
     namespace_selector: _Selector | None = None
 
@@ -257,14 +257,14 @@ class EvictionForm(_Form, frozen=True):
 class BindingForm(_Form, frozen=True):
     """The body of a binding."""
 
-    target: _Owner
+    target: _OwnerForm
 
 
 _ADMISSION = "admissionregistration.k8s.io"
 _FORMS: Mapping[Place, type[_Form]] = {
-    ("", "pods"): _Pod,
+    ("", "pods"): _PodForm,
     ("", "nodes"): _Node,
-    ("policy", "poddisruptionbudgets"): _Budget,
+    ("policy", "poddisruptionbudgets"): _BudgetForm,
     CRD.place: _Definition,
     (_ADMISSION, "validatingwebhookconfigurations"): _Hooks,
     (_ADMISSION, "mutatingwebhookconfigurations"): _Hooks,

@@ -52,7 +52,7 @@ class ServedKind:
         return tuple(self.api_version(version) for version in self.versions)
 
 
-def _kind(kind: str, plural: str, group: str = "", *, versions: str = "v1", flags: str = "") -> ServedKind:
+def _kind(kind: str, plural: str, *, group: str = "", versions: str = "v1", flags: str = "") -> ServedKind:
     held = set(flags.split())
     each = tuple(versions.split())
     return ServedKind(
@@ -86,44 +86,51 @@ _ALWAYS = (
     _kind("ResourceQuota", "resourcequotas", flags="status returned"),
     _kind("PodTemplate", "podtemplates", flags="counted returned"),
     _kind("ReplicationController", "replicationcontrollers", flags="status counted"),
-    _kind("Deployment", "deployments", "apps", flags="status counted"),
-    _kind("ReplicaSet", "replicasets", "apps", flags="status counted"),
-    _kind("StatefulSet", "statefulsets", "apps", flags="status counted"),
-    _kind("DaemonSet", "daemonsets", "apps", flags="status counted"),
-    _kind("Job", "jobs", "batch", flags="status counted"),
-    _kind("NetworkPolicy", "networkpolicies", "networking.k8s.io", flags="counted"),
-    _kind("Ingress", "ingresses", "networking.k8s.io", flags="status counted"),
-    _kind("Lease", "leases", "coordination.k8s.io", flags="conditional"),
-    _kind("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", flags="status"),
-    _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", flags="cluster counted"),
-    _kind("StorageClass", "storageclasses", _STORAGE, flags="cluster returned"),
-    _kind("CSINode", "csinodes", _STORAGE, flags="cluster returned"),
-    _kind("ClusterRole", "clusterroles", _RBAC, flags="cluster"),
-    _kind("ClusterRoleBinding", "clusterrolebindings", _RBAC, flags="cluster"),
-    _kind("Role", "roles", _RBAC),
-    _kind("RoleBinding", "rolebindings", _RBAC),
-    _kind("APIService", "apiservices", "apiregistration.k8s.io", flags="cluster status conditional"),
+    _kind("Deployment", "deployments", group="apps", flags="status counted"),
+    _kind("ReplicaSet", "replicasets", group="apps", flags="status counted"),
+    _kind("StatefulSet", "statefulsets", group="apps", flags="status counted"),
+    _kind("DaemonSet", "daemonsets", group="apps", flags="status counted"),
+    _kind("Job", "jobs", group="batch", flags="status counted"),
+    _kind("NetworkPolicy", "networkpolicies", group="networking.k8s.io", flags="counted"),
+    _kind("Ingress", "ingresses", group="networking.k8s.io", flags="status counted"),
+    _kind("Lease", "leases", group="coordination.k8s.io", flags="conditional"),
+    _kind("HorizontalPodAutoscaler", "horizontalpodautoscalers", group="autoscaling", flags="status"),
+    _kind("PriorityClass", "priorityclasses", group="scheduling.k8s.io", flags="cluster counted"),
+    _kind("StorageClass", "storageclasses", group=_STORAGE, flags="cluster returned"),
+    _kind("CSINode", "csinodes", group=_STORAGE, flags="cluster returned"),
+    _kind("ClusterRole", "clusterroles", group=_RBAC, flags="cluster"),
+    _kind("ClusterRoleBinding", "clusterrolebindings", group=_RBAC, flags="cluster"),
+    _kind("Role", "roles", group=_RBAC),
+    _kind("RoleBinding", "rolebindings", group=_RBAC),
+    _kind("APIService", "apiservices", group="apiregistration.k8s.io", flags="cluster status conditional"),
     _kind(
         "ValidatingWebhookConfiguration",
         "validatingwebhookconfigurations",
-        _ADMISSION,
+        group=_ADMISSION,
         flags="cluster counted conditional",
     ),
     _kind(
-        "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", _ADMISSION, flags="cluster counted conditional"
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        group=_ADMISSION,
+        flags="cluster counted conditional",
     ),
 )
 CRD = _kind(
     "CustomResourceDefinition",
     "customresourcedefinitions",
-    "apiextensions.k8s.io",
+    group="apiextensions.k8s.io",
     flags="cluster status counted conditional",
 )
-_CRON_JOB = _kind("CronJob", "cronjobs", "batch", versions="v1 v1beta1", flags="status counted")
+_CRON_JOB = _kind("CronJob", "cronjobs", group="batch", versions="v1 v1beta1", flags="status counted")
 _BUDGET = _kind(
-    "PodDisruptionBudget", "poddisruptionbudgets", "policy", versions="v1 v1beta1", flags="status counted conditional"
+    "PodDisruptionBudget",
+    "poddisruptionbudgets",
+    group="policy",
+    versions="v1 v1beta1",
+    flags="status counted conditional",
 )
-_SLICE = _kind("EndpointSlice", "endpointslices", "discovery.k8s.io", versions="v1 v1beta1", flags="counted")
+_SLICE = _kind("EndpointSlice", "endpointslices", group="discovery.k8s.io", versions="v1 v1beta1", flags="counted")
 _FIRST_WITH_V1, _LAST_WITH_BETA = 21, 24
 
 

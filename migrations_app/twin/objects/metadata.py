@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from migrations_app.twin.objects.faults import Cause, prohibited, required, wrong
+from migrations_app.twin.objects.faults import RefusalCause, prohibited, required, wrong
 from migrations_app.twin.objects.kinds import ServedKind
 
 Tree = Mapping[str, Any]
@@ -28,7 +28,7 @@ _CHECKED_LATER = frozenset({("policy", "poddisruptionbudgets")})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
+def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
     """What is wrong with the metadata of an object of that kind."""
     name = metadata.get("name") or ""
     if not name:
@@ -39,7 +39,7 @@ def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
     annotations = metadata.get("annotations") or {}
     yield from _map_faults({key.lower(): "" for key in annotations}, "metadata.annotations", values=False)
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
-        yield Cause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MOST_ANNOTATIONS} bytes")
+        yield RefusalCause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MOST_ANNOTATIONS} bytes")
     plain = kind.custom or kind.place in _CHECKED_LATER
     yield from _finalizer_faults(metadata.get("finalizers") or (), standard=not plain)
     yield from _owner_faults(metadata.get("ownerReferences") or ())
@@ -53,7 +53,7 @@ def _is_name(name: str, kind: ServedKind) -> bool:
     return len(name) <= _LONGEST_NAME and bool(_SUBDOMAIN.fullmatch(name))
 
 
-def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterator[Cause]:
+def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterator[RefusalCause]:
     for key, value in pairs.items():
         if not _is_qualified(key):
             yield wrong(field, key, why="name part must consist of alphanumeric characters, '-', '_' or '.'")
@@ -68,7 +68,7 @@ def _is_qualified(key: str) -> bool:
     return len(name) <= _LONGEST_KEY and bool(_KEY_NAME.fullmatch(name))
 
 
-def _finalizer_faults(finalizers: Any, *, standard: bool) -> Iterator[Cause]:  # noqa: ANN401 - a list of texts
+def _finalizer_faults(finalizers: Any, *, standard: bool) -> Iterator[RefusalCause]:  # noqa: ANN401 - a list of texts
     for place, name in enumerate(finalizers):
         if not _is_qualified(name):
             yield wrong(f"metadata.finalizers[{place}]", name, why="name part must consist of alphanumeric characters")
@@ -80,7 +80,7 @@ def _finalizer_faults(finalizers: Any, *, standard: bool) -> Iterator[Cause]:  #
         yield wrong("metadata.finalizers", list(finalizers), why=why)
 
 
-def _owner_faults(owners: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of references, if it is one
+def _owner_faults(owners: Any) -> Iterator[RefusalCause]:  # noqa: ANN401 - a list of references, if it is one
     for owner in owners:
         if not owner.get("apiVersion", "").rpartition("/")[2]:
             yield wrong(
@@ -96,7 +96,7 @@ def _owner_faults(owners: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of r
         )
 
 
-def update_faults(new: Tree, old: Tree) -> Iterator[Cause]:
+def update_faults(new: Tree, old: Tree) -> Iterator[RefusalCause]:
     """What an update must not change in metadata."""
     if old.get("deletionTimestamp"):
         added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]

@@ -87,7 +87,7 @@ def _entry(who: Writing, share: Share) -> Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FieldWrite:
     """One write to one object: who, when, and how its fields merge in which version."""
 
     by: Writing

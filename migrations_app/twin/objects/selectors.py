@@ -38,7 +38,7 @@ class SelectorError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class LabelRequirement:
     """One requirement on a label: `sign` is `in`, `notin`, `exists` or `absent`."""
 
     key: str
@@ -54,9 +54,9 @@ class Requirement:
         return held in self.values if self.sign == "in" else held not in self.values
 
 
-def read_labels(text: str) -> tuple[Requirement, ...]:
+def read_labels(text: str) -> tuple[LabelRequirement, ...]:
     """The requirements of a label selector. Raises SelectorError."""
-    found: list[Requirement] = []
+    found: list[LabelRequirement] = []
     at = 0
     while at < len(text):
         one, at = _next(text, at)
@@ -64,15 +64,15 @@ def read_labels(text: str) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def _next(text: str, at: int) -> tuple[Requirement, int]:
+def _next(text: str, at: int) -> tuple[LabelRequirement, int]:
     if match := _SET.match(text, at):
         values = frozenset(value.strip() for value in match["values"].split(","))
-        return Requirement(match["key"], match["sign"], values), match.end()
+        return LabelRequirement(match["key"], match["sign"], values), match.end()
     if match := _SIMPLE.match(text, at):
         sign = "notin" if match["sign"] == "!=" else "in"
-        return Requirement(match["key"], sign, frozenset({match["value"]})), match.end()
+        return LabelRequirement(match["key"], sign, frozenset({match["value"]})), match.end()
     if match := _EXISTS.match(text, at):
-        return Requirement(match["key"], "absent" if match["absent"] else "exists"), match.end()
+        return LabelRequirement(match["key"], "absent" if match["absent"] else "exists"), match.end()
     raise SelectorError(f"unable to parse requirement: {text[at:]!r}")
 
 
@@ -118,7 +118,9 @@ def of_budget(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[[M
     """Whether labels match the LabelSelector of an object; an empty or absent one matches nothing unless `empty`."""
     if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
         return lambda _: empty and selector is not None
-    same = [Requirement(key, "in", frozenset({value})) for key, value in (selector.get("matchLabels") or {}).items()]
+    same = [
+        LabelRequirement(key, "in", frozenset({value})) for key, value in (selector.get("matchLabels") or {}).items()
+    ]
     more = [_expression(one) for one in selector.get("matchExpressions") or ()]
     wanted = [*same, *more]
     return lambda labels: all(one.fits(labels) for one in wanted)
@@ -127,5 +129,5 @@ def of_budget(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[[M
 _SIGNS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
 
 
-def _expression(one: Mapping[str, Any]) -> Requirement:
-    return Requirement(str(one["key"]), _SIGNS[str(one["operator"])], frozenset(one.get("values") or ()))
+def _expression(one: Mapping[str, Any]) -> LabelRequirement:
+    return LabelRequirement(str(one["key"]), _SIGNS[str(one["operator"])], frozenset(one.get("values") or ()))

@@ -9,14 +9,14 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from migrations_app.twin.objects.faults import Cause, not_supported, repeated, required, wrong
+from migrations_app.twin.objects.faults import RefusalCause, not_supported, repeated, required, wrong
 from migrations_app.twin.objects.structural import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, Schema
 
 _NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object"}
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def faults_of(document: Mapping[str, Any], schema: Schema | None) -> Iterator[Cause]:
+def faults_of(document: Mapping[str, Any], schema: Schema | None) -> Iterator[RefusalCause]:
     """What the schema refuses in the object; apiVersion, kind and metadata have rules of their own."""
     if schema is None:
         return
@@ -27,7 +27,7 @@ def faults_of(document: Mapping[str, Any], schema: Schema | None) -> Iterator[Ca
     yield from _faults(body, {**schema, "properties": properties, "required": needed}, at="")
 
 
-def _faults(value: Any, schema: Schema, *, at: str) -> Iterator[Cause]:  # noqa: ANN401 - plain JSON
+def _faults(value: Any, schema: Schema, *, at: str) -> Iterator[RefusalCause]:  # noqa: ANN401 - plain JSON
     if value is None:
         if not schema.get("nullable") and schema.get("type"):
             yield wrong(at, "null", why=f'{at} in body must be of type {schema["type"]}: "null"')
@@ -56,7 +56,7 @@ def _type_of(value: Any) -> str:  # noqa: ANN401 - plain JSON
     return _NAMES.get(type(value), "object")
 
 
-def _combined(value: Any, schema: Schema, *, at: str) -> Iterator[Cause]:  # noqa: ANN401 - plain JSON
+def _combined(value: Any, schema: Schema, *, at: str) -> Iterator[RefusalCause]:  # noqa: ANN401 - plain JSON
     for inner in schema.get("allOf") or ():
         yield from _faults(value, inner, at=at)
     choice = () if schema.get(INT_OR_STRING) else schema.get("anyOf") or ()
@@ -68,7 +68,7 @@ def _combined(value: Any, schema: Schema, *, at: str) -> Iterator[Cause]:  # noq
         yield wrong(at, "", why=f"{at} in body must not validate the schema (not)")
 
 
-def _map_faults(value: Mapping[str, Any], schema: Schema, *, at: str) -> Iterator[Cause]:
+def _map_faults(value: Mapping[str, Any], schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
     for key in schema.get("required") or ():
         if key not in value:
@@ -87,7 +87,7 @@ def _below(at: str, key: str) -> str:
     return f"{at}.{key}" if at else key
 
 
-def _list_faults(value: list[Any], schema: Schema, *, at: str) -> Iterator[Cause]:
+def _list_faults(value: list[Any], schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     if len(value) < schema.get("minItems", 0):
         yield wrong(at, len(value), why=f"{at} in body should have at least {schema['minItems']} items")
     if "maxItems" in schema and len(value) > schema["maxItems"]:
@@ -100,7 +100,7 @@ def _list_faults(value: list[Any], schema: Schema, *, at: str) -> Iterator[Cause
         yield from _repeated(value, schema, at=at)
 
 
-def _repeated(value: list[Any], schema: Schema, *, at: str) -> Iterator[Cause]:
+def _repeated(value: list[Any], schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     seen: list[Any] = []
     for place, one in enumerate(value):
         keys = schema.get(LIST_KEYS) or ()
@@ -110,7 +110,7 @@ def _repeated(value: list[Any], schema: Schema, *, at: str) -> Iterator[Cause]:
         seen.append(told)
 
 
-def _text_faults(value: str, schema: Schema, *, at: str) -> Iterator[Cause]:
+def _text_faults(value: str, schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     if "maxLength" in schema and len(value) > schema["maxLength"]:
         yield wrong(at, value, why=f"{at} in body should be at most {schema['maxLength']} chars long")
         return
@@ -143,7 +143,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile("")
 
 
-def _number_faults(value: float, schema: Schema, *, at: str) -> Iterator[Cause]:
+def _number_faults(value: float, schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     most, least, step = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         yield wrong(at, value, why=f"{at} in body should be less than or equal to {most}")
