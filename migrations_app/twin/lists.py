@@ -48,6 +48,10 @@ class BegunLists:
             raise RequestRefused(410, "Expired", message=message)
         return told, found[1], found[2]
 
+    def end(self, number: int) -> None:
+        """Forgets a list whose last page was given: its objects may be old ones that nobody else holds."""
+        self._held.pop(number, None)
+
     def expire(self) -> None:
         """Forgets every begun list, as a compaction does."""
         self._held.clear()
@@ -76,6 +80,8 @@ def listed(work: Work, begun: BegunLists) -> Answer:
         metadata["continue"] = token
         if not call.query.get("labelSelector") and not call.query.get("fieldSelector"):
             metadata["remainingItemCount"] = len(items) - end
+    elif number:
+        begun.end(number)
     head = {"kind": f"{call.kind.kind}List", "apiVersion": call.api_version, "metadata": metadata}
     return Answer(200, head | {"items": items[start:end]})
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 
 import msgspec
 
@@ -18,12 +19,13 @@ _REVIEW = f"/apis/{REVIEWS}/v1/selfsubjectaccessreviews"
 
 @dataclass(slots=True)
 class TwinReader:
-    """A ClusterApi over a twin, as one user. Pages are encoded object by object; nothing else is copied."""
+    """A ClusterApi over a twin, as one user; thread-safe. Pages are encoded object by object, nothing is copied."""
 
     twin: Twin
     user: str = ADMIN
     _calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     _bytes: int = 0
+    _counting: Lock = field(default_factory=Lock)
 
     def get(self, path: str) -> bytes:
         return self._encoded(self._asked(api_request("get", path)).document)
@@ -58,12 +60,14 @@ class TwinReader:
 
     def _encoded(self, document: object) -> bytes:
         body = msgspec.json.encode(document)
-        self._bytes += len(body)
+        with self._counting:
+            self._bytes += len(body)
         return body
 
     def _asked(self, request: ApiRequest, *, query: Mapping[str, str] | None = None) -> Answer:
         answer = self.twin.request("GET", request.path, query=query, user=self.user)
-        self._calls[request.verb, str(answer.status)] += 1
+        with self._counting:
+            self._calls[request.verb, str(answer.status)] += 1
         refuse(answer, request)
         return answer
 
