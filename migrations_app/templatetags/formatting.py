@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.actions.spans import span_words
 from migrations_app.inventory.facts.node_claims import moment as moment_of
 
 register = template.Library()
@@ -123,3 +124,9 @@ def signed(number: int | None) -> str:
 def thousands(number: Any) -> str:  # noqa: ANN401 - templates pass whatever the row holds
     """An integer with thousands separators; empty for other values."""
     return f"{number:,}" if isinstance(number, int) else ""
+
+
+@register.filter
+def span(length: timedelta) -> str:
+    """A length of time in its two largest units."""
+    return span_words(length)

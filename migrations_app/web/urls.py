@@ -87,6 +87,7 @@ urlpatterns = [
     path("rollouts/<uuid:rollout_id>/", rollout.rollout, name="rollout"),
     path("rollouts/<uuid:rollout_id>/live", rollout.live, name="rollout-live"),
     path("rollouts/<uuid:rollout_id>/exports", rollout.exports, name="rollout-exports"),
+    path("rollouts/<uuid:rollout_id>/receipt.md", rollout.receipt_file, name="rollout-receipt"),
     path("rollouts/<uuid:rollout_id>/ask", commands.ask, name="rollout-ask"),
     path("rollouts/<uuid:rollout_id>/approve", commands.approve, name="rollout-approve"),
     path("rollouts/<uuid:rollout_id>/approve-alone", commands.alone, name="rollout-approve-alone"),

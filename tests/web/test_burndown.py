@@ -17,7 +17,8 @@ from tests.web.pages import rows, text
 
 HEADINGS = (
     "day", "percent", "bound", "percent to_v1beta1", "percent to_v1", "objects left", "objects total", "nodes left",
-    "nodes total", "stored_versions left", "stored_versions total", "claims left", "claims total", "clusters", "scanned",
+    "nodes total", "stored_versions left", "stored_versions total", "claims left", "claims total", "clusters",
+    "scanned",
 )  # fmt: skip
 pytestmark = pytest.mark.django_db
 
