@@ -160,6 +160,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("rollout", "POST"): Door("rollout", "L4+++++", "L44444+"),
     ("rollout-live", "GET"): Door("rollout", "L4+++++", "L44444+"),
     ("rollout-live", "POST"): Door("rollout", "L4+++++", "L44444+"),
+    ("rollout-receipt", "GET"): Door("rollout", "L444444", "L444444"),
+    ("rollout-receipt", "POST"): Door("rollout", "L4+++++", "L44444+"),
     ("rollout-exports", "GET"): Door("rollout", "L434444", "L444444"),
     ("rollout-exports", "POST"): Door("rollout", "L43++++", "L44444+"),
     ("rollout-ask", "GET"): Door("rollout", "L43+3++", "L44444+"),

@@ -24,6 +24,7 @@ from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
 from migrations_app.web.cluster.next_thing import commands_of, next_thing
+from migrations_app.web.cluster.node_map import node_map, ownership_tree
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
@@ -65,7 +66,9 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     head, report = context["head"], context["report"]
     if report is not None:
         ask = ownership.asked(request.GET)
-        context |= ownership.page_of(nodes_of(head.snapshot.id), ask)._asdict()
+        nodes = nodes_of(head.snapshot.id)
+        context |= ownership.page_of(nodes, ask)._asdict()
+        context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
         context["ask"] = ask
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
