@@ -143,7 +143,9 @@ def test_the_live_answer_holds_the_state_of_every_shown_step(ada, shop):
 
 
 def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Markdown
-    row = running(shop, remove(title="Delete Node a|b"), state="succeeded", ticket="OPS-7", finished_at=timezone.now())
+    row = running(shop, remove(title="Delete Node a|b"), state="succeeded", ticket="OPS-7")
+    ended = Rollout.objects.get(pk=row.pk).started_at + timedelta(hours=1)
+    Rollout.objects.filter(pk=row.pk).update(finished_at=ended)
     a_yes(row, User.objects.create_user("cleo"))
     verified(row, "s001")
     for pending in (1, 7, 2):
@@ -191,7 +193,7 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
         Grant.objects.create(person=people(name), over_id=over, role=role)
     assert approvers_of(shop.pk, author=author.pk) == ("cleo", "dora", "fay")
     row = a_rollout(shop, remove(), state="awaiting_approval", author=author)
-    assert "Can approve: cleo, dora, fay." in text(ada.get(f"/rollouts/{row.pk}/"))
+    assert "Can approve: cleo, dora, fay ." in text(ada.get(f"/rollouts/{row.pk}/"))
 
 
 def test_nobody_who_can_approve_is_said(ada, shop):
