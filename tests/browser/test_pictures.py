@@ -81,7 +81,7 @@ def test_the_chart_is_saved_as_a_png(browse, history):
 def test_the_run_moves_without_a_reload_and_keeps_what_is_open(browse, run):
     page = browse()
     page.goto(f"/rollouts/{run.pk}/")
-    expect(page.locator(".node-square.is-held")).to_have_attribute("title", "n-2: draining, held by budget cart")
+    expect(page.locator("li.node-square.is-held")).to_have_attribute("title", "n-2: draining, held by budget cart")
     page.get_by_text("Delete Node n-1").first.click()
     body = page.locator("#s001 .plan-body")
     expect(body).to_be_visible()

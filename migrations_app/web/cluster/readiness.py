@@ -107,6 +107,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
     report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
     return {
         **_path(request, head, report=report, base=_rail_base(head, tab=tab, kubernetes=kubernetes)),
+        **_addresses(cluster_id),
         "section": "fleet",
         "head": head,
         "report": report,
@@ -122,6 +123,12 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "labels": labels_told(cluster_id, environment=head.environment, arn=head.eks_arn),
         "groups": groups_of_cluster(cluster_id),
     }
+
+
+def _addresses(cluster_id: uuid.UUID) -> dict[str, str]:
+    """What each of some hundred checks links to, so that it is looked up once."""
+    waive = reverse("cluster-waive", args=[cluster_id])
+    return {"catalogue_url": reverse("catalogue"), "fleet_url": reverse("fleet"), "waive_url": waive}
 
 
 def _path(request: HttpRequest, head: ClusterHead, *, report: Report | None, base: str) -> dict[str, Any]:
