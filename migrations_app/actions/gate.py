@@ -37,6 +37,18 @@ class BlockedEviction(ActionValue, frozen=True):
     by: str
 
 
+class NodeMark(ActionValue, frozen=True):
+    """One node of Karpenter on the run page. `made_at` is its creation time in RFC 3339, which tells old from new."""
+
+    name: str
+    zone: str = ""
+    made_at: str = ""
+    legacy: bool = False
+    ready: bool = False
+    draining: bool = False
+    cordoned: bool = False
+
+
 class ClusterCounters(ActionValue, frozen=True):
     """The state of the cluster that gates and the run page need. None: it could not be read."""
 
@@ -56,6 +68,9 @@ class ClusterCounters(ActionValue, frozen=True):
     blocked: tuple[BlockedEviction, ...] = ()
     standing: tuple[str, ...] = ()
     """The gate's objects that still exist, as `ObjectTarget.said`."""
+    nodes: tuple[NodeMark, ...] = ()
+    """The first nodes of Karpenter by zone and name; `nodes_rest` counts those left out."""
+    nodes_rest: int = 0
 
 
 class GateDecision(ActionValue, frozen=True):
@@ -75,6 +90,13 @@ def judge(gate: Gate, *, before: ClusterCounters, now: ClusterCounters, waited: 
     if waited < gate.seconds:
         return GateDecision(judgement="wait", reasons=reasons)
     return GateDecision(judgement="pause", reasons=(f"after {gate.seconds} s still not so", *reasons))
+
+
+def pending_limit(gate: Gate, before: ClusterCounters) -> int | None:
+    """How many pods may be Pending at this gate; None if it does not ask, or the count before is not known."""
+    if gate.pending_above is None or before.pending_pods is None:
+        return None
+    return before.pending_pods + gate.pending_above
 
 
 def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> list[str]:

@@ -1,4 +1,4 @@
-"""fleet/burndown: what is left of the older generation, day by day, and when it will be gone.
+"""fleet/burndown: what is left of both conversions, day by day, and when it will be gone.
 
 fleet/summary: the numbers above the fleet page.
 
@@ -30,7 +30,7 @@ from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, Burndow
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
-from migrations_app.readiness.burndown import BurndownProjection, Point
+from migrations_app.readiness.progress.curve import BurndownProjection, Point
 from migrations_app.tasks import wake_fleet_scan
 from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
@@ -46,7 +46,8 @@ class BurndownQuerySerializer(StrictSerializer):
 
 class PointShownSerializer(StructSerializer):
     """A day. `count` is null where nothing is known; `carried` counts clusters whose number is of an earlier day,
-    `unseen` those of which something was never read: with them the count is a lower bound."""
+    `unseen` those of which something was never read: with them the count is a lower bound. `done` of `total` is of the
+    clusters of which both were read."""
 
     struct = Point
 
@@ -64,7 +65,8 @@ class CurveShownSerializer(StructSerializer):
 
 
 class BurndownShownSerializer(StructSerializer):
-    """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`."""
+    """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`; CRDs that
+    do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`."""
 
     struct = Burndown
 

@@ -115,6 +115,21 @@ class Attempt(models.Model):
         constraints = [models.UniqueConstraint(fields=["rollout", "step", "number"], name="one_row_an_attempt")]
 
 
+class RolloutSample(models.Model):
+    """The counters of a rollout's cluster at one moment, for the lines of its page. Null: it could not be counted."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="samples")
+    taken_at = models.DateTimeField()
+    ready_nodes = models.PositiveIntegerField(null=True)
+    pending_pods = models.PositiveIntegerField(null=True)
+    held_pods = models.PositiveIntegerField(null=True)
+    pending_limit = models.PositiveIntegerField(null=True)
+    """How many pods the gate allows to be Pending; null if it does not ask."""
+
+    class Meta:
+        ordering = ["pk"]
+
+
 class Lease(models.Model):
     """Which worker may change a cluster. The fencing token only grows; times are by the database's clock."""
 

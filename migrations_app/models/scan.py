@@ -57,7 +57,10 @@ class KeptObjects(models.Model):
 
 
 class LegacyDay(models.Model):
-    """Legacy counts of a cluster's last scan on a day (UTC). A count is null if that scan could not read the kind."""
+    """What a cluster's last scan on a day (UTC) left to do, and the total of each measure. Null if it was not read.
+
+    The columns from `stored_versions` on are null in days that the previous release wrote (R27).
+    """
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="legacy_days")
     day = models.DateField(db_index=True)
@@ -65,6 +68,12 @@ class LegacyDay(models.Model):
     templates = models.PositiveIntegerField(null=True)
     machines = models.PositiveIntegerField(null=True)
     nodes = models.PositiveIntegerField(null=True)
+    stored_versions = models.PositiveIntegerField(null=True)
+    claims = models.PositiveIntegerField(null=True)
+    objects_total = models.PositiveIntegerField(null=True)
+    nodes_total = models.PositiveIntegerField(null=True)
+    stored_versions_total = models.PositiveIntegerField(null=True)
+    claims_total = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("cluster", "day"), name="one_legacy_day"),)

@@ -10,11 +10,13 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.actions.spans import span_words
 from migrations_app.inventory.facts.node_claims import moment as moment_of
 
 register = template.Library()
 
 KEPT = {"\n", "\t"}
+_WITHOUT_KEPT = dict.fromkeys(map(ord, KEPT))
 INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 """Unicode categories that are invisible or reorder the text around them."""
 FAKE_SPACE = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\u2800\u3164"
@@ -34,7 +36,10 @@ def shown(text: object) -> str:
 @register.filter
 def shown_block(text: object) -> str:
     """The same for text of several lines, such as YAML: line breaks and tabs stay."""
-    return "".join(_visible(char, kept=frozenset(KEPT)) for char in str(text))
+    block = str(text)
+    if block.isascii() and block.translate(_WITHOUT_KEPT).isprintable():
+        return block
+    return "".join(_visible(char, kept=frozenset(KEPT)) for char in block)
 
 
 def _visible(char: str, *, kept: frozenset[str]) -> str:
@@ -123,3 +128,9 @@ def signed(number: int | None) -> str:
 def thousands(number: Any) -> str:  # noqa: ANN401 - templates pass whatever the row holds
     """An integer with thousands separators; empty for other values."""
     return f"{number:,}" if isinstance(number, int) else ""
+
+
+@register.filter
+def span(length: timedelta) -> str:
+    """A length of time in its two largest units."""
+    return span_words(length)

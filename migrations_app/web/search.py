@@ -16,7 +16,7 @@ MOST = 8
 PAGES: tuple[tuple[str, str], ...] = (
     ("Fleet", "fleet"),
     ("Causes: what blocks several clusters", "fleet-causes"),
-    ("Burndown", "burndown"),
+    ("Progress", "burndown"),
     ("Groups", "groups"),
     ("Waivers", "waivers"),
     ("Rollouts", "rollouts"),

@@ -203,6 +203,7 @@
   document.addEventListener("click", (event) => {
     const act = event.target.closest("[data-act]");
     if (act && act.dataset.act === "theme") turnTheme();
+    if (act && act.dataset.act === "print") print();
     if (act && act.dataset.act === "keys") one("#keys").showModal();
     if (act && act.dataset.act === "palette") { event.preventDefault(); openPalette(); }
     if (act && act.dataset.act === "pick-all") pickAll(true);

@@ -29,6 +29,22 @@
     else location.replace(live.dataset.page);
   }
 
+  // Parsed apart: nothing in it is run. Only parts that changed are taken over, so that what is open, selected or
+  // focused elsewhere stays as it is.
+  const known = new Map();
+  function take(text) {
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    for (const part of fresh.querySelectorAll("[data-part]")) {
+      const name = part.dataset.part;
+      const told = part.outerHTML;
+      const here = document.querySelector(`[data-part="${name}"]`);
+      if (!here || known.get(name) === told) continue;
+      known.set(name, told);
+      here.replaceWith(part);
+      part.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true }));
+    }
+  }
+
   async function look() {
     if (document.hidden) return;
     try {
@@ -43,10 +59,7 @@
       if (version && version !== live.dataset.version) { again(); return; }
       tag = answer.headers.get("ETag") || "";
       if (answer.status === 200) {
-        // Parsed apart: nothing in it is run, and what is shown is taken over as elements.
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-        live.replaceChildren(...fresh.body.childNodes);
-        live.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true }));
+        take(await answer.text());
       }
       lost(false);
     } catch (refused) {

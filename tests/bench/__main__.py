@@ -40,12 +40,18 @@ def main(arguments: list[str]) -> int:
     page = table(results, judged=scale >= 1)
     sys.stdout.write(page)
     if options.write:
-        options.write.write_text(page)
+        options.write.write_text(page + pages_of(options.write))
     if scale < 1:
         return 0
     beside = [bench_convert.main(), bench_start.main(), bench_up.main(), bench_checks.main(), bench_pages.main()]
     beside.append(bench_fleet.main([]))
     return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
+
+
+def pages_of(written: Path) -> str:
+    """The section about pages of the file as it is, which is not measured here; empty without one."""
+    _, head, after = (written.read_text() if written.exists() else "").partition("\n## Pages\n")
+    return head + after
 
 
 def run(size: Size) -> Results:

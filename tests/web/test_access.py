@@ -19,7 +19,7 @@ LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
-    "burndown", "groups", "fleet-causes", "fleet-csv", "search",
+    "burndown", "burndown-csv", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search",
 }  # fmt: skip
 OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
 RIGHTS = {

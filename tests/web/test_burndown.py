@@ -1,16 +1,25 @@
-"""The page of the burndown: drawn, told in words, and as a table, at a constant price."""
+"""The page of progress: drawn, in words, as a table, as a picture and as CSV, at a constant price."""
 
-from datetime import timedelta
+from datetime import date, timedelta
+from xml.etree import ElementTree
 
 import pytest
 
+from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.use_cases.clusters import groups, labels
-from migrations_app.web.fleet.burndown import chart
+from migrations_app.web.fleet.progress_chart import chart, days_of, ends_of
+from tests.builders_rollouts import a_rollout
 from tests.builders_rows import NOW, a_cluster
 from tests.web.pages import rows, text
 
+HEADINGS = (
+    "day", "percent", "bound", "percent to_v1beta1", "percent to_v1", "objects left", "objects total", "nodes left",
+    "nodes total", "stored_versions left", "stored_versions total", "claims left", "claims total", "clusters",
+    "scanned",
+)  # fmt: skip
 pytestmark = pytest.mark.django_db
 
 
@@ -19,8 +28,8 @@ def days(cluster, *machines, nodes=0):
     first = len(machines) - 1
     LegacyDay.objects.bulk_create(
         LegacyDay(
-            cluster=cluster, day=(NOW - timedelta(days=first - index)).date(), provisioners=0, templates=0,
-            machines=count, nodes=nodes,
+            cluster=cluster, day=(NOW - timedelta(days=first - index)).date(),
+            **(dict.fromkeys(COLUMNS, 0) | {"objects_total": 40, "nodes_total": 10, "machines": count, "nodes": nodes}),
         )
         for index, count in enumerate(machines)
     )  # fmt: skip
@@ -32,14 +41,20 @@ def falling(name="shop"):
     return shop
 
 
+def drawn():
+    told = burndown(BurndownAsk(), now=NOW)
+    return chart(days_of(told), ends=ends_of(told))
+
+
 def test_a_cluster_that_goes_down(ada):
     shop = falling()
     page = text(ada.get(f"/burndown?cluster={shop.pk}"))
-    assert "Legacy objects 20 Provisioners" in page
-    assert "Gone 11 Dec 2026 if it goes on as in the last four weeks, -7.0 a week" in page
-    assert "Legacy nodes 3" in page
-    assert "no progress" in page
-    assert "2026-11-21 20 3" in page
+    # 20 of 40 objects and 7 of 10 nodes are done; nothing is to do from v1beta1 to v1
+    assert "Done: 80 % of the way from v1alpha5 to v1, in 1 cluster" in page
+    assert "60 % done Legacy objects 20 left of 40" in page
+    assert "-7.0 a week, gone 11 Dec 2026" in page
+    assert "Without progress in the last four weeks there is no projected end." in page
+    assert "2026-11-21 80 % 20 3 0 0 1" in page
 
 
 def test_what_was_never_read_is_not_drawn_as_zero(ada):
@@ -54,22 +69,30 @@ def test_what_was_never_read_is_not_drawn_as_zero(ada):
 def test_a_number_that_is_older_says_so(ada):
     days(a_cluster("shop"), 9, None)
     page = text(ada.get("/burndown"))
-    assert "2026-11-21 9 0 1 1 carried over" in page
-    assert "2026-11-20 9 0 1 " in page
-    drawn = chart(burndown(BurndownAsk(), now=NOW))
-    assert (drawn.objects.read, drawn.objects.older != "", drawn.highest) == ("", True, 9)
+    assert "2026-11-21 94 % 9 0 0 0 1 1 carried over" in page
+    assert "2026-11-20 94 % 9 0 0 0 1 " in page
+    half = drawn().lines[1]
+    assert (half.name, half.read, half.other != "", len(half.dots)) == ("to_v1beta1", "", True, 2)
 
 
 def test_nothing_was_counted_yet(ada):
     a_cluster()
     page = ada.get("/burndown")
-    assert ("Nothing was counted yet" in text(page), b'<svg class="burn"' in page.content) == (True, False)
+    assert ("Nothing was counted yet" in text(page), b"data-chart" in page.content) == (True, False)
+    assert "Nothing was counted yet" in text(ada.get("/burndown.svg"))
 
 
-def test_all_gone_is_told_and_nothing_is_drawn(ada):
+def test_all_gone_is_done(ada):
     days(a_cluster(), 0, 0)
+    page = text(ada.get("/burndown"))
+    assert "Done: 100 % of the way" in page
+
+
+def test_one_scan_is_drawn_as_a_dot(ada):
+    days(a_cluster(), 30, nodes=5)
     page = ada.get("/burndown")
-    assert (b'<svg class="burn"' in page.content, "gone" in text(page)) == (False, True)
+    assert page.content.count(b"prog-dot") == 3
+    assert "37 % done" in text(page)
 
 
 def test_by_group_and_by_label(ada):
@@ -78,18 +101,59 @@ def test_by_group_and_by_label(ada):
     groups.make_group("empty")
     groups.put_in(group, [shop.pk])
     labels.set_labels(other.pk, {"team": "x"})
-    assert rows(ada.get("/burndown")) == ["team 1 20 11 Dec 2026 3 no progress"]
-    assert "Burndown of team" in text(ada.get(f"/burndown?group={group}"))
+    assert rows(ada.get("/burndown")) == ["team 1 80 % no progress 20 3 0 0"]
+    assert "Progress of team" in text(ada.get(f"/burndown?group={group}"))
     for query in (f"group={group}", "label=team:x"):
-        assert "Legacy objects 20 " in text(ada.get(f"/burndown?{query}"))
-    assert "Legacy objects 40 " in text(ada.get("/burndown?group=x&label=odd"))
+        assert "Legacy objects 20 left of 40" in text(ada.get(f"/burndown?{query}"))
+    assert "Legacy objects 40 left of 80" in text(ada.get("/burndown?group=x&label=odd"))
 
 
-def test_the_line_that_leads_on_ends_at_the_bottom():
-    falling()
-    drawn = chart(burndown(BurndownAsk(), now=NOW)).objects
-    assert drawn.ahead.endswith(" 180.0")
-    assert (drawn.read.count("M"), drawn.read.count("L"), drawn.older, drawn.marks) == (1, 20, "", ())
+def test_the_line_that_leads_on_ends_at_the_top():
+    days(a_cluster(), *range(40, 19, -1))
+    way = drawn().lines[2]
+    assert way.ahead.endswith(" 6.0")
+    assert (way.name, way.read.count("M"), way.read.count("L"), way.other, way.dots) == ("way", 1, 20, "", ())
+
+
+def test_a_rollout_is_marked_where_it_ran(ada):
+    shop = falling()
+    ended = a_rollout(shop, state="succeeded")
+    began, over = NOW - timedelta(days=5), NOW - timedelta(days=3)
+    Rollout.objects.filter(pk=ended.pk).update(started_at=began, finished_at=over)
+    page = ada.get("/burndown")
+    assert "Taint Provisioners, so that their nodes are replaced shop Succeeded 16 Nov to 18 Nov" in text(page)
+    assert page.content.count(b'class="prog-rollout"') == 1
+
+
+def test_the_days_as_csv(ada):
+    days(a_cluster("shop"), 9, None, nodes=1)
+    answer = ada.get("/burndown.csv")
+    assert (answer["Content-Type"], answer["Content-Disposition"]) == (
+        "text/csv; charset=utf-8", 'attachment; filename="progress-2026-11-21.csv"',
+    )  # fmt: skip
+    assert answer.content.decode().splitlines() == [
+        ",".join(HEADINGS),
+        "2026-11-20,91,exact,83,100,9,40,1,10,0,0,0,0,1,1",
+        "2026-11-21,91,exact,83,100,9,40,1,10,0,0,0,0,1,1",
+    ]
+
+
+def test_the_picture_is_one_file_of_its_own(ada):
+    shop = a_cluster("<shop>")
+    days(shop, *range(40, 19, -1))
+    answer = ada.get(f"/burndown.svg?cluster={shop.pk}")
+    assert answer["Content-Type"] == "image/svg+xml"
+    drawing = ElementTree.fromstring(answer.content)
+    assert drawing.findtext("{http://www.w3.org/2000/svg}title") == "Progress of <shop>"
+    assert (b"style" in answer.content, b"<script" in answer.content) == (False, False)
+
+
+def test_a_past_day_that_is_written_later_counts(ada):
+    shop = a_cluster()
+    days(shop, 5)
+    assert "2026-11-01" not in text(ada.get("/burndown"))
+    LegacyDay.objects.create(cluster=shop, day=date(2026, 11, 1), machines=7)
+    assert "2026-11-01" in text(ada.get("/burndown"))
 
 
 @pytest.mark.parametrize("size", [1, 25])
@@ -97,7 +161,8 @@ def test_the_number_of_queries_does_not_grow(ada, size, django_assert_num_querie
     clusters = [falling(f"c{number}") for number in range(size)]
     for name in ("left", "right"):
         groups.put_in(groups.make_group(name), [one.pk for one in clusters])
-    # session, user, one-time password; clusters, days, groups, members; choices: groups, labels, places;
-    # kill switch, rollouts in progress
-    with django_assert_num_queries(12):
-        assert ada.get("/burndown").status_code == 200
+    # session, user, one-time password; clusters, newest days, the last day before, groups, members; marked rollouts;
+    # choices: groups, labels, places; kill switch, rollouts in progress; and once the days before
+    for queries in (15, 14):
+        with django_assert_num_queries(queries):
+            assert ada.get("/burndown").status_code == 200

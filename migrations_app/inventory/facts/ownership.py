@@ -59,6 +59,8 @@ class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
     instance_type: str = ""
     zone: str = ""
     can_drift: bool | None = None
+    node_class: str = ""
+    """The node class or node template of its claim; empty where none is known, and in snapshots of before this."""
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +151,7 @@ def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
         claim=claim.name if claim else reference.name if reference else "",
         told_by=told_by,
         anomalies=tuple(_node_anomalies(node, claim, seen=context.claims_seen, pools=context.pools, pool=pool)),
+        node_class=_class_of(claim),
     )
 
 
@@ -170,6 +173,7 @@ def _by_machine(node: Node, context: _Context) -> OwnedNode | None:
         told_by=told_by,
         anomalies=(*anomalies, *extra),
         can_drift=hashed,
+        node_class=_class_of(machine),
     )
 
 
@@ -217,6 +221,7 @@ def _row(
     told_by: tuple[str, ...] = (),
     anomalies: tuple[str, ...] = (),
     can_drift: bool | None = None,
+    node_class: str = "",
 ) -> OwnedNode:
     label = node.metadata.label
     return OwnedNode(
@@ -230,7 +235,13 @@ def _row(
         instance_type=label("node.kubernetes.io/instance-type") or "",
         zone=label("topology.kubernetes.io/zone") or "",
         can_drift=can_drift,
+        node_class=node_class,
     )
+
+
+def _class_of(claim: KarpenterClaim | None) -> str:
+    reference = claim and (claim.spec.node_class_ref or claim.spec.machine_template_ref)
+    return (reference and reference.name) or ""
 
 
 def _anomalies(inventory: Inventory, context: _Context, *, nodes: tuple[OwnedNode, ...]) -> Iterator[Anomaly]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Substr
 from msgspec import Meta
 
@@ -67,6 +67,12 @@ class AuditLine:
 
 
 COLUMNS = tuple(column.name for column in fields(AuditLine))
+
+
+def events_of(correlation: uuid.UUID) -> tuple[int, int] | None:
+    """The first and the last event of a rollout by their numbers; None without any. Others may lie between them."""
+    found = AuditEvent.objects.filter(correlation=str(correlation)).aggregate(first=Min("seq"), last=Max("seq"))
+    return None if found["first"] is None else (found["first"], found["last"])
 
 
 def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:

@@ -1,32 +1,44 @@
-"""Burndown of legacy objects over the last ninety days, for a cluster, a group or the whole fleet."""
+"""Progress of both conversions over the last ninety days, for a cluster, a group or the whole fleet."""
 
 import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cached_property, lru_cache
 
 from django.db.models import QuerySet
 
 from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import with_labels
-from migrations_app.queries.visibility import visible_clusters
-from migrations_app.readiness.burndown import (
+from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.readiness.progress.curve import (
+    CLAIMS,
+    COLUMNS,
     DAYS,
-    KINDS,
+    MEASURES,
     NODES,
     OBJECTS,
+    STORED_VERSIONS,
     BurndownProjection,
+    CurveState,
     Day,
+    Measure,
     Point,
-    curve,
     projection,
+    walked,
 )
 
 MOST_GROUPS = 50
 """Maximum number of groups that are listed, by name."""
+MOST_ROLLOUTS = 30
+"""Maximum number of rollouts that are marked, the newest ones."""
 BEFORE = 90
 """Days before the window that are searched for the initial count."""
+FRESH = 1
+"""Days before today that a scan may still write, which began before midnight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +55,25 @@ class BurndownCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burndown:
-    """Two curves: legacy objects (Provisioners, AWSNodeTemplates, Machines), and the nodes that they own."""
+    """Four curves of what is left. To v1beta1: legacy objects (Provisioners, AWSNodeTemplates, Machines) and the nodes
+    that they own. To v1: CRDs that do not store v1 alone, and claims that are not stored as v1.
+    """
 
     clusters: int
     objects: BurndownCurve
     nodes: BurndownCurve
+    stored_versions: BurndownCurve
+    claims: BurndownCurve
+
+    @property
+    def curves(self) -> Mapping[str, BurndownCurve]:
+        """The curves by the name of their measure."""
+        return {
+            OBJECTS.name: self.objects,
+            NODES.name: self.nodes,
+            STORED_VERSIONS.name: self.stored_versions,
+            CLAIMS.name: self.claims,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +81,18 @@ class GroupLine:
     id: uuid.UUID
     name: str
     told: Burndown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedRollout:
+    """A rollout that began inside of the window; `ended` is None while it is under way."""
+
+    id: uuid.UUID
+    title: str
+    cluster: str
+    state: str
+    began: date
+    ended: date | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,49 +105,100 @@ class BurndownAsk:
 
 
 def burndown(ask: BurndownAsk, *, now: datetime) -> Burndown:
-    """The curves, in two queries whatever the number of clusters."""
+    """The curves, in at most four queries whatever the number of clusters."""
     return _told(_Read(_chosen(ask), now.date()))
 
 
 def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
-    """The curves in total and for each visible group with clusters, in four queries."""
+    """The curves in total and for each visible group with clusters, in at most six queries."""
     read = _Read(_chosen(ask), now.date())
     groups = list(ClusterGroup.objects.filter(groups_in_sight()).order_by("name")[:MOST_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
         members[group_id].add(str(cluster_id))
-    lines = [GroupLine(id=one.pk, name=one.name, told=_told(read.of(members[one.pk]))) for one in groups]
+    lines = [GroupLine(id=one.pk, name=one.name, told=_told(read, members[one.pk])) for one in groups]
     return _told(read), tuple(line for line in lines if line.told.clusters)
 
 
+def rollouts_between(ask: BurndownAsk, *, first: date) -> tuple[MarkedRollout, ...]:
+    """The rollouts of these clusters that began on `first` or later, oldest first."""
+    clusters = _chosen(ask).order_by().values("pk")
+    rows = Rollout.objects.filter(visible(), cluster__in=clusters, started_at__date__gte=first)
+    columns = ("pk", "title", "cluster_name", "state", "started_at", "finished_at")
+    found = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
+    return tuple(
+        MarkedRollout(
+            id=key, title=title, cluster=name, state=state, began=began.date(), ended=ended.date() if ended else None
+        )
+        for key, title, name, state, began, ended in reversed(found)
+    )
+
+
 class _Read:
-    """The stored daily counts of some clusters."""
+    """The stored days of some clusters: the newest ones are read each time, the others once for each process.
+
+    Days before yesterday are never written again, so what they come to is kept by the clusters that it counts.
+    """
 
     def __init__(self, clusters: QuerySet[Cluster], today: date) -> None:
-        self.today = today
-        created = clusters.order_by().values_list("pk", "created_at")
-        self.registered = {str(key): at.date() for key, at in created}
-        first = today - timedelta(days=DAYS + BEFORE)
-        stored = LegacyDay.objects.filter(cluster__in=clusters.order_by().values("pk"), day__gte=first)
-        self.days: list[Day] = [
-            Day(cluster=str(cluster), day=day, counts=dict(zip(KINDS, counts, strict=True)))
-            for cluster, day, *counts in stored.order_by("day").values_list("cluster_id", "day", *KINDS)
+        self.clusters, self.today = clusters.order_by(), today
+        self.past_until = today - timedelta(days=FRESH + 1)
+        self.registered = {str(key): at.date() for key, at in self.clusters.values_list("pk", "created_at")}
+        self.recent = self._days(day__gt=self.past_until)
+        newest = LegacyDay.objects.filter(day__lte=self.past_until).order_by("-pk").values_list("pk", flat=True).first()
+        self.newest = newest or 0
+
+    def _days(self, **days: date) -> list[Day]:
+        stored = LegacyDay.objects.filter(cluster__in=self.clusters.values("pk"), **days)
+        return [
+            Day(cluster=str(cluster), day=day, counts=dict(zip(COLUMNS, counts, strict=True)))
+            for cluster, day, *counts in stored.order_by("day").values_list("cluster_id", "day", *COLUMNS)
         ]
 
-    def of(self, clusters: set[str]) -> "_Read":
-        """The same data for some of the clusters."""
-        part = object.__new__(_Read)
-        part.today = self.today
-        part.registered = {key: since for key, since in self.registered.items() if key in clusters}
-        part.days = [one for one in self.days if one.cluster in part.registered]
-        return part
+    @cached_property
+    def past(self) -> list[Day]:
+        """Every day before the recent ones that can matter."""
+        return self._days(day__gte=self.today - timedelta(days=DAYS + BEFORE), day__lte=self.past_until)
+
+    def walk(self, registered: Mapping[str, date]) -> Iterable[tuple[Point, ...]]:
+        """The points of each measure for these of the clusters."""
+        key = (self.today, self.newest, frozenset(registered.items()))
+        kept = _kept_past(key)
+        kept.curves = kept.curves or tuple(self._walked_past(measure, registered) for measure in MEASURES)
+        for state, points in kept.curves:
+            now = state.copy()
+            yield points + walked(now, self.recent, registered=registered, until=self.today, today=self.today)
+
+    def _walked_past(self, measure: Measure, registered: Mapping[str, date]) -> "_PastCurve":
+        state = CurveState(measure)
+        return state, walked(state, self.past, registered=registered, until=self.past_until, today=self.today)
 
 
-def _told(read: _Read) -> Burndown:
-    lines = (curve(read.days, kinds=kinds, registered=read.registered, today=read.today) for kinds in (OBJECTS, NODES))
-    objects, nodes = (BurndownCurve(points=points, projection=projection(points)) for points in lines)
-    return Burndown(clusters=len(read.registered), objects=objects, nodes=nodes)
+_PastCurve = tuple[CurveState, tuple[Point, ...]]
+
+
+@dataclass(slots=True)
+class _Past:
+    """The state and the points of each measure after the last day that is not written any more; empty at first."""
+
+    curves: tuple[_PastCurve, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def _kept_past(_key: object) -> _Past:
+    """The place for the past of this key; whoever asks first fills it."""
+    return _Past()
+
+
+def _told(read: _Read, only: set[str] | None = None) -> Burndown:
+    kept = read.registered
+    registered = kept if only is None else {key: since for key, since in kept.items() if key in only}
+    curves = {
+        measure.name: BurndownCurve(points=points, projection=projection(points))
+        for measure, points in zip(MEASURES, read.walk(registered), strict=True)
+    }
+    return Burndown(clusters=len(registered), **curves)
 
 
 def _chosen(ask: BurndownAsk) -> QuerySet[Cluster]:

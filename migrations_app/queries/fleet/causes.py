@@ -111,12 +111,34 @@ def _cause(
 
 
 def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...]) -> Iterable[dict[str, Any]]:
-    """The blockers with that status at the next hop of each snapshot, as rows."""
+    """The blockers with that status at the next hop of each snapshot, as rows.
+
+    Findings and next hop of a snapshot are never edited, so its rows are read once for each process.
+    """
+    kept = {key: lines for key in snapshots if (lines := _kept.get(key)) is not None}
+    missing = [key for key in snapshots if key not in kept]
+    if missing:
+        read: dict[uuid.UUID, list[dict[str, Any]]] = {key: [] for key in missing}
+        for line in _read_blockers(missing):
+            read[line["snapshot"]].append(line)
+        if len(_kept) + len(read) > MOST_KEPT:
+            _kept.clear()
+        _kept.update(read)
+        kept |= read
+    return (line for key in snapshots for line in kept[key] if line["status"] in statuses)
+
+
+MOST_KEPT = 4000
+_kept: dict[uuid.UUID, list[dict[str, Any]]] = {}
+"""The rows of `_read_blockers` by snapshot."""
+
+
+def _read_blockers(snapshots: Collection[uuid.UUID]) -> Iterable[dict[str, Any]]:
     rows: Any = FindingRow.objects.filter(
         content__snapshots__in=list(snapshots),
         hop=F("content__snapshots__next_hop"),
         severity="blocker",
-        status__in=statuses,
+        status__in=OPEN,
     ).annotate(snapshot=F("content__snapshots__pk"))
     columns = ("snapshot", "check_id", "hop", "phase", "status", "severity", "summary", "evidence_total")
     found: Iterable[dict[str, Any]] = rows.order_by().values(*columns)

@@ -217,10 +217,8 @@ def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
 
 
 def _status_rank(order: tuple[str, ...]) -> F | Case:
-    if order == BUCKETS:
-        return F("bucket")
-    whens = [When(bucket=BUCKETS.index(name), then=Value(rank)) for rank, name in enumerate(order)]
-    return Case(*whens, default=Value(len(order)), output_field=IntegerField())
+    # The rank itself, not a rank of the status: a CASE over a CASE repeats the inner one for each status.
+    return F("bucket") if order == BUCKETS else status_group_case(order)
 
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
@@ -234,22 +232,22 @@ def stale_after(interval: int) -> timedelta | None:
     return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
 
 
-def status_group_case() -> Case:
-    """The status of a cluster as an index into BUCKETS."""
+def status_group_case(order: tuple[str, ...] = BUCKETS) -> Case:
+    """The status of a cluster as an index into `order`; those that are not in it come last."""
+
+    def rank(bucket: str) -> Value:
+        return Value(order.index(bucket) if bucket in order else len(order))
+
     failed = Q(failures__gte=UNREACHABLE_AFTER) | Q(latest=None, failures__gt=0)
-    verdicts = [When(latest__verdict=name, then=_rank(name)) for name in BUCKETS[2:8]]
+    verdicts = [When(latest__verdict=name, then=rank(name)) for name in BUCKETS[2:8]]
     return Case(
-        When(failed, then=_rank("unreachable")),
-        When(latest=None, then=_rank("never_scanned")),
-        When(latest__stage="no_karpenter", then=_rank("no_karpenter")),
+        When(failed, then=rank("unreachable")),
+        When(latest=None, then=rank("never_scanned")),
+        When(latest__stage="no_karpenter", then=rank("no_karpenter")),
         *verdicts,
-        default=_rank("needs_facts"),
+        default=rank("needs_facts"),
         output_field=IntegerField(),
     )
-
-
-def _rank(bucket: str) -> Value:
-    return Value(BUCKETS.index(bucket))
 
 
 def _stage_case() -> Case:
@@ -262,6 +260,7 @@ def _annotated() -> QuerySet[Cluster]:
     return (
         with_intervals(visible_clusters())
         .select_related("latest")
+        .defer("sealed", "latest__parts", "latest__waived")
         .annotate(bucket=status_group_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
     )
 

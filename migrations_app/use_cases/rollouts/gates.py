@@ -13,12 +13,21 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
-from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate, GateDecision, judge
+from migrations_app.actions.gate import (
+    BlockedEviction,
+    ClusterCounters,
+    Gate,
+    GateDecision,
+    NodeMark,
+    judge,
+    pending_limit,
+)
 from migrations_app.actions.plan import Step
 from migrations_app.actions.states import GATE, Position, batch_of
 from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
+from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.objects.base import NamedObject, Projection, StatusCondition, Strings
@@ -34,6 +43,8 @@ MOST_BLOCKED = 50
 MOST_DRAINED = 20
 """Nodes whose pods are read at one look, so that it costs few requests."""
 MOST_SAID = 10
+MOST_MARKED = 400
+"""Nodes that the run page draws, so that the row stays small."""
 PENDING = "status.phase=Pending"
 
 
@@ -58,9 +69,13 @@ class _WatchedNode(NamedObject, frozen=True):
         return self.metadata.label(labels.PROVISIONER_NAME) is not None and not self.metadata.label(labels.NODEPOOL)
 
     @property
+    def karpenters(self) -> bool:
+        return self.legacy or self.metadata.label(labels.NODEPOOL) is not None
+
+    @property
     def drains(self) -> bool:
         """Whether it is a node of Karpenter that is being deleted."""
-        return bool(self.metadata.deleting) and (self.legacy or self.metadata.label(labels.NODEPOOL) is not None)
+        return bool(self.metadata.deleting) and self.karpenters
 
 
 class _ClaimStatus(Projection, frozen=True):
@@ -97,6 +112,7 @@ def cluster_counters(writer: Writer, *, gate: Gate | None) -> ClusterCounters:
     nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
+    marks = _marks(nodes or [])
     return ClusterCounters(
         taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         ready_nodes=None if nodes is None else sum(_takes_pods(node) for node in nodes),
@@ -110,7 +126,27 @@ def cluster_counters(writer: Writer, *, gate: Gate | None) -> ClusterCounters:
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_SAID]),
         blocked=tuple(islice(_blocked(writer, _to_drain(nodes or [], gate)), MOST_BLOCKED)),
         standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
+        nodes=marks[:MOST_MARKED],
+        nodes_rest=len(marks[MOST_MARKED:]),
     )
+
+
+def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:
+    """The nodes of Karpenter by zone and name."""
+    marks = (
+        NodeMark(
+            name=node.name,
+            zone=node.metadata.label(ZONE) or "",
+            made_at=node.metadata.creation_timestamp or "",
+            legacy=node.legacy,
+            ready=node.ready,
+            draining=bool(node.metadata.deleting),
+            cordoned=node.spec.unschedulable,
+        )
+        for node in nodes
+        if node.karpenters
+    )
+    return tuple(sorted(marks, key=lambda mark: (mark.zone, mark.name)))
 
 
 def _takes_pods(node: _WatchedNode) -> bool:
@@ -226,6 +262,7 @@ def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None
     taken = cluster_counters(writer, gate=None)
     kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
     note(work, baseline=kept, picture=kept["picture"], gate_since=None)
+    journal.sample(work, taken, pending_limit=None)
 
 
 def baseline(work: ExecutionContext) -> ClusterCounters:
@@ -253,6 +290,7 @@ def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool
         return _passed(work, step, reason="verified")
     now = cluster_counters(writer, gate=gate)
     journal.note(work, picture=msgspec.to_builtins(now))
+    journal.sample(work, now, pending_limit=pending_limit(gate, baseline(work)))
     said = judge(gate, before=baseline(work), now=now, waited=waited)
     words = _words(said, now)
     if said.judgement == "pause":

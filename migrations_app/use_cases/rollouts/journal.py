@@ -6,16 +6,18 @@ Crash tests replace `reached` to stop a worker at a named point.
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions.changes import Change
+from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import Conflict
-from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.models.rollout import Attempt, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
@@ -165,6 +167,27 @@ def note(work: ExecutionContext, **columns: object) -> None:
         Rollout.objects.filter(pk=work.row.pk).update(**columns)
     for name, value in columns.items():
         setattr(work.row, name, value)
+
+
+SAMPLE_EVERY = timedelta(seconds=10)
+
+
+def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: int | None) -> None:
+    """Stores the counters for the lines of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
+    now = timezone.now()
+    with transaction.atomic():
+        lease.check(work.fence)
+        last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
+        if last is not None and now - last < SAMPLE_EVERY:
+            return
+        RolloutSample.objects.create(
+            rollout=work.row,
+            taken_at=now,
+            ready_nodes=counters.ready_nodes,
+            pending_pods=counters.pending_pods,
+            held_pods=None if counters.legacy_nodes is None else len(counters.blocked),
+            pending_limit=pending_limit,
+        )
 
 
 def refuse_if_stopped(work: ExecutionContext) -> None:

@@ -29,6 +29,7 @@ from migrations_app.models.scan import Content, FindingRow, KeptObjects, LegacyD
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.readiness.progress.remaining import Remaining, legacy_columns
 from migrations_app.readiness.report import Report, Scanned
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import Waived, apply, as_stored
@@ -111,19 +112,9 @@ def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
     return msgspec.json.decode(zlib.decompress(packed), type=tuple[dict[str, Any], ...])
 
 
-COLUMNS: Mapping[str, str] = {
-    "Provisioner": "provisioners",
-    "AWSNodeTemplate": "templates",
-    "Machine": "machines",
-    "Node": "nodes",
-}
-"""Kinds as reports name them, and the columns of their counts."""
-
-
-def note_legacy(cluster_id: uuid.UUID, legacy: Mapping[str, int | None], *, day: date) -> None:
-    """Records how many alpha objects remain; the last scan of a day wins. An empty `legacy` counts as zero."""
-    counts = {column: legacy.get(kind) if legacy else 0 for kind, column in COLUMNS.items()}
-    LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=counts)
+def note_day(cluster_id: uuid.UUID, left: Remaining, *, day: date) -> None:
+    """Records what is left to do, by column; the last scan of a day wins."""
+    LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=dict(left))
 
 
 LONGEST_PAUSE = timedelta(hours=1)
@@ -143,13 +134,14 @@ class _Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanExtras:
-    """What is known of a scan besides its report: requests by verb and status, objects by kind and version, and which
-    cluster answered.
+    """What is known of a scan besides its report: requests by verb and status, objects by kind and version, which
+    cluster answered, and what is left to do by column of a day.
     """
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
     behind: AnsweringCluster | None = None
+    remaining: Remaining = field(default_factory=dict)
 
 
 NOTHING = ScanExtras()
@@ -180,7 +172,8 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
         keep(scan.cluster.pk, scanned.objects, now=now)
         body = gauges(judged, beside.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
-        note_legacy(scan.cluster.pk, scanned.report.legacy, day=snapshot.scanned_at.date())
+        left = {**beside.remaining, **legacy_columns(scanned.report)}
+        note_day(scan.cluster.pk, left, day=snapshot.scanned_at.date())
         _note_success(scan.cluster, snapshot, now=now)
         # Last, because every scan of the installation updates the same rows.
         add_duration(_seconds(scan, now))

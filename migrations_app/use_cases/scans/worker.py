@@ -18,6 +18,7 @@ from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.progress.remaining import remaining
 from migrations_app.readiness.report import Collected, PartLine, Scanned
 from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
@@ -60,7 +61,8 @@ def scan_claimed(claim: ScanClaim) -> None:
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
-        beside = ScanExtras(heart.calls, objects_of(collected.inventory), behind)
+        seen = collected.inventory
+        beside = ScanExtras(heart.calls, objects_of(seen), behind, remaining(seen, scanned.report))
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
     except OtherCluster as other:
         store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heart.calls)

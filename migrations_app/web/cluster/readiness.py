@@ -24,6 +24,7 @@ from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
 from migrations_app.web.cluster.next_thing import commands_of, next_thing
+from migrations_app.web.cluster.node_map import node_map, ownership_tree
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
@@ -65,7 +66,9 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     head, report = context["head"], context["report"]
     if report is not None:
         ask = ownership.asked(request.GET)
-        context |= ownership.page_of(nodes_of(head.snapshot.id), ask)._asdict()
+        nodes = nodes_of(head.snapshot.id)
+        context |= ownership.page_of(nodes, ask)._asdict()
+        context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
         context["ask"] = ask
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
@@ -104,6 +107,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
     report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
     return {
         **_path(request, head, report=report, base=_rail_base(head, tab=tab, kubernetes=kubernetes)),
+        **_addresses(cluster_id),
         "section": "fleet",
         "head": head,
         "report": report,
@@ -119,6 +123,12 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "labels": labels_told(cluster_id, environment=head.environment, arn=head.eks_arn),
         "groups": groups_of_cluster(cluster_id),
     }
+
+
+def _addresses(cluster_id: uuid.UUID) -> dict[str, str]:
+    """What each of some hundred checks links to, so that it is looked up once."""
+    waive = reverse("cluster-waive", args=[cluster_id])
+    return {"catalogue_url": reverse("catalogue"), "fleet_url": reverse("fleet"), "waive_url": waive}
 
 
 def _path(request: HttpRequest, head: ClusterHead, *, report: Report | None, base: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from django.urls import reverse
 
@@ -73,6 +73,7 @@ class ShownRow:
     """A row of the fleet. `blockers` are the first two in words, `more` counts the others."""
 
     row: FleetRow
+    url: str
     path: ReleasePath | None
     blockers: tuple[OpenBlocker, ...]
     more: int
@@ -114,21 +115,27 @@ def shown_row(row: FleetRow, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...
     """The row with its path, the first two of its blockers in words, and the one thing to do."""
     words = tuple({one.summary: one for one in blockers.get(row.id, ())}.values())
     first = words[:WORDS_SHOWN]
-    return ShownRow(row, path_of(row), first, len(words) - len(first), _action(row))
+    return ShownRow(row, _address("cluster", row.id), path_of(row), first, len(words) - len(first), _action(row))
+
+
+@lru_cache(maxsize=4096)
+def _address(name: str, cluster: uuid.UUID) -> str:
+    """The address of a page of the cluster, which never changes: a list asks for some hundred."""
+    return reverse(name, args=[cluster])
 
 
 def _action(row: FleetRow) -> RowAction | None:
-    cluster = reverse("cluster", args=[row.id])
+    cluster = _address("cluster", row.id)
     if row.active:
         return None
     if row.bucket in ("ready", "ready_with_warnings"):
-        return RowAction("Open runbook", reverse("cluster-plan", args=[row.id]), primary=True)
+        return RowAction("Open runbook", _address("cluster-plan", row.id), primary=True)
     if row.bucket == "blocked":
         return RowAction("Fix next blocker", f"{cluster}#next")
     if row.bucket == "in_progress":
         return RowAction("Finish", f"{cluster}#next")
     if row.bucket == "needs_facts":
-        return RowAction("Fix access", reverse("cluster-parts", args=[row.id]) if not row.complete else cluster)
+        return RowAction("Fix access", _address("cluster-parts", row.id) if not row.complete else cluster)
     if row.bucket in ("unreachable", "never_scanned"):
         return RowAction("Connect", cluster)
     return None

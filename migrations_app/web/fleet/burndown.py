@@ -1,9 +1,11 @@
-"""The burndown page: legacy objects over time, as a chart rendered by the server and as a table."""
+"""The page of progress: both halves of the way in numbers, as a chart rendered by the server, as a table, as CSV."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from itertools import pairwise
+from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,130 +13,186 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, BurndownCurve, burndown, burndown_by_group
+from migrations_app.queries.fleet.burndown import (
+    Burndown,
+    BurndownAsk,
+    BurndownCurve,
+    burndown,
+    burndown_by_group,
+    rollouts_between,
+)
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
-from migrations_app.readiness.burndown import DAYS, Point
+from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
+from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_asked
+from migrations_app.web.fleet.progress_chart import WAY, WORDS, ProgressDay, chart, days_of, ends_of
 
-WIDE, HIGH, TOP = 720, 180, 8
-AHEAD = 60
-"""Days of the chart that lie in the future, so that a projection has room."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnCurve:
-    """SVG paths in a drawing of WIDE by HIGH.
-
-    `read` connects exact counts of the day; `older` those that are carried over or lower bounds; `ahead` is the
-    projection; `marks` are single lower bounds.
-    """
-
-    read: str
-    older: str
-    ahead: str
-    marks: tuple[tuple[float, float], ...]
+MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
+    "objects": ("Legacy objects", "Provisioners, AWSNodeTemplates and Machines"),
+    "nodes": ("Legacy nodes", "to be replaced by nodes of NodePools"),
+    "stored_versions": ("Older stored versions", "CRDs that do not store v1 alone"),
+    "claims": ("Claims not stored as v1", "Machines, and NodeClaims that are not rewritten"),
+}
+"""The word of each measure for what is left, and what it counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class BurndownChart:
-    objects: DrawnCurve
-    nodes: DrawnCurve
-    highest: int
-    today_x: float
-    start: date
-    end: date
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureLine:
+    """One measure in numbers."""
+
+    name: str
+    word: str
+    note: str
+    curve: BurndownCurve
 
 
-@dataclass(frozen=True, slots=True)
-class BurndownRow:
-    """One day of the table."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfCard:
+    name: str
+    word: str
+    done: DonePercent
+    end: ProjectedEnd
+    measures: tuple[MeasureLine, ...]
 
-    day: date
-    objects: Point | None
-    nodes: Point | None
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupProgress:
+    """One group of the table."""
+
+    id: object
+    name: str
+    told: Burndown
+    done: DonePercent
+    end: ProjectedEnd
 
 
 @require_right()
 @require_safe
 def of_fleet(request: HttpRequest) -> HttpResponse:
-    """The burndown of the fleet, a group, clusters with some labels, or one cluster."""
-    now = timezone.now()
-    cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
-    ask = BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
-    by_group = not (cluster or group)
+    """The progress of the fleet, a group, clusters with some labels, or one cluster."""
+    now, ask = timezone.now(), _asked(request)
+    by_group = not (ask.cluster or ask.group)
     told, groups = burndown_by_group(ask, now=now) if by_group else (burndown(ask, now=now), ())
-    context = {
+    context = _drawn(ask, told, now=now) | {
         "section": "fleet",
-        "head": cluster_head(cluster, now=now) if cluster else None,
-        "group": group_of(group) if group else None,
-        "told": told,
-        "groups": groups,
-        "chart": chart(told),
-        "rows": _rows(told),
+        "head": cluster_head(ask.cluster, now=now) if ask.cluster else None,
+        "group": group_of(ask.group) if ask.group else None,
+        "groups": [_group(one.told, key=one.id, name=one.name) for one in groups],
         "choices": group_choices(),
         "labels": label_choices(),
         "ask": ask,
         "label": ",".join(ask.labels),
-        "now": now,
+        "query": request.GET.urlencode(),
     }
     return render(request, "burndown/page.html", context)
 
 
-def chart(told: Burndown) -> BurndownChart | None:
-    """The chart; None if no day was counted or the count was always zero."""
-    lines = (told.objects, told.nodes)
-    highest = max((point.count or 0 for line in lines for point in line.points), default=0)
-    last = told.objects.last or told.nodes.last
-    if not highest or last is None:
-        return None
-    start, end = _day(last.day, 1 - DAYS), _day(last.day, AHEAD)
-    objects, nodes = (_drawn(line, start=start, highest=highest) for line in lines)
-    return BurndownChart(objects, nodes, highest, _x(last.day, start), start, end)
+@require_right()
+@require_safe
+def picture(request: HttpRequest) -> HttpResponse:
+    """The chart as an SVG file."""
+    now, ask = timezone.now(), _asked(request)
+    name = _name(ask, now=now)
+    context = _drawn(ask, burndown(ask, now=now), now=now) | {"name": name}
+    return render(request, "burndown/picture.svg", context, content_type="image/svg+xml")
 
 
-def _day(day: date, days: int) -> date:
-    return date.fromordinal(day.toordinal() + days)
+@require_right()
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    """The table as CSV: one line a day, the oldest first; an unknown number is empty."""
+    now, ask = timezone.now(), _asked(request)
+    answer = HttpResponse(as_csv(days_of(burndown(ask, now=now))), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="progress-{now:%Y-%m-%d}.csv"'
+    return answer
 
 
-def _x(day: date, start: date) -> float:
-    return (day - start).days / (DAYS - 1 + AHEAD) * WIDE
+def as_csv(days: Sequence[ProgressDay]) -> str:
+    """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    lefts = (f"{one.name} {word}" for one in MEASURES for word in ("left", "total"))
+    writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, "clusters", "scanned"))
+    for one in days:
+        way = one.done[WAY]
+        halves = [_cell(one.done[half].percent) for half in HALVES]
+        counts = [_cell(number) for measure in MEASURES for number in _counts(one.points.get(measure.name))]
+        clusters = max(point.clusters for point in one.points.values())
+        writer.writerow((one.day, _cell(way.percent), way.bound, *halves, *counts, clusters, one.scanned))
+    return out.getvalue()
 
 
-def _drawn(line: BurndownCurve, *, start: date, highest: int) -> DrawnCurve:
-    def place(point: Point) -> tuple[float, float]:
-        return _x(point.day, start), HIGH - (point.count or 0) / highest * (HIGH - TOP)
-
-    known = [point for point in line.points if point.count is not None]
-    pairs = list(pairwise(known))
-    whole = [(place(a), place(b)) for a, b in pairs if _read(a) and _read(b)]
-    older = [(place(a), place(b)) for a, b in pairs if not (_read(a) and _read(b))]
-    marks = tuple(place(point) for point in known if point.certainty == "at_least")[-1:]
-    ahead = ""
-    if known and line.projection.ends_on:
-        ahead = _path([(place(known[-1]), (_x(line.projection.ends_on, start), float(HIGH)))])
-    return DrawnCurve(_path(whole), _path(older), ahead, marks)
+def _counts(point: Point | None) -> tuple[int | None, int | None]:
+    return (point.count, point.total) if point else (None, None)
 
 
-def _read(point: Point) -> bool:
-    return point.certainty == "exact" and not point.carried
+def _cell(number: int | None) -> int | str:
+    return "" if number is None else number
 
 
-def _path(pieces: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> str:
-    parts: list[str] = []
-    before: tuple[float, float] | None = None
-    for one, other in pieces:
-        if one != before:
-            parts.append(f"M{one[0]:.1f} {one[1]:.1f}")
-        parts.append(f"L{other[0]:.1f} {other[1]:.1f}")
-        before = other
-    return " ".join(parts)
+def _asked(request: HttpRequest) -> BurndownAsk:
+    cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
+    return BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
 
 
-def _rows(told: Burndown) -> tuple[BurndownRow, ...]:
-    """The table's rows, newest first."""
-    objects = {point.day: point for point in told.objects.points}
-    nodes = {point.day: point for point in told.nodes.points}
-    days = sorted(objects.keys() | nodes.keys(), reverse=True)
-    return tuple(BurndownRow(day, objects.get(day), nodes.get(day)) for day in days)
+def _drawn(ask: BurndownAsk, told: Burndown, *, now: datetime) -> dict[str, Any]:
+    """What the page and the picture show of the curves."""
+    days, ends = days_of(told), ends_of(told)
+    first = days[0].day if days else now.date()
+    rollouts = rollouts_between(ask, first=max(first, now.date() - timedelta(days=DAYS)))
+    drawn = chart(days, ends=ends, rollouts=rollouts)
+    last = days[-1].done if days else {}
+    return {
+        "told": told,
+        "halves": [_half(half, told=told, done=last.get(half), end=ends[half]) for half in HALVES],
+        "way": last.get(WAY, DonePercent(percent=None, bound="unknown")),
+        "end": ends[WAY],
+        "chart": drawn,
+        "hover": _hover(days) if drawn else None,
+        "days": tuple(reversed(days)),
+        "now": now,
+    }
+
+
+def _half(half: str, *, told: Burndown, done: DonePercent | None, end: ProjectedEnd) -> HalfCard:
+    lines = (
+        MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=told.curves[name])
+        for name in HALVES[half]
+    )
+    unknown = DonePercent(percent=None, bound="unknown")
+    return HalfCard(name=half, word=WORDS[half], done=done or unknown, end=end, measures=tuple(lines))
+
+
+def _group(told: Burndown, *, key: object, name: str) -> GroupProgress:
+    days, ends = days_of(told), ends_of(told)
+    done = days[-1].done[WAY] if days else DonePercent(percent=None, bound="unknown")
+    return GroupProgress(id=key, name=name, told=told, done=done, end=ends[WAY])
+
+
+def _hover(days: Sequence[ProgressDay]) -> list[str]:
+    """What the chart says of each day that it draws."""
+    known = [day for day in days if any(one.percent is not None for one in day.done.values())]
+    return [_said(day) for day in known]
+
+
+def _said(day: ProgressDay) -> str:
+    shares = "; ".join(f"{WORDS[name]} {_percent(day.done[name])}" for name in WORDS)
+    return f"{_date(day.day)}: {shares}"
+
+
+def _date(day: date) -> str:
+    return f"{day.day} {day:%b %Y}"
+
+
+def _percent(done: DonePercent) -> str:
+    if done.percent is None:
+        return "unknown"
+    return f"{'at most ' if done.bound == 'at_most' else ''}{done.percent} %"
+
+
+def _name(ask: BurndownAsk, *, now: datetime) -> str:
+    if ask.cluster:
+        return cluster_head(ask.cluster, now=now).name
+    return group_of(ask.group).name if ask.group else "the fleet"

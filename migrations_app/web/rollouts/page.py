@@ -11,12 +11,17 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
+from migrations_app.queries.audit.log import events_of
+from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
+from migrations_app.queries.rollouts.samples import extremes_of, samples_of
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
+from migrations_app.web.rollouts.receipt import ENDED, RolloutReceipt, as_markdown, receipt
+from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 
 STALE_SECONDS = 60
 
@@ -47,6 +52,7 @@ def rollout_page(
             "refused": refused,
             "said": request.POST,
         }
+        | _beside(detail)
     )
     return render(request, "rollout/page.html", context, status=status)
 
@@ -62,6 +68,35 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
     }
 
 
+def _beside(detail: RolloutDetail) -> dict[str, Any]:
+    """What is read only where the state shows it: who can approve, and the receipt of what has ended."""
+    row = detail.row
+    waits = row.state in ("previewed", "awaiting_approval")
+    return {
+        "approvers": approvers_of(row.cluster, author=row.author_id) if waits and detail.needed else (),
+        "receipt": _receipt(detail),
+    }
+
+
+def _receipt(detail: RolloutDetail) -> RolloutReceipt | None:
+    if detail.row.state not in ENDED:
+        return None
+    return receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id))
+
+
+@require_right()
+@require_safe
+def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
+    """The receipt as Markdown. Raises NotFound before the end."""
+    found = _receipt(rollout_detail(rollout_id))
+    if found is None:
+        raise NotFound("the rollout has not ended")
+    answer = HttpResponse(as_markdown(found), content_type="text/markdown; charset=utf-8")
+    name = f"rollout-{rollout_id}.md"
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    return answer
+
+
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
@@ -71,7 +106,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:
-        answer = render(request, "rollout/_live.html", _live(detail))
+        answer = render(request, "rollout/_parts.html", _live(detail) | _steps(request, detail, trusted=False))
     answer["ETag"] = tag
     answer["X-Rollout-Version"] = f"{detail.row.version}.{detail.row.approvals}{detail.row.wish}"
     return answer
@@ -99,9 +134,7 @@ def refusal_status(wrong: KarpdashError) -> int:
 
 def _live(detail: RolloutDetail) -> dict[str, Any]:
     picture = detail.picture
-    lines = [one for line in detail.steps for one in line.lines]
-    titles = {line.step.id: line.step.title for line in detail.steps}
-    newest = sorted(lines, key=lambda one: one.id, reverse=True)[: view.STEPS_SHOWN]
+    now = timezone.now()
     return {
         "detail": detail,
         "row": detail.row,
@@ -110,11 +143,13 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "blocked": view.blocked(detail),
         "blocked_rest": view.blocked_rest(detail),
         "picture": picture,
-        "timeline": [(one, titles.get(one.step, one.step)) for one in newest],
-        "timeline_rest": len(lines) - len(newest),
+        "lanes": lanes(detail),
+        "lines": counter_lines(samples_of(detail.row.id)) if detail.row.started_at else (),
+        "pace": pace(detail, now=now),
         "now_step": next((line for line in detail.steps if line.standing != "done"), None),
         "switch": switch_now(),
-        "now": timezone.now(),
+        "square_words": tuple(STATE_WORDS.items()),
+        "now": now,
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -37,10 +38,12 @@ class _Left(dict[str, object]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownStep:
-    """One step. `no_return` marks the first step that cannot be undone."""
+    """One step. `no_return` marks the first step that cannot be undone; `began` and `took` are None until it began."""
 
     line: StepLine
     title: str
+    began: datetime | None
+    took: timedelta | None
     more: tuple[str, ...]
     diff: tuple[DiffLine, ...]
     kubectl: str
@@ -104,14 +107,25 @@ def point_of_no_return(detail: RolloutDetail) -> str:
 def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> ShownStep:
     _, *more = step_lines(line.step)
     diff = diff_lines(*sides[line.step.id]) if line.step.id in sides else ()
+    began, took = times_of(line)
     return ShownStep(
         line=line,
         title=one_line(line.step.title),
+        began=began,
+        took=took,
         more=tuple(text.strip() for text in more),
         diff=diff,
         kubectl=as_kubectl(line.step),
         no_return=no_return,
     )
+
+
+def times_of(line: StepLine) -> tuple[datetime | None, timedelta | None]:
+    """When the first request of a step was sent, and how long it took until its gate passed."""
+    if not line.lines:
+        return None, None
+    began, ended = line.lines[0].intent_at, line.lines[-1].outcome_at
+    return began, ended - began if ended and line.standing == "done" else None
 
 
 def paced(plan: Plan | None) -> bool:

@@ -1,7 +1,11 @@
 """The catalogue of checks: what each asks, why, how, at which hops, its possible results and its sources."""
 
+from functools import cache
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from migrations_app.checks.base import PHASES
 from migrations_app.checks.registry import RETIRED, CheckDescription, about, all_checks
@@ -16,12 +20,12 @@ SEVERITIES = ("blocker", "warning", "info")
 def catalogue(request: HttpRequest) -> HttpResponse:
     """The catalogue by phase, filtered by the query string."""
     q, severity, hop = (request.GET.get(name, "")[:100] for name in ("q", "severity", "hop"))
-    every = tuple(about(check) for check in all_checks())
+    every = _every()
     fitting = [told for told in every if _fits(told, q=q, severity=severity, hop=hop)]
     phases = [(phase, [told for told in fitting if told.check.phase == phase]) for phase in PHASES]
     context = {
         "section": "catalogue",
-        "phases": [(phase, entries) for phase, entries in phases if entries],
+        "phases": [(phase, [_entry(told.check.id) for told in entries]) for phase, entries in phases if entries],
         "retired": RETIRED,
         "coverage": (("Changes of releases", counted(CHANGES)), ("Known pains", counted(PAINS))),
         "total": len(every),
@@ -32,6 +36,18 @@ def catalogue(request: HttpRequest) -> HttpResponse:
         "hops": HOPS,
     }
     return render(request, "catalogue/page.html", context)
+
+
+@cache
+def _entry(check_id: str) -> SafeString:
+    """The entry as HTML; it depends on nothing but the release, and there are more than a hundred of them."""
+    told = next(one for one in _every() if one.check.id == check_id)
+    return render_to_string("catalogue/_entry.html", {"entry": told, "check": told.check})
+
+
+@cache
+def _every() -> tuple[CheckDescription, ...]:
+    return tuple(about(check) for check in all_checks())
 
 
 def _fits(told: CheckDescription, *, q: str, severity: str, hop: str) -> bool:

@@ -8,6 +8,7 @@ DECLARED = {
     "rollouts-waiting": APPROVE,
     "rollout": LOOK,
     "rollout-live": LOOK,
+    "rollout-receipt": LOOK,
     "rollout-exports": OPERATE,
     "cluster-rollouts": LOOK,
     "cluster-rollout-new": OPERATE,
@@ -26,7 +27,6 @@ DECLARED = {
     "rollout-settle": OPERATE,
     "rollout-roll-back": OPERATE,
 }
-ACTS = sorted(
-    name for name in DECLARED if name.startswith("rollout-") and name not in ("rollout-live", "rollout-exports")
-)
+READ = ("rollout-live", "rollout-receipt", "rollout-exports")
+ACTS = sorted(name for name in DECLARED if name.startswith("rollout-") and name not in READ)
 FORMS = ("cluster-rollout-new", "cluster-policy", "policy", "kill-switch", "sign-in-again")

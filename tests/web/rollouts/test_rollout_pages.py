@@ -174,7 +174,7 @@ def test_a_run_shows_its_counters_with_their_age_and_what_is_blocked(ada, shop):
     a_line(row, "s002", verb="delete", path=NODE.path, outcome="", status=None, outcome_at=None)
     said = text(page(ada, row))
     for words in (
-        "Progress 1 of 2", "Now: Delete Node ip-10-0-0-1", "legacy nodes 7 was 12", "Pending pods 3 was 1",
+        "Progress 1 of 2", "Now Delete Node ip-10-0-0-1", "legacy nodes 7 was 12", "Pending pods 3 was 1",
         "Counted just now", "cart-0", "budget cart", "Waiting for: Node n-1 to go", "HTTP 200",
         "Sent, no answer yet : Delete Node ip-10-0-0-1",
     ):  # fmt: skip

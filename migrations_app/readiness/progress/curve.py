@@ -1,10 +1,12 @@
-"""What is left of the older generation over time, and when it will be gone: counted from what was seen, never guessed.
+"""What is left to do over time, and when it will be gone: counted from what was seen, never guessed.
 
 A day without a scan, and a kind that a scan could not read, keep the last number that was read, and the point says so.
 What was never read is not taken for zero: the sum without it is a lower bound.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -23,17 +25,32 @@ FEWEST = 4
 """Points of a projection, at least."""
 FARTHEST = 1826
 """Five years: what would end later is as good as not falling."""
-OBJECTS: tuple[str, ...] = ("provisioners", "templates", "machines")
-NODES: tuple[str, ...] = ("nodes",)
-KINDS = (*OBJECTS, *NODES)
+
 
 Certainty = Literal["exact", "at_least", "unknown"]
 Outcome = Literal["gone", "falling", "not_falling", "too_little", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One thing that is counted down: the columns that add up to what is left, and the column of what there is."""
+
+    name: str
+    kinds: tuple[str, ...]
+    total: str
+
+
+OBJECTS = Measure(name="objects", kinds=("provisioners", "templates", "machines"), total="objects_total")
+NODES = Measure(name="nodes", kinds=("nodes",), total="nodes_total")
+STORED_VERSIONS = Measure(name="stored_versions", kinds=("stored_versions",), total="stored_versions_total")
+CLAIMS = Measure(name="claims", kinds=("claims",), total="claims_total")
+MEASURES = (OBJECTS, NODES, STORED_VERSIONS, CLAIMS)
+COLUMNS: tuple[str, ...] = tuple(name for one in MEASURES for name in (*one.kinds, one.total))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What the last scan of a cluster on a day read, by kind; None where it could not read that kind."""
+    """What the last scan of a cluster on a day read, by column; None where it could not read that."""
 
     cluster: str
     day: date
@@ -43,7 +60,8 @@ class Day:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """`count` is None where nothing is known. `clusters` counts those that it is made of, `carried` those of them whose
-    number is of an earlier day, `unseen` those with a kind that was never read."""
+    number is of an earlier day, `unseen` those with a kind that was never read. `done` of `total` is of those clusters
+    alone of which both numbers were read; None where there is none."""
 
     day: date
     count: int | None
@@ -51,6 +69,8 @@ class Point:
     clusters: int
     carried: int = 0
     unseen: int = 0
+    done: int | None = None
+    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,49 +83,88 @@ class BurndownProjection:
     certainty: Certainty = "exact"
 
 
-def curve(
-    days: Iterable[Day], *, kinds: Sequence[str], registered: Mapping[str, date], today: date
-) -> tuple[Point, ...]:
+def curve(days: Iterable[Day], *, measure: Measure, registered: Mapping[str, date], today: date) -> tuple[Point, ...]:
     """A point for each of the last DAYS days, the last one for today. `registered` names every cluster that counts and
     since when; days of other clusters are left out. Days before the first scan of any of them have no point."""
-    rows = sorted((one for one in days if one.cluster in registered and one.day <= today), key=attrgetter("day"))
+    return walked(CurveState(measure), days, registered=registered, until=today, today=today)
+
+
+def walked(
+    state: "CurveState", days: Iterable[Day], *, registered: Mapping[str, date], until: date, today: date
+) -> tuple[Point, ...]:
+    """The points of the days up to `until` that `state` has not been through yet, as `curve` gives them for `today`.
+
+    `state` is changed: a later call goes on from there, with the days after `until` alone.
+    """
+    rows = sorted((one for one in days if one.cluster in registered and one.day <= until), key=attrgetter("day"))
     start = today - timedelta(days=DAYS - 1)
     since = sorted(registered.values())
-    state = _State()
     points: list[Point] = []
     by_day = {day: tuple(found) for day, found in groupby(rows, key=attrgetter("day"))}
     for day in sorted(one for one in by_day if one < start):
-        state.take(by_day[day], kinds)
-    for day in (start + timedelta(days=number) for number in range(DAYS)):
+        state.take(by_day[day])
+    for day in _days(state.at or start, until):
         fresh = by_day.get(day, ())
-        state.take(fresh, kinds)
+        state.take(fresh)
         if state.known or state.seen:
-            there = sum(one <= day for one in since)
-            points.append(state.point(day, read=_whole(fresh, kinds), there=there))
+            there = bisect_right(since, day)
+            points.append(state.point(day, read=_whole(fresh, state.measure.kinds), there=there))
+    state.at = until + timedelta(days=1)
     return tuple(points)
 
 
-class _State:
-    """The last number of each kind of each cluster, and their sum, kept up as days go by."""
+def _days(first: date, last: date) -> Iterator[date]:
+    return (first + timedelta(days=number) for number in range((last - first).days + 1))
 
-    def __init__(self) -> None:
+
+class CurveState:
+    """The last number of each column of each cluster, and their sums, kept up as days go by."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
         self.known: dict[tuple[str, str], int] = {}
+        self.totals: dict[str, int] = {}
+        self.shares: dict[str, tuple[int, int]] = {}
         self.seen: set[str] = set()
-        self.sum = 0
-        self.whole = 0
+        self.sum = self.whole = self.done = self.total = 0
+        self.at: date | None = None
+        """The first day that was not walked yet; None before the first one."""
 
-    def take(self, rows: Iterable[Day], kinds: Sequence[str]) -> None:
+    def copy(self) -> "CurveState":
+        """A state that changes on its own."""
+        other = copy(self)
+        other.known, other.totals = dict(self.known), dict(self.totals)
+        other.shares, other.seen = dict(self.shares), set(self.seen)
+        return other
+
+    def take(self, rows: Iterable[Day]) -> None:
         for row in rows:
             self.seen.add(row.cluster)
-            for kind in kinds:
+            for kind in self.measure.kinds:
                 count = row.counts.get(kind)
                 if count is not None:
                     self.sum += count - self.known.get((row.cluster, kind), 0)
                     self.known[row.cluster, kind] = count
-        self.whole = self._whole(kinds)
+            total = row.counts.get(self.measure.total)
+            if total is not None:
+                self.totals[row.cluster] = total
+            self._share(row.cluster)
+        self.whole = self._whole()
 
-    def _whole(self, kinds: Sequence[str]) -> int:
+    def _share(self, cluster: str) -> None:
+        left = [self.known.get((cluster, kind)) for kind in self.measure.kinds]
+        total = self.totals.get(cluster)
+        if total is None or None in left:
+            return
+        before, all_before = self.shares.get(cluster, (0, 0))
+        done = max(0, total - sum(count or 0 for count in left))
+        self.shares[cluster] = done, total
+        self.done += done - before
+        self.total += total - all_before
+
+    def _whole(self) -> int:
         """Clusters of which every kind was read once."""
+        kinds = self.measure.kinds
         if len(self.known) == len(self.seen) * len(kinds):
             return len(self.seen)
         return sum(all((cluster, kind) in self.known for kind in kinds) for cluster in self.seen)
@@ -116,7 +175,11 @@ class _State:
         certainty: Certainty = "unknown" if not self.known else "at_least" if unseen else "exact"
         count = self.sum if self.known else None
         carried = max(self.whole - read, 0)
-        return Point(day=day, count=count, certainty=certainty, clusters=clusters, carried=carried, unseen=unseen)
+        done, total = (self.done, self.total) if self.shares else (None, None)
+        return Point(
+            day=day, count=count, certainty=certainty, clusters=clusters, carried=carried, unseen=unseen, done=done,
+            total=total,
+        )  # fmt: skip
 
 
 def _whole(rows: Iterable[Day], kinds: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.readiness.burndown import (
+from migrations_app.readiness.progress.curve import (
     DAYS,
     FARTHEST,
     NODES,
@@ -32,7 +32,7 @@ def a_day(days, *, cluster="a", provisioners=0, templates=0, machines=0, nodes=0
 
 def objects(*days, registered=None):
     since = registered or {one.cluster: back(200) for one in days}
-    return curve(days, kinds=OBJECTS, registered=since, today=TODAY)
+    return curve(days, measure=OBJECTS, registered=since, today=TODAY)
 
 
 def points(*counts, clusters=1, **more):
@@ -47,7 +47,7 @@ def points(*counts, clusters=1, **more):
 def test_objects_and_nodes_are_counted_apart():
     day = a_day(0, provisioners=2, templates=1, machines=5, nodes=7)
     assert objects(day) == (Point(day=TODAY, count=8, certainty="exact", clusters=1),)
-    nodes = curve([day], kinds=NODES, registered={"a": TODAY}, today=TODAY)
+    nodes = curve([day], measure=NODES, registered={"a": TODAY}, today=TODAY)
     assert nodes == (Point(day=TODAY, count=7, certainty="exact", clusters=1),)
 
 
@@ -158,12 +158,14 @@ rows = st.lists(
 @given(rows)
 def test_every_point_is_the_sum_of_the_last_numbers_read(found):
     since = {name: back(200) for name in "abc"}
-    for point in curve(found, kinds=OBJECTS, registered=since, today=TODAY):
+    for point in curve(found, measure=OBJECTS, registered=since, today=TODAY):
         last = {}
         for row in sorted(found, key=lambda one: one.day):
             if row.day <= point.day:
-                last |= {(row.cluster, kind): row.counts[kind] for kind in OBJECTS if row.counts[kind] is not None}
-        whole = sum(all((name, kind) in last for kind in OBJECTS) for name in "abc")
+                last |= {
+                    (row.cluster, kind): row.counts[kind] for kind in OBJECTS.kinds if row.counts[kind] is not None
+                }
+        whole = sum(all((name, kind) in last for kind in OBJECTS.kinds) for name in "abc")
         assert point.count == (sum(last.values()) if last else None)
         assert (point.clusters, point.unseen) == (3, 3 - whole)
         assert (point.certainty == "exact") == (whole == 3)

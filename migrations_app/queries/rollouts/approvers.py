@@ -1,0 +1,27 @@
+"""Who can approve plans of a cluster, so that an author knows whom to ask."""
+
+import uuid
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from migrations_app.access import ROLES
+from migrations_app.queries.visibility import PERMISSIONS, groups_of
+
+MOST_NAMED = 10
+_ROLES = tuple(role for role, rights in ROLES.items() if "approve" in rights)
+_CODENAME = PERMISSIONS["approve"].partition(".")[2]
+
+
+def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...]:
+    """The names of active people other than the author who may approve plans of the cluster, at most MOST_NAMED."""
+    groups = groups_of(cluster_id)
+    by_role = Q()
+    for path in ("grants", "groups__grants"):
+        here = Q(**{f"{path}__over__isnull": True}) | Q(**{f"{path}__over__in": groups})
+        by_role |= Q(**{f"{path}__role__in": _ROLES}) & here
+    by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
+    rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True)
+    return tuple(
+        rows.exclude(pk=author or 0).order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED]
+    )

@@ -1,0 +1,54 @@
+"""The counters of a rollout's cluster over time."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import models
+
+from migrations_app.models.rollout import RolloutSample
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible
+
+MOST_SAMPLES = 180
+"""What a chart draws at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterSample:
+    """The counters at one moment; None where something could not be counted."""
+
+    taken_at: datetime
+    ready_nodes: int | None
+    pending_pods: int | None
+    held_pods: int | None
+    pending_limit: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterExtremes:
+    """The worst counters of a whole rollout; None if nothing was counted."""
+
+    least_ready: int | None
+    most_pending: int | None
+    most_held: int | None
+
+
+def samples_of(rollout_id: uuid.UUID) -> tuple[CounterSample, ...]:
+    """The samples in order of time, evenly thinned to about MOST_SAMPLES with the newest one among them."""
+    rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True))
+    shown = keys[:: max(1, -(-len(keys) // MOST_SAMPLES))]
+    found = RolloutSample.objects.filter(pk__in=shown).order_by("pk") if shown else ()
+    return tuple(from_row(CounterSample, row) for row in found)
+
+
+def extremes_of(rollout_id: uuid.UUID) -> CounterExtremes:
+    """The worst counters of all samples."""
+    rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
+    found = rows.aggregate(
+        least_ready=models.Min("ready_nodes"),
+        most_pending=models.Max("pending_pods"),
+        most_held=models.Max("held_pods"),
+    )
+    return CounterExtremes(**found)

@@ -1,0 +1,84 @@
+"""What a scan found still to do of both conversions, and how much there is of it altogether, by column of a day."""
+
+from collections.abc import Mapping
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Part, Seen, is_whole
+from migrations_app.karpenter import labels
+from migrations_app.readiness.report import Report
+from migrations_app.readiness.stage import STORED_CRDS
+
+NEWEST = "v1"
+CURRENT_PARTS = ("nodepools", "ec2nodeclasses", "nodeclaims")
+LEGACY_KINDS: Mapping[str, str] = {
+    "Provisioner": "provisioners",
+    "AWSNodeTemplate": "templates",
+    "Machine": "machines",
+    "Node": "nodes",
+}
+"""Kinds as reports name them, and the columns of their counts."""
+OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
+
+Remaining = Mapping[str, int | None]
+
+
+def legacy_columns(report: Report) -> Remaining:
+    """The legacy counts of a report by column; None where a kind could not be read. A report without any has none."""
+    return {
+        column: report.legacy.get(kind) if report.legacy else 0  # without Karpenter nothing is left
+        for kind, column in LEGACY_KINDS.items()
+    }
+
+
+def remaining(inventory: Inventory, report: Report) -> Remaining:
+    """Stored versions and claims that are left, and the total of each measure; None where it could not be told.
+
+    A claim counts as left until its CRD stores v1 alone or Karpenter has marked it as rewritten; so does a Machine.
+    """
+    stage = report.cluster.stage
+    if stage == "no_karpenter":
+        return dict.fromkeys(_COLUMNS, 0)
+    stored = None if stage == "unknown" else _stored_left(inventory)
+    machines, claims = _count(inventory.part("machines")), _count(inventory.part("nodeclaims"))
+    rewritten = _rewritten(inventory)
+    objects = (*(_count(inventory.part(name)) for name in CURRENT_PARTS), *map(report.legacy.get, _OBJECT_KINDS))
+    nodes = None if report.legacy.get("Node") is None else sum(report.nodes.by_owner.get(one, 0) for one in OWNERS)
+    return {
+        "stored_versions": stored,
+        "claims": _sum(machines, claims, None if rewritten is None else -rewritten),
+        "objects_total": _sum(*objects),
+        "nodes_total": nodes,
+        "stored_versions_total": None if stored is None else len(STORED_CRDS),
+        "claims_total": _sum(machines, claims),
+    }
+
+
+_COLUMNS = ("stored_versions", "claims", "objects_total", "nodes_total", "stored_versions_total", "claims_total")
+_OBJECT_KINDS = ("Provisioner", "AWSNodeTemplate", "Machine")
+
+
+def _count(part: Part[object]) -> int | None:
+    return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None
+
+
+def _sum(*counts: int | None) -> int | None:
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _stored_left(inventory: Inventory) -> int | None:
+    """CRDs that do not store v1 alone yet, among them those that are not installed yet."""
+    if not is_whole(inventory.crds):
+        return None
+    crds = {crd.name: crd for crd in inventory.crds.items}
+    return sum(name not in crds or list(crds[name].stored) != [NEWEST] for name in STORED_CRDS)
+
+
+def _rewritten(inventory: Inventory) -> int | None:
+    """NodeClaims that are stored as v1."""
+    part = inventory.nodeclaims
+    if not isinstance(part, Seen) or not is_whole(inventory.crds):
+        return None
+    crd = next((one for one in inventory.crds.items if one.name == "nodeclaims.karpenter.sh"), None)
+    if crd is not None and list(crd.stored) == [NEWEST]:
+        return len(part.items)
+    return sum(one.metadata.annotation(labels.STORED_VERSION_DONE) == "true" for one in part.items)

@@ -1,0 +1,205 @@
+"""The chart of progress: percent done by day, for both halves and the whole way, with the projected end.
+
+The page lays its labels over the drawing, so that they keep their size on a phone; the picture has its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+
+from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
+from migrations_app.readiness.progress.curve import Point
+from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way, end_of
+
+WIDTH, HEIGHT, TOP = 1000, 300, 6
+LEAST_DAYS = 7
+"""Days before today that the axis covers at least, so that one point is no line."""
+AHEAD = 14
+"""Days after today that the axis covers at least."""
+FARTHEST = 180
+"""Days after today that the axis covers at most; a later end is only written."""
+TICKS = 6
+WAY = "way"
+WORDS: Mapping[str, str] = {WAY: "Whole way", "to_v1beta1": "v1alpha5 to v1beta1", "to_v1": "v1beta1 to v1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressDay:
+    """One day: the shares by series, and the points by measure. `scanned` counts the clusters that were read then."""
+
+    day: date
+    done: Mapping[str, DonePercent]
+    points: Mapping[str, Point]
+    scanned: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressLine:
+    """`read` connects days that were read whole, `other` those with older numbers or upper bounds; `ahead` leads to the
+    projected end. `dots` are single days.
+    """
+
+    name: str
+    word: str
+    read: str
+    other: str
+    ahead: str
+    dots: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisTick:
+    """A place on an axis in percent of its length, and its label."""
+
+    at: float
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutMark:
+    """A rollout at the place where it began and as wide as it took, in the drawing's units."""
+
+    rollout: MarkedRollout
+    number: int
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressChart:
+    lines: tuple[ProgressLine, ...]
+    dates: tuple[AxisTick, ...]
+    percents: tuple[AxisTick, ...]
+    marks: tuple[RolloutMark, ...]
+    scans: tuple[float, ...]
+    places: tuple[float, ...]
+    """Where each day stands, in percent of the width."""
+    today: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    first: date
+    last: date
+
+    def x(self, day: date) -> float:
+        return (day - self.first).days / (self.last - self.first).days * WIDTH
+
+
+def days_of(told: Burndown) -> tuple[ProgressDay, ...]:
+    """Every day with a point, oldest first."""
+    by_day: dict[date, dict[str, Point]] = {}
+    for name, line in told.curves.items():
+        for point in line.points:
+            by_day.setdefault(point.day, {})[name] = point
+    return tuple(_day(day, points) for day, points in sorted(by_day.items()))
+
+
+def _day(day: date, points: Mapping[str, Point]) -> ProgressDay:
+    done = {half: done_of([points[name] for name in names if name in points]) for half, names in HALVES.items()}
+    scanned = max(point.clusters - point.unseen - point.carried for point in points.values())
+    return ProgressDay(day=day, done={WAY: done_of_way(points)} | done, points=points, scanned=max(0, scanned))
+
+
+def ends_of(told: Burndown) -> Mapping[str, ProjectedEnd]:
+    """The projected end of each half and of the whole way."""
+    curves = told.curves
+    halves = {half: end_of([curves[name].projection for name in names]) for half, names in HALVES.items()}
+    return {WAY: end_of([line.projection for line in curves.values()])} | halves
+
+
+def chart(
+    days: Sequence[ProgressDay], *, ends: Mapping[str, ProjectedEnd], rollouts: Sequence[MarkedRollout] = ()
+) -> ProgressChart | None:
+    """The drawing; None if no share of any day is known."""
+    known = [day for day in days if any(one.percent is not None for one in day.done.values())]
+    if not known:
+        return None
+    axis = _axis(known, ends)
+    marks = (_mark(one, number, axis=axis, today=known[-1].day) for number, one in enumerate(rollouts, 1))
+    return ProgressChart(
+        lines=tuple(_line(name, known, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
+        dates=_dates(axis),
+        percents=tuple(
+            AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
+        ),
+        marks=tuple(mark for mark in marks if mark),
+        scans=tuple(axis.x(day.day) for day in known if day.scanned),
+        places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
+        today=axis.x(known[-1].day),
+    )
+
+
+def _axis(days: Sequence[ProgressDay], ends: Mapping[str, ProjectedEnd]) -> _Axis:
+    today = days[-1].day
+    first = min(days[0].day, today - timedelta(days=LEAST_DAYS))
+    ahead = [(one.on - today).days for one in ends.values() if one.on]
+    last = today + timedelta(days=min(FARTHEST, max([AHEAD, *ahead])))
+    return _Axis(first, last)
+
+
+def _y(percent: float) -> float:
+    return HEIGHT - percent / 100 * (HEIGHT - TOP)
+
+
+def _dates(axis: _Axis) -> tuple[AxisTick, ...]:
+    days = (axis.last - axis.first).days
+    step = max(1, -(-days // TICKS))
+    found = (axis.first + timedelta(days=number) for number in range(0, days, step))
+    return tuple(AxisTick(at=axis.x(day) / WIDTH * 100, word=f"{day.day} {day:%b}") for day in found)
+
+
+def _mark(rollout: MarkedRollout, number: int, *, axis: _Axis, today: date) -> RolloutMark | None:
+    ended = rollout.ended or today
+    if ended < axis.first:
+        return None
+    x = axis.x(max(rollout.began, axis.first))
+    return RolloutMark(rollout=rollout, number=number, x=x, width=max(3.0, axis.x(ended) - x))
+
+
+def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: ProjectedEnd) -> ProgressLine:
+    found = [(day, day.done[name]) for day in days]
+    places = [
+        (axis.x(day.day), _y(one.percent), one.bound == "exact" and _fresh(day, name))
+        for day, one in found
+        if one.percent is not None
+    ]
+    pairs = list(pairwise(places))
+    ahead = ""
+    if places and end.on and end.on > days[-1].day:
+        ahead = _ahead(places[-1][:2], end.on, axis=axis)
+    return ProgressLine(
+        name=name,
+        word=WORDS[name],
+        read=_path([(a[:2], b[:2]) for a, b in pairs if a[2] and b[2]]),
+        other=_path([(a[:2], b[:2]) for a, b in pairs if not (a[2] and b[2])]),
+        ahead=ahead,
+        dots=tuple(place[:2] for place in places) if len(places) < LEAST_DAYS else (),
+    )
+
+
+def _fresh(day: ProgressDay, name: str) -> bool:
+    """Whether no number of the series is of an earlier day."""
+    names = HALVES.get(name, tuple(day.points))
+    return not any(day.points[one].carried for one in names if one in day.points)
+
+
+def _ahead(start: tuple[float, float], end: date, *, axis: _Axis) -> str:
+    """To 100 % on the day of the end; cut off where the axis ends."""
+    x, y = axis.x(end), _y(100)
+    if x > WIDTH:
+        y = start[1] + (y - start[1]) * (WIDTH - start[0]) / (x - start[0])
+        x = WIDTH
+    return _path([(start, (x, y))])
+
+
+def _path(pieces: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> str:
+    parts: list[str] = []
+    before: tuple[float, float] | None = None
+    for one, other in pieces:
+        if one != before:
+            parts.append(f"M{one[0]:.1f} {one[1]:.1f}")
+        parts.append(f"L{other[0]:.1f} {other[1]:.1f}")
+        before = other
+    return " ".join(parts)

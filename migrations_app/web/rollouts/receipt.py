@@ -1,0 +1,104 @@
+"""The receipt of a rollout for the change ticket: what was done, by whom, how it went, as values and as Markdown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from migrations_app.actions.render import one_line
+from migrations_app.actions.spans import span_words
+from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
+from migrations_app.queries.rollouts.samples import CounterExtremes
+
+ENDED = ("succeeded", "failed", "aborted", "rolled_back")
+_MARKUP = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutReceipt:
+    """The facts of the receipt as pairs of word and value, and its steps."""
+
+    title: str
+    result: str
+    facts: tuple[tuple[str, str], ...]
+    steps: tuple[StepLine, ...]
+
+
+def receipt(detail: RolloutDetail, *, worst: CounterExtremes, audit: tuple[int, int] | None) -> RolloutReceipt | None:
+    """The receipt of a rollout that was started and has ended; None before. `audit` is its range of audit events."""
+    if detail.row.state not in ENDED or detail.row.started_at is None:
+        return None
+    facts = (*_people(detail), *_course(detail), *_counted(worst), *_records(detail, audit))
+    result = _word(detail.row.state)
+    return RolloutReceipt(title=detail.row.title, result=result, facts=facts, steps=detail.steps)
+
+
+def _people(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
+    row = detail.row
+    yield "Cluster", f"{row.cluster_name} ({row.environment})" if row.environment else row.cluster_name
+    if row.ticket:
+        yield "Ticket", row.ticket
+    yield "Requested by", row.author
+    if detail.approvals:
+        alone = (f"{one.by}{' (alone, break glass)' if one.alone else ''}" for one in detail.approvals)
+        yield "Approved by", ", ".join(alone)
+    yield "Started by", row.started_by
+
+
+def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
+    row = detail.row
+    if row.started_at:
+        yield "Started", _utc(row.started_at)
+    if row.started_at and row.finished_at:
+        yield "Ended", _utc(row.finished_at)
+        yield "Took", span_words(row.finished_at - row.started_at)
+    yield "Steps done", f"{detail.done} of {len(detail.steps)}"
+    requests = [line for step in detail.steps for line in step.lines if line.status is not None]
+    yield "Requests sent", str(len(requests))
+    yield "Requests refused", str(sum(line.outcome == "refused" for line in requests))
+    if row.cause or row.cause_code:
+        yield "Reason", row.cause or _word(row.cause_code)
+
+
+def _counted(worst: CounterExtremes) -> Iterator[tuple[str, str]]:
+    for word, count in (
+        ("Least Ready nodes", worst.least_ready),
+        ("Most Pending pods", worst.most_pending),
+        ("Most pods held back at once", worst.most_held),
+    ):
+        yield word, "not counted" if count is None else str(count)
+
+
+def _records(detail: RolloutDetail, audit: tuple[int, int] | None) -> Iterator[tuple[str, str]]:
+    yield "Plan", detail.row.digest
+    yield "Objects backed up", str(len(detail.exports))
+    if audit:
+        yield "Audit events", f"{audit[0]} to {audit[1]}"
+
+
+def as_markdown(told: RolloutReceipt) -> str:
+    """The receipt as Markdown; untrusted text is escaped."""
+    facts = "\n".join(f"| {word} | {_escaped(value)} |" for word, value in told.facts)
+    steps = "\n".join(
+        f"| {line.step.id} | {_escaped(one_line(line.step.title))} | {_word(line.standing)} | {_ended(line)} |"
+        for line in told.steps
+    )
+    head = f"# {_escaped(one_line(told.title))}: {told.result}"
+    table = f"| step | change | result | at |\n| --- | --- | --- | --- |\n{steps}"
+    return f"{head}\n\n| | |\n| --- | --- |\n{facts}\n\n{table}\n"
+
+
+def _ended(line: StepLine) -> str:
+    times = [one.outcome_at for one in line.lines if one.outcome_at]
+    return _utc(times[-1]) if times else ""
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).translate(_MARKUP)
+
+
+def _word(code: str) -> str:
+    return code.replace("_", " ")
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

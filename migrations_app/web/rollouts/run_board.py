@@ -1,0 +1,185 @@
+"""What a running rollout looks like: the nodes as squares by zone, the counters as lines, and how fast it goes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Literal
+
+from migrations_app.actions.gate import BlockedEviction, ClusterCounters, NodeMark
+from migrations_app.inventory.facts.node_claims import moment
+from migrations_app.queries.rollouts.detail import RolloutDetail
+from migrations_app.queries.rollouts.samples import CounterSample
+
+SquareState = Literal["ready", "not_ready", "cordoned", "draining", "held", "failed", "gone"]
+STATE_WORDS: Mapping[SquareState, str] = {
+    "ready": "Ready",
+    "not_ready": "not Ready",
+    "cordoned": "cordoned",
+    "draining": "draining",
+    "held": "draining, held",
+    "failed": "failed",
+    "gone": "gone",
+}
+FAILED = ("refused", "unknown", "changed_by_other")
+WIDTH, HEIGHT = 600, 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSquare:
+    """One node. `why` names the budgets or annotations that hold its pods."""
+
+    name: str
+    state: SquareState
+    why: str = ""
+
+    @property
+    def word(self) -> str:
+        return STATE_WORDS[self.state]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoneLane:
+    """The nodes of one zone: those from before the start, and those since."""
+
+    zone: str
+    old: tuple[NodeSquare, ...]
+    new: tuple[NodeSquare, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPace:
+    """`per_hour` counts steps that passed their gate; None before the first one. `ends_at` is None unless it runs."""
+
+    elapsed: timedelta
+    done: int
+    steps: int
+    per_hour: float | None
+    ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterLine:
+    """One counter over time as SVG paths in WIDTH by HEIGHT; `limit` is what the gate allows."""
+
+    name: str
+    word: str
+    path: str
+    limit: str
+    now: int | None
+    most: int
+    allowed: int | None
+
+
+def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
+    """The nodes of Karpenter by zone; empty before the first count."""
+    if detail.picture is None:
+        return ()
+    started = detail.row.started_at
+    squares = _squares(detail, detail.picture)
+    found = []
+    for zone, marks in groupby(detail.picture.nodes, key=lambda mark: mark.zone):
+        here = tuple(marks)
+        old = tuple(squares[mark.name] for mark in here if not _is_new(mark, started))
+        found.append(ZoneLane(zone=zone, old=old, new=tuple(squares[m.name] for m in here if _is_new(m, started))))
+    gone = _gone(detail, {mark.name for mark in detail.picture.nodes})
+    return (*found, *((ZoneLane(zone="gone", old=gone, new=()),) if gone else ()))
+
+
+def _squares(detail: RolloutDetail, picture: ClusterCounters) -> Mapping[str, NodeSquare]:
+    held: dict[str, list[BlockedEviction]] = {}
+    for one in picture.blocked:
+        held.setdefault(one.node, []).append(one)
+    failed = {line.step.change.target.name for line in detail.steps if line.step.change and line.standing in FAILED}
+    return {mark.name: _square(mark, held=held.get(mark.name, ()), failed=failed) for mark in picture.nodes}
+
+
+def _square(mark: NodeMark, *, held: Sequence[BlockedEviction], failed: set[str]) -> NodeSquare:
+    why = ", ".join(dict.fromkeys(one.by for one in held))
+    state: SquareState = "ready" if mark.ready else "not_ready"
+    if mark.name in failed:
+        state = "failed"
+    elif mark.draining:
+        state = "held" if held else "draining"
+    elif mark.cordoned:
+        state = "cordoned"
+    return NodeSquare(name=mark.name, state=state, why=why)
+
+
+def _is_new(mark: NodeMark, started: datetime | None) -> bool:
+    made = moment(mark.made_at)
+    return bool(started and made and made >= started)
+
+
+def _gone(detail: RolloutDetail, there: set[str]) -> tuple[NodeSquare, ...]:
+    """Nodes that the plan deletes, whose step is done, and that were not counted any more."""
+    names = (
+        line.step.change.target.name
+        for line in detail.steps
+        if line.standing == "done" and line.step.change and line.step.change.verb == "delete"
+        if line.step.change.target.kind == "Node"
+    )
+    return tuple(NodeSquare(name=name, state="gone") for name in names if name not in there)
+
+
+def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
+    """How long it runs and when it ends at this rate; None before the start."""
+    started = detail.row.started_at
+    if started is None:
+        return None
+    elapsed = (detail.row.finished_at or now) - started
+    done, steps = detail.done, len(detail.steps)
+    per_hour = done / elapsed.total_seconds() * 3600 if done and elapsed.total_seconds() > 0 else None
+    ends_at = None
+    if detail.row.state == "running" and per_hour and done < steps:
+        ends_at = now + timedelta(hours=(steps - done) / per_hour)
+    return RunPace(elapsed=elapsed, done=done, steps=steps, per_hour=per_hour, ends_at=ends_at)
+
+
+def counter_lines(samples: Sequence[CounterSample]) -> tuple[CounterLine, ...]:
+    """The lines of Ready nodes, Pending pods and pods held back; empty before the second sample."""
+    if len(samples) < 2:
+        return ()
+    ready = [one.ready_nodes for one in samples]
+    limits = [one.pending_limit for one in samples]
+    return (
+        _counter("ready", "Ready nodes", samples, read=lambda one: one.ready_nodes, limit=[ready[0]] * len(samples)),
+        _counter("pending", "Pending pods", samples, read=lambda one: one.pending_pods, limit=limits),
+        _counter("held", "Evictions refused", samples, read=lambda one: one.held_pods, limit=[None] * len(samples)),
+    )
+
+
+def _counter(
+    name: str,
+    word: str,
+    samples: Sequence[CounterSample],
+    *,
+    read: Callable[[CounterSample], int | None],
+    limit: Sequence[int | None],
+) -> CounterLine:
+    values = [read(one) for one in samples]
+    most = max([1, *(value or 0 for value in (*values, *limit))])
+    first, last = samples[0].taken_at, samples[-1].taken_at
+    span = (last - first).total_seconds() or 1.0
+    places = [(one.taken_at - first).total_seconds() / span * WIDTH for one in samples]
+    return CounterLine(
+        name=name,
+        word=word,
+        path=_path(places, values, most=most),
+        limit=_path(places, limit, most=most),
+        now=values[-1],
+        most=most,
+        allowed=limit[-1],
+    )
+
+
+def _path(places: Sequence[float], values: Sequence[int | None], *, most: int) -> str:
+    """Steps from value to value; what could not be counted leaves a gap."""
+    parts: list[str] = []
+    before: int | None = None
+    for x, value in zip(places, values, strict=True):
+        if value is not None:
+            y = HEIGHT - value / most * (HEIGHT - 2) - 1
+            parts.append(f"M{x:.1f} {y:.1f}" if before is None else f"H{x:.1f}V{y:.1f}")
+        before = value
+    return "".join(parts)
