@@ -20,7 +20,6 @@ from migrations_app.inventory.objects.cluster import (
 )
 from migrations_app.inventory.parts import NOT_ASKED, Part
 
-
 T = TypeVar("T")
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from msgspec import UNSET
+
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.changes import HelmChange, leaves
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -62,6 +64,22 @@ def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
     known = OPEN.index(finding.status) if finding.status in OPEN else len(OPEN)
     rank = SUCCESSION.index(finding.id) + 1 if finding.id in SUCCESSION else 0
     return PHASES.index(finding.phase), rank, severity, known, finding.id
+
+
+def in_turn(findings: Sequence[Finding]) -> list[Finding]:
+    """In the given order, but each after those that its changes need first; a circle stays as it is given."""
+    left, done = list(findings), list[Finding]()
+    while left:
+        waiting = {one.id for one in left}
+        free = next((one for one in left if not _needs(one) & (waiting - {one.id})), left[0])
+        left.remove(free)
+        done.append(free)
+    return done
+
+
+def _needs(finding: Finding) -> set[str]:
+    changes = (one.change for one in finding.remedies if one.change is not UNSET)
+    return {name for change in changes for leaf in leaves(change) for name in leaf.needs}
 
 
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
