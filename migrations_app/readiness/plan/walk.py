@@ -50,7 +50,7 @@ class Walk:
         found = bounded(tuple(one.finding for one in answers))
         if not last:
             self._remember(answers, hop=step.hop)
-            self._go(landed_after(self.inventory, found, step=step))
+            self.inventory = landed_after(self.inventory, found, step=step)
         return found
 
     def _case(self, step: PathHop, *, last: bool) -> CheckContext:
@@ -70,11 +70,6 @@ class Walk:
                 for cause in causes:
                     self.asked.setdefault((finding.id, cause), AskedCause(hop, finding.severity))
 
-    def _go(self, after: Inventory) -> None:
-        reached = noting(after)
-        reached.after(self.inventory)
-        self.inventory = reached
-
 
 def walked(
     inventory: Inventory, steps: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
@@ -85,7 +80,7 @@ def walked(
         yield walk.hop(step, last=step is steps[-1])
 
 
-def landed_after(inventory: Inventory, findings: Sequence[Finding], *, step: PathHop) -> Inventory:
+def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
     """The state after every fix whose effect can be told, and the landing of the step. Blockers are cleared before a
     hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect to show."""
     parts = parts_of(findings, release=str(step.release))
@@ -93,7 +88,7 @@ def landed_after(inventory: Inventory, findings: Sequence[Finding], *, step: Pat
     work = _Work(inventory, lands=str(step.release), hop=step.hop)
     for part in ("before", "land"):
         work.make(one for one in order if parts[one.id] == part)
-    work.inventory = landed(work.inventory, step.release, values=work.landing)
+    work.take(landed(work.inventory, step.release, values=work.landing))
     work.make(one for one in order if parts[one.id] == "after")
     return work.inventory
 
@@ -102,7 +97,7 @@ def landed_after(inventory: Inventory, findings: Sequence[Finding], *, step: Pat
 class _Work:
     """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes."""
 
-    inventory: Inventory
+    inventory: NotingInventory
     lands: str
     hop: str
     landing: list[HelmChange] = field(default_factory=list)
@@ -121,15 +116,21 @@ class _Work:
     def _make(self, changes: list[Change]) -> None:
         if any(isinstance(one, KarpdashAction) and one.action == CONVERTS for one in changes):
             made = succeeded(self.inventory)
-            self.inventory = self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made
+            self.take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
             return
         after = after_all(self.inventory, changes)
         if isinstance(after, NotShown):
             return
         replaced = any(len(after.part(name).items) < len(self.inventory.part(name).items) for name in CLAIMS)
-        self.inventory = after
+        self.take(after)
         if replaced:
-            self.inventory = self._ahead(REPLACED)
+            self.take(self._ahead(REPLACED))
+
+    def take(self, after: Inventory) -> None:
+        """Goes on with that state, and with every fact that it leaves as it was."""
+        reached = noting(after)
+        reached.after(self.inventory)
+        self.inventory = reached
 
     def _ahead(self, names: Sequence[str]) -> Inventory:
         """With these parts as what nobody knows before the hop is done."""

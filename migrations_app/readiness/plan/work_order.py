@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec import UNSET
 
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import HelmChange, leaves
+from migrations_app.checks.changes import HelmChange
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -69,17 +69,18 @@ def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
 def in_turn(findings: Sequence[Finding]) -> list[Finding]:
     """In the given order, but each after those that its changes need first; a circle stays as it is given."""
     left, done = list(findings), list[Finding]()
+    needs = {one.id: _needs(one) for one in findings}
     while left:
         waiting = {one.id for one in left}
-        free = next((one for one in left if not _needs(one) & (waiting - {one.id})), left[0])
+        free = next((one for one in left if not needs[one.id] & (waiting - {one.id})), left[0])
         left.remove(free)
         done.append(free)
     return done
 
 
 def _needs(finding: Finding) -> set[str]:
-    changes = (one.change for one in finding.remedies if one.change is not UNSET)
-    return {name for change in changes for leaf in leaves(change) for name in leaf.needs}
+    changes = [one.change for one in finding.remedies if one.change is not UNSET]
+    return {name for change in changes for name in change.needs}
 
 
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
