@@ -95,8 +95,7 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
     """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
     whether it has been done."""
     if made := _made_ahead(check, case):
-        told = f"Objects are made anew at hop {made}: unknown until the cluster is scanned again"
-        found = _finding(check, case, settled=_Settled("unknown", told))
+        found = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
         return Answer(msgspec.structs.replace(found, asked_at=made))
     unseen = _unseen(check, case)
     if unseen:
@@ -127,9 +126,18 @@ def cause_of(word: JudgeResult) -> Cause:
     return (word.detail,) if isinstance(word, ManualCheck) else ()
 
 
+def asked_at(hop: str) -> Unknown:
+    """That an earlier hop asks for all of it."""
+    return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
+
+
+def made_at(hop: str) -> Unknown:
+    """That an earlier hop makes anew what the check would look at."""
+    return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
+
+
 def _asked_earlier(check: Check, case: CheckContext, *, left: list[AskedCause]) -> Finding:
-    told = f"Hop {left[0].hop} asks for it: unknown until the cluster is scanned again"
-    found = _finding(check, case, settled=_Settled("unknown", told))
+    found = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
     lighter = any(WEIGHTS.index(one.severity) < WEIGHTS.index(found.severity) for one in left)
     return found if lighter else msgspec.structs.replace(found, asked_at=left[0].hop)
 
