@@ -13,6 +13,7 @@ from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
     in_the_plan,
 )
+from migrations_app.readiness.plan.repeats import without_repeats
 from migrations_app.readiness.plan.stages import Stage, stages
 from migrations_app.readiness.plan.work_order import (
     LANDS,
@@ -129,7 +130,8 @@ def _hop(
 ) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
-    mine = tuple(in_the_plan(one, upgrades) for one in judged if not one.asked_earlier)
+    own = sorted((one for one in judged if not one.asked_earlier), key=by_work)
+    mine = tuple(in_the_plan(one, upgrades) for one in without_repeats(own))
     return RunbookHop(
         starts=start,
         lands=step,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
+from migrations_app.checks.changes import KarpdashAction
 from migrations_app.checks.remedies.crd_landing import every_crd_kept
 from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
@@ -110,6 +111,10 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
             asking = [one for one in before if one.id == SUCCESSOR]
             made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
             yield structs.replace(made, commands=successors_made())
+            fence = tuple(one for each in asking for one in each.remedies if not isinstance(one.change, KarpdashAction))
+            fence = tuple(one for one in fence if one.how != "action")
+            if fence:
+                yield Stage(part="before", phase="rollout", does=_FENCE, commands=fence, back=back)
         here = [one for one in before if one.phase == phase and one.id not in apart]
         lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
         if lost or _asks(here):
@@ -125,6 +130,7 @@ def _asks(findings: list[Finding]) -> bool:
 
 
 _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
+_FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
 _HOLD = "Hold drift over the landing"
 _RAISED = Lost(
     "A Kubernetes version that was raised for the hop cannot be lowered again",

@@ -114,11 +114,11 @@ class _Work:
         return change.when == "landing" or change.reaches(self.lands)
 
     def _make(self, changes: list[Change]) -> None:
-        if any(isinstance(one, KarpdashAction) and one.action == CONVERTS for one in changes):
+        converts = [one for one in changes if isinstance(one, KarpdashAction) and one.action == CONVERTS]
+        if converts:
             made = succeeded(self.inventory)
             self.take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
-            return
-        after = after_all(self.inventory, changes)
+        after = after_all(self.inventory, (one for one in changes if one not in converts))
         if isinstance(after, NotShown):
             return
         replaced = any(len(after.part(name).items) < len(self.inventory.part(name).items) for name in CLAIMS)
