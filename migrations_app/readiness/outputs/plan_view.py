@@ -144,7 +144,8 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
         if not groups and not stage.commands and not stage.no_return and stage.part != "verify":
             continue
         items = [_item(group, told=bool(stage.commands)) for group in groups]
-        rows = list(_rows(items, beside=len(stage.commands) * (COMMAND_LINES + 2) + len(stage.no_return) + bool(back)))
+        beside = sum(map(_whole_height, _of_first_tool(stage.commands))) + bool(stage.commands)
+        rows = list(_rows(items, beside=beside + len(stage.no_return) + bool(back)))
         for at_part, row in enumerate(rows, 1):
             number += 1
             step, ends = f"{at}.{number}", at_part == len(rows)
@@ -170,13 +171,18 @@ class _Draft(NamedTuple):
     @property
     def lines(self) -> int:
         commands = sum(map(_height, _of_first_tool(self.remedies)))
-        return 1 + len(self.view.evidence) + commands + bool(self.view.actions) + 1
+        return 1 + len(self.view.evidence) + commands + bool(self.view.actions)
 
 
 def _height(remedy: Remedy) -> int:
     """The lines that a command takes in Markdown, which takes more than text."""
     lines = len(_on_one_line(remedy.text).splitlines())
     return 1 if lines == 1 or lines > ITEM_LINES else lines + 4
+
+
+def _whole_height(remedy: Remedy) -> int:
+    lines = len(remedy.text.splitlines())
+    return 1 if lines == 1 or lines > COMMAND_LINES else lines + 3
 
 
 def _on_one_line(text: str) -> str:
@@ -193,7 +199,7 @@ def _on_one_line(text: str) -> str:
 def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:
     """The items of each step, so that none is longer than STEP_LINES; `beside` is what stands in the last one."""
     row: list[_Draft] = []
-    room = STEP_LINES - 3
+    room = STEP_LINES - 2
     for one in items:
         if row and sum(each.lines for each in (*row, one)) > room:
             yield row

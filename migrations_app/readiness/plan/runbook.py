@@ -146,6 +146,7 @@ def _hop(
             installed=report.cluster.installed,
             upgrades=upgrades,
             parts=parts_of(judged, release=step.release),
+            guards=asked.last is None,
             rewrites=step.hop == CONVERTED and step is not report.target.path[-1],
         ),
         steps=tuple(sorted((finding for finding in mine if finding.status in OPEN), key=by_work)),

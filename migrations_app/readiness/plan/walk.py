@@ -22,7 +22,7 @@ from migrations_app.readiness.plan.effects.landing import landed
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_parts
 from migrations_app.readiness.plan.effects.succession import succeeded
-from migrations_app.readiness.plan.work_order import LANDS, by_work, in_turn, parts_of
+from migrations_app.readiness.plan.work_order import LANDS, by_work, in_turn, parts_of, taken_back
 from migrations_app.readiness.stage import detect_running_release, stage_of
 
 CLAIMS = ("machines", "nodeclaims")
@@ -66,7 +66,7 @@ class Walk:
     def _remember(self, answers: Iterable[Answer], *, hop: str) -> None:
         for finding, causes in answers:
             told = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
-            if told and finding.id != LANDS:
+            if told and finding.id != LANDS and not taken_back((finding,)):
                 for cause in causes:
                     self.asked.setdefault((finding.id, cause), AskedCause(hop, finding.severity))
 
@@ -89,6 +89,7 @@ def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, ste
     for part in ("before", "land"):
         work.make(one for one in order if parts[one.id] == part)
     work.take(landed(work.inventory, step.release, values=work.landing))
+    work.make_each(taken_back(findings))
     work.make(one for one in order if parts[one.id] == "after")
     return work.inventory
 
@@ -109,6 +110,11 @@ class _Work:
             with_landing = [one for one in changes if isinstance(one, HelmChange) and self._lands(one)]
             self.landing += with_landing
             self._make([one for one in changes if one not in with_landing])
+
+    def make_each(self, changes: Iterable[Change]) -> None:
+        """These changes, each by itself."""
+        for one in changes:
+            self._make([one])
 
     def _lands(self, change: HelmChange) -> bool:
         return change.when == "landing" or change.reaches(self.lands)

@@ -1,12 +1,12 @@
 """Where in a hop the work of each check stands: before the landing, with it or after it, and what comes first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.changes import HelmChange, ObjectPatch, leaves
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -100,6 +100,19 @@ def _brings_chart(finding: Finding, release: str) -> bool:
     """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
     changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
     return finding.phase == "controller" and any(one.reaches(release) for one in changes)
+
+
+def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch, ...]:
+    """The ways back of what is held over the landing, each once: they are gone after it."""
+    changes = dict.fromkeys(
+        one.change
+        for finding in asked
+        if finding.status in OPEN
+        for one in finding.remedies
+        if not isinstance(one.change, UnsetType)
+    )
+    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change))
+    return tuple(one for one in held if isinstance(one, ObjectPatch) and one.when == "after")
 
 
 def lacks_successors(asked: Sequence[Finding]) -> bool:
