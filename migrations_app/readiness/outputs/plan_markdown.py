@@ -68,8 +68,8 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
-    yield f"Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done."
-    yield ""
+    checks = f"; {settled(view.settled)}" if view.settled else ""
+    yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done{checks}"
     yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
@@ -81,9 +81,6 @@ def _hop(view: HopView) -> Iterator[str]:
     for step in view.steps:
         yield from _step(step)
     yield ""
-    if view.settled:
-        yield f"{settled(view.settled)}."
-        yield ""
 
 
 def _step(step: StepView) -> Iterator[str]:
@@ -107,7 +104,10 @@ def _item(item: ItemView) -> Iterator[str]:
 
 def _ways(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[str]:
     """A line for each command that fits on one, the actions of karpdash behind the last; then those with more lines."""
-    lines = [f"by {how}: {', '.join(f'`{name}`' for name in names)}" for how, names in in_files(commands)]
+    lines = [
+        f"by {how}: the file{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
+        for how, names in in_files(commands)
+    ]
     lines += [line for line in map(_line, commands) if line]
     blocks = [one for one in commands if not one.file and not _line(one)]
     own = ", ".join(f"`{action}`" for action in actions)
@@ -116,7 +116,7 @@ def _ways(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[s
     yield from (f"  - {line}" for line in lines)
     for one in blocks:
         yield f"  - by {one.how}:"
-        yield from (f"    {line}" for block in fence(one.text) for line in block.splitlines())
+        yield from fence(one.text)
 
 
 def _line(command: CommandView) -> str:
@@ -124,7 +124,7 @@ def _line(command: CommandView) -> str:
     if command.file:
         return ""
     plain = plain_lines(command.text)
-    return f"by {command.how}: `{plain}`" if "\n" not in plain and "`" not in plain else ""
+    return f"by {command.how}: `{plain}`" if not set(plain) & set("\n`<") else ""
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
