@@ -2,7 +2,10 @@
 
 import hashlib
 import re
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -29,11 +32,17 @@ def other(text: str) -> str:
 
 def reworded(collected: Collected) -> Report:
     """The report of a scan in which checks, and whatever kept us from reading, say everything in other words."""
-    with mock.patch.object(runner, "could_not_read", lambda *told: _word(_could_not_read(*told))):
+    with ExitStack() as stack:
+        for name, said in _SAID_BY_RUNNER.items():
+            stack.enter_context(mock.patch.object(runner, name, partial(_otherwise, said)))
         return evaluate(_unread(collected), checks=tuple(map(_check, all_checks()))).report
 
 
-_could_not_read = runner.could_not_read
+_SAID_BY_RUNNER = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
+
+
+def _otherwise(said: Callable[..., Any], *told: Any) -> Any:
+    return _word(said(*told))
 
 
 def _check(check: Check) -> Check:

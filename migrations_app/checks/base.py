@@ -154,11 +154,19 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     reason: Reason | UnsetType = UNSET
     """What keeps it open, where a part was not read. Stored, and never published: `readiness/published.py`."""
+    asked_at: str | UnsetType = UNSET
+    """The earlier hop that asks for all of it, no less severely: unknown here until the cluster is scanned again.
+    Stored, and never published."""
 
     @property
     def waivable(self) -> bool:
         """Whether somebody may accept it: a failure, or a question that a waiver answers."""
         return self.status == "fail" or (self.status == "manual" and self.id in CONFIRMABLE)
+
+    @property
+    def asked_earlier(self) -> bool:
+        """Whether an earlier hop of the same plan asks for it, so that this one has nothing of its own to say."""
+        return not isinstance(self.asked_at, UnsetType)
 
     @property
     def open_blocker(self) -> bool:

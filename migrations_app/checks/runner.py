@@ -1,7 +1,7 @@
 """Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -24,7 +24,7 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
+from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
@@ -45,6 +45,29 @@ _READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
 """What an unreadable object of the kind is said to be."""
 
 
+Cause: TypeAlias = tuple[str, ...]
+"""What a word is about, without what was seen: the same cause is not asked for at two hops."""
+
+
+class AskedCause(NamedTuple):
+    """The hop of a plan that asks for a cause, and how severely."""
+
+    hop: str
+    severity: Severity
+
+
+Asked: TypeAlias = Mapping[tuple[str, Cause], AskedCause]
+"""Id of a check and a cause to the hop that has asked for it already."""
+NOTHING_ASKED: Final[Asked] = {}
+
+
+class Answer(NamedTuple):
+    """A finding, and the causes of all of its evidence, which the finding may hold only in part."""
+
+    finding: Finding
+    causes: tuple[Cause, ...] = ()
+
+
 class _Settled(NamedTuple):
     """What became of the words of a check."""
 
@@ -55,10 +78,10 @@ class _Settled(NamedTuple):
 
 def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
-    return _bounded(tuple(_answer(check, case) for check in checks if check.applies(case.hop)))
+    return bounded(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
 
 
-def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """With so many rows each that all of them together are not too large to store."""
     kept = EVIDENCE_KEPT
     while kept > 1 and sum(len(msgspec.json.encode(one.evidence[:kept])) for one in found) > EVIDENCE_BYTES:
@@ -68,26 +91,65 @@ def _bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(msgspec.structs.replace(one, evidence=one.evidence[:kept]) for one in found)
 
 
-def _answer(check: Check, case: CheckContext) -> Finding:
+def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> Answer:
+    """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
+    whether it has been done."""
+    if made := _made_ahead(check, case):
+        found = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
+        return Answer(msgspec.structs.replace(found, asked_at=made))
     unseen = _unseen(check, case)
     if unseen:
-        return _finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason))
+        return Answer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
     try:
-        words = _without_unread(check.ask(case), check=check, case=case)
+        every = _without_unread(check.ask(case), check=check, case=case)
+        words = tuple(word for word in every if (check.id, cause_of(word)) not in asked)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
-        return _finding(check, case, settled=_Settled("unknown", crashed))
+        return Answer(_finding(check, case, settled=_Settled("unknown", crashed)))
+    causes = tuple(cause for word in every if (cause := cause_of(word)))
+    left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
+    if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
+        return Answer(_asked_earlier(check, case, left=left), causes)
     quarantined = _quarantined(check, case)
-    exact = not quarantined and not any(isinstance(word, Unknown | LowerBound) for word in words)
+    exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
     found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
-    return found if quarantined else _weighed(found, words)
+    return Answer(found if quarantined else _weighed(found, words), causes)
+
+
+def cause_of(word: JudgeResult) -> Cause:
+    """Empty for a word that asks nobody for anything."""
+    if isinstance(word, Evidence):
+        return word.kind, word.namespace, word.name, word.path, word.wanted
+    return (word.detail,) if isinstance(word, ManualCheck) else ()
+
+
+def asked_at(hop: str) -> Unknown:
+    """That an earlier hop asks for all of it."""
+    return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
+
+
+def made_at(hop: str) -> Unknown:
+    """That an earlier hop makes anew what the check would look at."""
+    return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
+
+
+def _asked_earlier(check: Check, case: CheckContext, *, left: list[AskedCause]) -> Finding:
+    found = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
+    lighter = any(WEIGHTS.index(one.severity) < WEIGHTS.index(found.severity) for one in left)
+    return found if lighter else msgspec.structs.replace(found, asked_at=left[0].hop)
 
 
 def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
     return tuple(remedy for word in words if isinstance(word, ManualCheck) for remedy in word.remedies)
+
+
+def _made_ahead(check: Check, case: CheckContext) -> str:
+    """The earlier hop that makes the objects of a part anew; empty where every part is as it was scanned."""
+    parts = (case.inventory.part(name) for name in check.reads)
+    return next((one.detail for one in parts if isinstance(one, Unseen) and one.why == AHEAD), "")
 
 
 def _unseen(check: Check, case: CheckContext) -> Unknown | None:

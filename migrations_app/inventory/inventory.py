@@ -1,5 +1,5 @@
 """The inventory: every part of a scan, each Seen or Unseen; and `once`, which caches derived facts for
-each inventory.
+each inventory. An inventory that notes what is read hands on the facts that a change of parts leaves as they are.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,8 @@ from migrations_app.inventory.objects.cluster import (
     PersistentVolume,
 )
 from migrations_app.inventory.parts import NOT_ASKED, Part
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,60 @@ AWS_PARTS: tuple[str, ...] = tuple(AWS_PREFIX + name for name in AWS_PART_NAMES)
 WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "argo_rollouts")
 
 
-T = TypeVar("T")
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """What a function of an inventory gave, and the fields that it read."""
+
+    value: Any
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotingInventory(Inventory):
+    """The same inventory, which notes the fields that are read. `replace` of it gives another one with nothing noted
+    and nothing cached; `after` of that takes over what still holds.
+    """
+
+    noted: list[set[str]] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What is read now: a set for each function that asks, the innermost last."""
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any field
+        found = object.__getattribute__(self, name)
+        if name in FIELDS and (noted := object.__getattribute__(self, "noted")):
+            noted[-1].add(name)
+        return found
+
+    def reading(self, function: Callable[[], T]) -> tuple[T, frozenset[str]]:
+        """What the function gives, and the fields of the inventory that it read."""
+        self.noted.append(set())
+        try:
+            found = function()
+        finally:
+            reads = self.noted.pop()
+        return found, frozenset(reads)
+
+    def note(self, reads: frozenset[str]) -> None:
+        """Counts these fields as read by whoever asks now."""
+        if self.noted:
+            self.noted[-1].update(reads)
+
+    def after(self, before: "NotingInventory") -> frozenset[str]:
+        """Takes over every fact of `before` that read nothing which has changed; the names of the fields that have."""
+        get = object.__getattribute__
+        changed = frozenset(name for name in FIELDS if get(self, name) is not get(before, name))
+        self.known.update({key: fact for key, fact in before.known.items() if not fact.reads & changed})
+        return changed
+
+
+FIELDS: frozenset[str] = frozenset((*PART_NAMES, "aws", "cluster", "taken_at"))
+"""Everything that can be read of an inventory."""
+
+
+def noting(inventory: Inventory) -> NotingInventory:
+    """The inventory as one that notes what is read."""
+    if isinstance(inventory, NotingInventory):
+        return inventory
+    return NotingInventory(**{name: getattr(inventory, name) for name in sorted(FIELDS)})
 
 
 def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
@@ -118,9 +173,17 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     @wraps(function)
     def known(inventory: Inventory) -> T:
         if function not in inventory.known:
-            inventory.known[function] = function(inventory)
-        found: Any = inventory.known[function]
-        answer: T = found
+            inventory.known[function] = _worked_out(inventory, function)
+        fact: _Fact = inventory.known[function]
+        if isinstance(inventory, NotingInventory):
+            inventory.note(fact.reads)
+        answer: T = fact.value
         return answer
 
     return known
+
+
+def _worked_out(inventory: Inventory, function: Callable[[Inventory], object]) -> _Fact:
+    if isinstance(inventory, NotingInventory):
+        return _Fact(*inventory.reading(lambda: function(inventory)))
+    return _Fact(function(inventory), FIELDS)

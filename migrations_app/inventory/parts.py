@@ -87,6 +87,10 @@ class Unseen:
 Part: TypeAlias = Seen[T] | Unseen
 NOT_ASKED = Unseen("not_asked", "the source does not hold this")
 
+AHEAD = "ahead"
+"""For `Unseen.why`: the part of a state that a plan will have reached; `detail` is the hop that makes its objects
+anew."""
+
 
 def is_whole(part: Part[object]) -> bool:
     """Whether the part was read, including every object in it."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from migrations_app.checks.base import Check, CheckContext, Finding
+from migrations_app.checks.base import Check, Finding
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.runner import run
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.facts.ownership import Ownership, ownership
@@ -32,6 +31,7 @@ from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
 from migrations_app.readiness.left_behind import HOP as LEFT_BEHIND
 from migrations_app.readiness.left_behind import left_behind
+from migrations_app.readiness.plan.walk import walked
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -175,20 +175,9 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
-    found: list[Finding] = []
-    steps = known.asked
-    for step in steps:
-        case = CheckContext(
-            known.inventory,
-            step,
-            known.running,
-            known.stage,
-            known.inventory.taken_at,
-            known.owned,
-            planned_kubernetes=(known.planned or "") if step is steps[-1] else "",
-        )
-        found += sorted(run(checks, case), key=order)
-    return tuple(found)
+    """The findings of each hop, by the state that it begins in."""
+    every = walked(known.inventory, known.asked, checks=checks, planned=known.planned or "")
+    return tuple(finding for found in every for finding in sorted(found, key=order))
 
 
 def _permissions(known: _Known) -> IamSheet | None:

@@ -14,7 +14,7 @@ PLAN: Final = "karpdash/plan/v1"
 TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
-    "Finding": ("reason",),
+    "Finding": ("reason", "asked_at"),
     "Installed": ("controller", "crd_release"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
@@ -40,7 +40,9 @@ def published_plan(plan: Runbook) -> Runbook:
 
 def typed_plan(plan: Runbook) -> Runbook:
     """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
-    hops = tuple(replace(hop, steps=tuple(replace(one, reason=UNSET) for one in hop.steps)) for hop in plan.hops)
+    hops = tuple(
+        replace(hop, steps=tuple(replace(one, reason=UNSET, asked_at=UNSET) for one in hop.steps)) for hop in plan.hops
+    )
     return replace(plan, schema=TYPED_PLAN, cluster=_cluster(plan.cluster), hops=hops)
 
 
@@ -50,7 +52,7 @@ def _line(line: PartLine) -> PartLine:
 
 def _finding(finding: Finding) -> Finding:
     remedies = tuple(replace(remedy, change=UNSET) for remedy in finding.remedies)
-    return replace(finding, reason=UNSET, remedies=remedies)
+    return replace(finding, reason=UNSET, asked_at=UNSET, remedies=remedies)
 
 
 def _cluster(facts: ClusterFacts) -> ClusterFacts:

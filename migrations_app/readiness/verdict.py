@@ -12,7 +12,6 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from migrations_app.checks.base import PHASES, Finding
-from migrations_app.readiness.plan.walk import WAITS, own, settled_earlier
 from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
 
 
@@ -98,32 +97,45 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
     """Verdict, counts and the summaries of what keeps the hop from being ready."""
     every = sorted(findings, key=order)
     counts = count(every)
-    settled = counts.passed + counts.waived
-    asked = settled + counts.fail + counts.unknown + counts.manual
     blocking = [f for f in every if f.status in ("fail", "unknown", "manual") and f.severity != "info"]
     return HopLine(
         hop=hop,
         verdict=verdict(every),
-        done_percent=100 * settled // asked if asked else 0,
+        done_percent=_percent(counts),
         counts=counts,
         reasons=tuple(dict.fromkeys(f.summary for f in blocking))[:REASONS],
     )
 
 
 def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine, ...]:
-    """A line for each hop of a path, in its order. A later hop is judged by what is its own: by what no earlier one
-    clears. It counts and lists everything, and is never ready before its turn."""
-    every = tuple(findings)
-    settled = settled_earlier(hops, every)
+    """A line for each hop of a path, in its order. A later hop is judged by what is its own, so by what no earlier one
+    asks for. It is never ready before its turn, and what earlier hops still have to do is not done."""
+    by_hop: dict[str, list[Finding]] = {hop: [] for hop in hops}
+    for finding in findings:
+        by_hop.setdefault(finding.hop, []).append(finding)
     lines: list[HopLine] = []
+    asked: set[str] = set()
     for hop in hops:
-        line = hop_line(hop, (one for one in every if one.hop == hop))
-        if (hop, WAITS) in settled:
-            mine = hop_line(hop, own(hop, every, settled=settled))
+        line = hop_line(hop, by_hop[hop])
+        if lines:
+            mine = hop_line(hop, (one for one in by_hop[hop] if not one.asked_earlier))
             waits = mine.verdict in ("ready", "ready_with_warnings")
-            line = replace(line, verdict="later" if waits else mine.verdict, reasons=mine.reasons or line.reasons[:1])
+            waiting = sum(one.status == "pass" and one.id in asked for one in by_hop[hop])
+            percent = _percent(line.counts, waiting=waiting)
+            told = f"Hop {lines[-1].hop} has to be taken first"
+            line = replace(
+                line, verdict="later" if waits else mine.verdict, reasons=mine.reasons or (told,), done_percent=percent
+            )
+        asked |= {one.id for one in by_hop[hop] if one.status in ("fail", "manual")}
         lines.append(line)
     return tuple(lines)
+
+
+def _percent(counts: Counts, *, waiting: int = 0) -> int:
+    """What is settled of what was asked; `waiting` passes are still to be brought about."""
+    settled = counts.passed + counts.waived
+    asked = settled + counts.fail + counts.unknown + counts.manual
+    return 100 * (settled - waiting) // asked if asked else 0
 
 
 def count(findings: Iterable[Finding]) -> Counts:

@@ -95,13 +95,6 @@ CONTROLLER_FAULTS = (
         path="gitVersion",
     ),
     Fault(
-        of="rollback-from-0.32",
-        on="alpha-031",
-        plant=running("0.31.1"),
-        check="hop_start_runs",
-        **of_deployment("metadata.labels[app.kubernetes.io/version]", **OLD),
-    ),
-    Fault(
         of="IAM-06",
         on="beta-033",
         plant=_copy_of_controller,

@@ -49,7 +49,6 @@ FOR_A_PERSON: Mapping[str, str] = {
     "durations_accepted": "the length of time is a choice",
     "feature_gates_in_force": "whether nodes are to drift is a choice, and they begin at once",
     "gpu_pools_name_images": "which image runs is a choice",
-    "hop_start_runs": "the hops before are plans of their own",
     "image_families_outlive_hop": "which image runs is a choice",
     "image_terms_valid": "which image runs is a choice",
     "images_pinned": "which image runs is a choice",

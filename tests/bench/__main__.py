@@ -37,7 +37,8 @@ def main(arguments: list[str]) -> int:
         results = run(Size.scaled(scale))
     except (pytest.skip.Exception, pytest.fail.Exception, FailedError) as reason:
         return _said(str(reason))
-    page = table(results, judged=scale >= 1)
+    walks = [bench_checks.walk_measured(scene.scaled(scale)) for scene in bench_checks.WALKED]
+    page = table(results, judged=scale >= 1) + bench_checks.walk_page(walks)
     sys.stdout.write(page)
     if options.write:
         options.write.write_text(page + pages_of(options.write))

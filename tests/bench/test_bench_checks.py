@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from tests.bench import bench_checks
-from tests.bench.bench_checks import SCENES, WANTED_BYTES, Scene, measured, said
+from tests.bench.bench_checks import (
+    SCENES,
+    WALKED,
+    WANTED_BYTES,
+    Scene,
+    measured,
+    said,
+    walk_measured,
+    walk_page,
+    walk_said,
+)
 
 
 def test_the_full_size_is_that_of_the_targets() -> None:
@@ -29,3 +39,15 @@ def test_what_is_slow_or_large_misses_the_target() -> None:
     assert good.reached
     assert not replace(good, judge=1.01).reached
     assert not replace(good, evidence=WANTED_BYTES).reached
+
+
+@pytest.mark.parametrize("scene", WALKED, ids=lambda scene: scene.version)
+def test_a_small_scene_is_walked_over_every_hop(scene: Scene) -> None:
+    assert (scene.nodes, scene.pods) == (2_000, 40_000)
+    found = walk_measured(scene.scaled(0.01))
+    assert found.hops >= 2
+    assert walk_said(found).startswith(f"walk from {scene.version}: 20 nodes and 400 pods, {found.hops} hops ")
+    row = f"| {scene.version} | 20 | 400 | {found.hops} | 1.00 | 1.20 | 1.20 |\n"
+    assert walk_page([replace(found, judge=1.0, walk=1.2)]).endswith(row)
+    assert replace(found, judge=1.0, walk=1.5).reached
+    assert not replace(found, judge=1.0, walk=1.51).reached

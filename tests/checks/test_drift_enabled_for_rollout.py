@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.changes import PersonTask
 from migrations_app.samples.karpenter_objects import Launched, machine, provisioner
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
@@ -88,12 +88,10 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedies_switch_it_on_and_name_the_machines():
-    found = remedies(CHECK, "0.33+", on_0_32("Drift=false", hashed=False))
-    assert [one.how for one in found] == ["helm", "terraform", "flux", "argocd", "kubectl"]
-    assert isinstance(found[0].change, HelmChange)
-    assert found[0].change.given == {"settings.featureGates.drift": "true"}
-    assert found[4].text.splitlines()[1] == f"kubectl delete machines.karpenter.sh {OLD.claim}"
+def test_whether_drift_replaces_nodes_is_a_choice_and_machines_are_deleted_by_another_check():
+    (found,) = remedies(CHECK, "0.33+", on_0_32("Drift=false", hashed=False))
+    assert isinstance(found.change, PersonTask)
+    assert remedies(CHECK, "0.33+", on_0_32("Drift=true", hashed=False)) == ()
 
 
 def test_gates_taken_from_an_object_that_is_not_read():

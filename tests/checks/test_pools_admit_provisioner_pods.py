@@ -91,8 +91,8 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedy_converts():
-    (remedy,) = remedies(CHECK, "0.33+", on_0_32())
+def test_the_remedies_convert_and_then_fence():
+    remedy, fence, *_ = remedies(CHECK, "0.33+", on_0_32())
     lines = [line for line in remedy.text.splitlines() if not line.startswith("#")]
     alpha = "provisioners.karpenter.sh,awsnodetemplates.karpenter.k8s.aws"
     assert lines[:3] == [
@@ -101,3 +101,4 @@ def test_the_remedy_converts():
         "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
     ]
     assert is_shell(remedy.text)
+    assert fence.text.splitlines()[-1].startswith("kubectl patch provisioners.karpenter.sh ")

@@ -116,7 +116,7 @@ def test_what_is_ready_is_upgraded_and_no_warning_is_the_next_thing():
 
 
 def test_a_later_hop_is_not_blocked_by_the_one_before_it():
-    waits = a_finding("hop_start_runs", hop="0.33+")
+    waits = a_finding("machines", status="unknown", hop="0.33+", asked_at="0.32")
     report = a_report(checks=[a_finding(), waits, a_finding("pools", hop="0.33+")])
     later = hops_of(report, chosen="0.33+")[1]
     assert (later.place, later.blockers, [finding.id for finding in later.findings]) == ("later", 1, ["pools"])

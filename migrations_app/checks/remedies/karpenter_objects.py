@@ -133,10 +133,10 @@ def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, ob
     return [{"op": "add", "path": at, "value": [value]}]
 
 
-def machines_replaced(evidence: Sequence[Evidence]) -> Remedy:
-    """How to replace Machines that nothing else will replace."""
-    note = "These never drift: replace them one at a time, each once its successor is ready"
-    return in_cluster(claims_deleted(evidence, note))
+def appended_undone(one: WholeObject, path: str) -> list[dict[str, object]]:
+    """The JSON patch that takes out what `appended` adds, as long as nothing else was added behind it."""
+    at, there = pointer(path), one.get(path)
+    return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
 
 
 def claims_deleted(

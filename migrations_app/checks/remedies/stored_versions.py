@@ -15,4 +15,7 @@ def rewriting_watched() -> Remedy:
         "# Done when each says [v1] alone. What is left is without the annotation:",
         "kubectl get nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws,nodeclaims.karpenter.sh -o "
         "custom-columns='KIND:.kind,NAME:.metadata.name,DONE:.metadata.annotations.karpenter\\.sh/stored-version-migrated'",
+        "# It tags each instance with its cluster, too: done when every NodeClaim says true",
+        "kubectl get nodeclaims.karpenter.sh -o "
+        "custom-columns='NAME:.metadata.name,TAGGED:.metadata.annotations.compatibility\\.karpenter\\.k8s\\.aws/cluster-name-tagged'",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from migrations_app.inventory.parts import NOT_CONVERTED, Part, Seen, Unseen
+from migrations_app.inventory.parts import AHEAD, NOT_CONVERTED, Part, Seen, Unseen
 
 OURS = ("forbidden", "unauthorized", "not_asked", "too_large", "scan_too_large")
 """Reasons that lie with the scan, its rights and its limits: whether the server would answer is not known."""
@@ -20,7 +20,7 @@ class FailedList(NamedTuple):
 def failed_lists(parts: Mapping[str, Part[object]]) -> Iterator[FailedList]:
     """The lists that fail for reasons of the server: in every version, or in the newest one."""
     for name, part in parts.items():
-        if isinstance(part, Unseen) and part.why not in OURS:
+        if isinstance(part, Unseen) and part.why not in (*OURS, AHEAD):
             yield FailedList(name, part.why, f"{part.why}: {part.detail}" if part.detail else part.why)
         other = part.other_version if isinstance(part, Seen) else None
         if isinstance(part, Seen) and other is not None and other.why != NOT_CONVERTED:

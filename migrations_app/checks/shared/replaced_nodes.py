@@ -1,11 +1,14 @@
 """Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
 
-from collections.abc import Callable, Collection, Iterator
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from migrations_app.checks.base import CheckContext, Evidence, LowerBound
-from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
+from migrations_app.checks.base import CheckContext, Evidence, LowerBound, Remedy
+from migrations_app.checks.changes import Body, ChangeGroup, ChangeTarget, ObjectPatch
+from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, appended
+from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
@@ -63,6 +66,14 @@ def _counted(group: PodGroup, mine: tuple[str, ...]) -> RollSituation:
     if len(mine) == len(group.nodes) < NODES_KEPT:
         return RollSituation(group, mine, group.count, exact=True)
     return RollSituation(group, mine, len(mine), exact=group.count == len(group.nodes))
+
+
+def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
+    """How to keep new pods off what these Provisioners launch, in each tool."""
+    note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
+    what = f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"
+    change = ChangeGroup(steps=tuple(map(fenced, provisioners)), what=what, notes=(note,))
+    return remedies_of(change, managed(provisioners[0].metadata))
 
 
 def fenced(one: Provisioner) -> ObjectPatch:

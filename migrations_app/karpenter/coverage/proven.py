@@ -142,7 +142,6 @@ PROVEN: frozenset[str] = frozenset(
         "readiness-conditions",
         "requirement-defaults-dropped",
         "restricted-tags-alpha",
-        "rollback-from-0.32",
         "rollback-hash-version-0.36",
         "rollout-drift-vs-expiration",
         "security-context-container-only",

@@ -1,8 +1,9 @@
 """A runbook as Markdown: to be put beside the work and ticked off."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.readiness.outputs.markdown import fence, text
+from migrations_app.readiness.outputs.plain import plain_lines
 from migrations_app.readiness.outputs.plan_view import (
     CommandView,
     HopView,
@@ -10,6 +11,7 @@ from migrations_app.readiness.outputs.plan_view import (
     PlanFile,
     PrintedPlan,
     StepView,
+    in_files,
     plan_view,
 )
 from migrations_app.readiness.outputs.wording import (
@@ -66,8 +68,8 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
-    yield f"Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done."
-    yield ""
+    checks = f"; {settled(view.settled)}" if view.settled else ""
+    yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done{checks}"
     yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
@@ -78,52 +80,55 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     for step in view.steps:
         yield from _step(step)
-    if view.settled:
-        yield f"{settled(view.settled)}."
-        yield ""
+    yield ""
 
 
 def _step(step: StepView) -> Iterator[str]:
-    yield f"### {step.number} {text(stage_title(step.stage))}"
-    yield ""
+    yield f"### {step.number} {text(stage_title(step.stage))}{step.of_parts}"
     for item in step.items:
         yield from _item(item)
     if step.commands or step.stage.part == "verify":
         yield f"- [ ] {text(step.stage.does)}"
-        yield from _commands(step.commands)
-        yield from _actions(step.actions)
-        yield ""
+        yield from _ways(step.commands, step.actions)
     if step.back:
-        yield f"Way back from here on: {text(step.back)}."
-        yield ""
+        yield f"- Way back from here on: {text(step.back)}."
     for lost in step.no_return:
-        yield f"**Point of no return.** {text(lost.what)}. {text(lost.back)}."
-        yield ""
+        yield f"- **Point of no return.** {text(lost.what)}. {text(lost.back)}."
 
 
 def _item(item: ItemView) -> Iterator[str]:
     yield f"- [ ] {item.status}, {item.severity}: **{text(item.summary)}** (`{item.checks}`)"
     yield from (f"  - {text(line)}" for line in item.evidence)
-    yield from _commands(item.commands)
-    yield from _actions(item.actions)
-    yield ""
+    yield from _ways(item.commands, item.actions)
+
+
+def _ways(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[str]:
+    """A line for each command that fits on one, the actions of karpdash behind the last; then those with more lines."""
+    lines = [
+        f"by {how}: the file{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
+        for how, names in in_files(commands)
+    ]
+    lines += [line for line in map(_line, commands) if line]
+    blocks = [one for one in commands if not one.file and not _line(one)]
+    own = ", ".join(f"`{action}`" for action in actions)
+    if own:
+        lines[-1:] = [f"{lines[-1]}; or by karpdash: {own}"] if lines else [f"by karpdash: {own}"]
+    yield from (f"  - {line}" for line in lines)
+    for one in blocks:
+        yield f"  - by {one.how}:"
+        yield from fence(one.text)
+
+
+def _line(command: CommandView) -> str:
+    """Empty for a command that needs a block, or is a file."""
+    if command.file:
+        return ""
+    plain = plain_lines(command.text)
+    return f"by {command.how}: `{plain}`" if not set(plain) & set("\n`<") else ""
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
-    for command in commands:
-        yield ""
-        if command.file:
-            yield f"By {command.how}: the file `{command.file}`"
-            continue
-        yield f"By {command.how}:"
-        yield ""
-        yield from fence(command.text)
-
-
-def _actions(actions: Iterable[str]) -> Iterator[str]:
-    if named := ", ".join(f"`{action}`" for action in actions):
-        yield ""
-        yield f"Or by karpdash: {named}"
+    yield from _ways(tuple(commands), ())
 
 
 def _files(files: Iterable[PlanFile]) -> Iterator[str]:

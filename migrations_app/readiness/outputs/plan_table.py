@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Iterator
 
 from migrations_app.readiness.outputs.plain import plain, plain_lines
-from migrations_app.readiness.outputs.plan_view import CommandView, HopView, ItemView, PlanFile, StepView, plan_view
+from migrations_app.readiness.outputs.plan_view import (
+    CommandView,
+    HopView,
+    ItemView,
+    PlanFile,
+    StepView,
+    in_files,
+    plan_view,
+)
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
@@ -57,7 +65,7 @@ def _hop(view: HopView) -> Iterator[str]:
 
 
 def _step(step: StepView) -> Iterator[str]:
-    yield f"   {step.number} {plain(stage_title(step.stage))}"
+    yield f"   {step.number} {plain(stage_title(step.stage))}{step.of_parts}"
     for item in step.items:
         yield from _item(item)
     yield from _commands(step.commands)
@@ -75,9 +83,10 @@ def _item(item: ItemView) -> Iterator[str]:
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
-    for command in commands:
+    every = tuple(commands)
+    yield from (f"       {how}: {', '.join(names)}, below" for how, names in in_files(every))
+    for command in every:
         if command.file:
-            yield f"       {command.how}: {command.file}, below"
             continue
         lines = plain_lines(command.text).splitlines()
         if len(lines) == 1:

@@ -7,15 +7,20 @@ everything, with the commands of every tool.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import How, Remedy
 from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs.wording import forecast_number, ids, left_out, object_line
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.plan.stages import Lost, Stage
 
-EVIDENCE_SHOWN = 2
-COMMAND_LINES = 6
-"""A longer command is a file."""
+COMMAND_LINES = 4
+"""A longer command of a step is a file."""
+ITEM_LINES = 2
+"""A longer command of one thing to do is a file; comments around a single line stand behind it."""
+STEP_LINES = 15
+"""A stage with more work is several steps."""
 _ENDINGS: dict[How, str] = {"terraform": "tf", "flux": "yaml", "argocd": "yaml"}
 
 
@@ -48,7 +53,8 @@ class ItemView(NamedTuple):
 
 
 class StepView(NamedTuple):
-    """One stage. `back` is empty where the way back is that of the step before."""
+    """One stage, or a part of one: `part` and `parts` count them. `back` is empty where the way back is that of the
+    step before."""
 
     number: str
     stage: Stage
@@ -57,6 +63,13 @@ class StepView(NamedTuple):
     actions: tuple[str, ...]
     back: str
     no_return: tuple[Lost, ...]
+    part: int = 1
+    parts: int = 1
+
+    @property
+    def of_parts(self) -> str:
+        """` (2 of 3)`; empty where the stage is one step."""
+        return f" ({self.part} of {self.parts})" if self.parts > 1 else ""
 
 
 class QuestionView(NamedTuple):
@@ -111,7 +124,7 @@ def _questions(
     for group in hop.untold(cluster):
         earlier = asked.setdefault(group.summary, hop.lands.hop)
         first = earlier == hop.lands.hop
-        commands = _commands(group.remedies, step=f"{at}.0", files=files) if first else ()
+        commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()
         yield QuestionView(group.summary, ids(group), "" if first else earlier, commands)
 
 
@@ -130,50 +143,125 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
         groups = [one for one in in_order(hop.open_in(stage), cluster=cluster) if one.status != "unknown"]
         if not groups and not stage.commands and not stage.no_return and stage.part != "verify":
             continue
-        number += 1
-        step = f"{at}.{number}"
-        yield StepView(
-            number=step,
-            stage=stage,
-            items=tuple(_item(group, step=step, files=files, told=bool(stage.commands)) for group in groups),
-            commands=_commands(stage.commands, step=step, files=files),
-            actions=_actions(stage.commands),
-            back=back,
-            no_return=stage.no_return,
-        )
+        items = [_item(group, told=bool(stage.commands)) for group in groups]
+        beside = sum(map(_whole_height, _of_first_tool(stage.commands))) + bool(stage.commands)
+        rows = list(_rows(items, beside=beside + len(stage.no_return) + bool(back)))
+        for at_part, row in enumerate(rows, 1):
+            number += 1
+            step, ends = f"{at}.{number}", at_part == len(rows)
+            yield StepView(
+                number=step,
+                stage=stage,
+                items=tuple(_filed(one, step=step, files=files) for one in row),
+                commands=_commands(stage.commands, step=step, files=files) if ends else (),
+                actions=_actions(stage.commands) if ends else (),
+                back=back if at_part == 1 else "",
+                no_return=stage.no_return if ends else (),
+                part=at_part,
+                parts=len(rows),
+            )
 
 
-def _item(group: FindingGroup, *, step: str, files: list[PlanFile], told: bool) -> ItemView:
+class _Draft(NamedTuple):
+    """An item whose commands have no names of files yet."""
+
+    view: ItemView
+    remedies: tuple[Remedy, ...]
+
+    @property
+    def lines(self) -> int:
+        commands = sum(map(_height, _of_first_tool(self.remedies)))
+        return 1 + len(self.view.evidence) + commands + bool(self.view.actions)
+
+
+def _height(remedy: Remedy) -> int:
+    """The lines that a command takes in Markdown, which takes more than text."""
+    lines = len(_on_one_line(remedy.text).splitlines())
+    return 1 if lines == 1 or lines > ITEM_LINES else lines + 4
+
+
+def _whole_height(remedy: Remedy) -> int:
+    lines = len(remedy.text.splitlines())
+    return 1 if lines == 1 or lines > COMMAND_LINES else lines + 3
+
+
+def _on_one_line(text: str) -> str:
+    """The text with its comments behind its only command, or as one comment; as it is where it has more commands."""
+    lines = text.splitlines()
+    notes = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
+    commands = [line for line in lines if not line.startswith("#")]
+    if len(lines) == 1 or len(commands) > 1:
+        return text
+    told = "; ".join(notes)
+    return f"{commands[0]}  # {told}" if commands and "  # " not in commands[0] else text if commands else f"# {told}"
+
+
+def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:
+    """The items of each step, so that none is longer than STEP_LINES; `beside` is what stands in the last one."""
+    row: list[_Draft] = []
+    room = STEP_LINES - 2
+    for one in items:
+        if row and sum(each.lines for each in (*row, one)) > room:
+            yield row
+            row = []
+        row.append(one)
+    if row and beside and sum(each.lines for each in row) + beside > room:
+        yield row
+        row = []
+    yield row
+
+
+def _item(group: FindingGroup, *, told: bool) -> _Draft:
     """`told`: the commands are those of the step."""
     first = group.first
-    evidence = [object_line(row) for row in first.evidence[:EVIDENCE_SHOWN]]
-    if more := left_out(first, EVIDENCE_SHOWN):
-        evidence.append(more)
-    return ItemView(
+    evidence = [object_line(row) for row in first.evidence[:1]]
+    if more := left_out(first, len(evidence)):
+        evidence = [f"{evidence[0]}; {more}"] if evidence else [more]
+    view = ItemView(
         status=first.status,
         severity=first.severity,
         title=first.title,
         summary=group.summary,
         checks=ids(group),
         evidence=tuple(evidence),
-        commands=() if told else _commands(group.remedies, step=step, files=files),
+        commands=(),
         actions=() if told else _actions(group.remedies),
     )
+    return _Draft(view, () if told else group.remedies)
+
+
+def _filed(draft: _Draft, *, step: str, files: list[PlanFile]) -> ItemView:
+    every = (replace(one, text=_on_one_line(one.text)) for one in draft.remedies)
+    return draft.view._replace(commands=_commands(every, step=step, files=files, most=ITEM_LINES))
+
+
+def in_files(commands: Iterable[CommandView]) -> Iterator[tuple[How, list[str]]]:
+    """By tool the names of the files that its commands stand in."""
+    named: dict[How, list[str]] = {}
+    for one in commands:
+        if one.file:
+            named.setdefault(one.how, []).append(one.file)
+    yield from named.items()
 
 
 def _actions(remedies: Iterable[Remedy]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.action for one in remedies if one.how == "action"))
 
 
-def _commands(remedies: Iterable[Remedy], *, step: str, files: list[PlanFile]) -> tuple[CommandView, ...]:
-    """Those of the first tool, which is the one that keeps the object."""
+def _commands(
+    remedies: Iterable[Remedy], *, step: str, files: list[PlanFile], most: int = COMMAND_LINES
+) -> tuple[CommandView, ...]:
+    return tuple(_command(one, step=step, files=files, most=most) for one in _of_first_tool(remedies))
+
+
+def _of_first_tool(remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """Those of the first tool, which is the one that keeps the object, each once."""
     texts = [one for one in remedies if one.how != "action"]
-    ours = dict.fromkeys(one for one in texts if one.how == texts[0].how)
-    return tuple(_command(one, step=step, files=files) for one in ours)
+    return tuple(dict.fromkeys(one for one in texts if one.how == texts[0].how))
 
 
-def _command(remedy: Remedy, *, step: str, files: list[PlanFile]) -> CommandView:
-    if len(remedy.text.splitlines()) <= COMMAND_LINES:
+def _command(remedy: Remedy, *, step: str, files: list[PlanFile], most: int) -> CommandView:
+    if len(remedy.text.splitlines()) <= most:
         return CommandView(remedy.how, remedy.text)
     same = sum(one.name.startswith(f"{step}-{remedy.how}") for one in files)
     ending = "json" if remedy.text.startswith("{") else _ENDINGS.get(remedy.how, "sh")

@@ -8,7 +8,6 @@ from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.plan.forecast import ForecastLine
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.plan.walk import OF_TODAY
 from migrations_app.readiness.report import Counts, PathStep, Report
 
 PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
@@ -55,12 +54,14 @@ def settled(count: int) -> str:
 
 
 def done_earlier(hop: RunbookHop) -> Iterator[str]:
-    """`Done by hop 0.32: legacy_machines_gone`, a line for each earlier hop that clears something of this one."""
-    by_hop: dict[str, list[str]] = {}
+    """`Done by hop 0.32: legacy_machines_gone`, a line for each earlier hop that clears something of this one, and one
+    for what only a scan after it can show."""
+    by_hop: dict[tuple[str, bool], list[str]] = {}
     for one in hop.done_earlier:
-        if one.check not in OF_TODAY:
-            by_hop.setdefault(one.hop, []).append(one.check)
-    yield from (f"Done by hop {earlier}: {', '.join(checks)}" for earlier, checks in by_hop.items())
+        by_hop.setdefault((one.hop, one.seen_again), []).append(one.check)
+    for (earlier, again), checks in by_hop.items():
+        told = f"Asked by hop {earlier}, seen when you scan again" if again else f"Done by hop {earlier}"
+        yield f"{told}: {', '.join(checks)}"
 
 
 VERDICTS = {

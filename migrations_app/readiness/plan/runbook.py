@@ -1,17 +1,22 @@
 """A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back."""
 
+from collections.abc import Iterator
+
 import msgspec
+from msgspec import UnsetType
 
 from migrations_app.checks.base import Finding
+from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.forecast import ForecastLine, forecast
 from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
     in_the_plan,
 )
+from migrations_app.readiness.plan.repeats import without_repeats
 from migrations_app.readiness.plan.stages import Stage, stages
-from migrations_app.readiness.plan.walk import STORED, WAITS, Settled, settled_earlier
 from migrations_app.readiness.plan.work_order import (
+    LANDS,
     OPEN,
     by_work,
     parts_of,
@@ -29,10 +34,12 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DoneEarlier(msgspec.Struct, frozen=True):
-    """A finding of this hop, by the id of its check, and the earlier hop whose work clears it."""
+    """A check of this hop that an earlier one asks for. `seen_again`: its work has no effect that can be told before,
+    so that only a scan after that hop shows whether it is done."""
 
     check: str
     hop: str
+    seen_again: bool = False
 
 
 class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +55,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
-    """What fails today and is cleared by an earlier hop of this plan: it is told there, and not a step of this hop."""
+    """What an earlier hop of this plan asks for: it is told there, and not a step of this hop."""
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
         """The open findings of that stage, in the order in which it names them."""
@@ -80,8 +87,11 @@ def runbook(report: Report) -> Runbook:
     """The runbook of a report; it has no hops when there is nothing left to do or no path could be told."""
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
-    walk = HelmWalk(report.cluster.installed)
-    settled = settled_earlier([step.hop for step in report.target.path], report.checks)
+    walk, asked = HelmWalk(report.cluster.installed), _AskedFirst()
+    hops: list[RunbookHop] = []
+    for start, step in zip(starts, report.target.path, strict=False):
+        hops.append(_hop(report, step, start=start, line=lines[step.hop], walk=walk, asked=asked))
+        asked.add(step.hop, report.checks)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -89,40 +99,58 @@ def runbook(report: Report) -> Runbook:
         target=report.target.release,
         notes=(*report.cluster.disagreements, *report.target.notes),
         known_up_to=report.known_up_to,
-        hops=tuple(
-            _hop(report, step, start=start, line=lines[step.hop], walk=walk, settled=settled)
-            for start, step in zip(starts, report.target.path, strict=False)
-        ),
+        hops=tuple(hops),
     )
 
 
-def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk, settled: Settled) -> RunbookHop:
+class _AskedFirst:
+    """What the hops so far ask for: by the id of a check the first of them."""
+
+    def __init__(self) -> None:
+        self.hops: dict[str, str] = {}
+        self.last: str | None = None
+
+    def add(self, hop: str, findings: tuple[Finding, ...]) -> None:
+        self.last = hop
+        for one in findings:
+            if one.hop == hop and one.status in ("fail", "manual") and one.id != LANDS:
+                self.hops.setdefault(one.id, hop)
+
+    def done(self, judged: tuple[Finding, ...]) -> Iterator[DoneEarlier]:
+        """What the work of these hops has settled, or will be seen to have settled."""
+        for one in sorted(judged, key=by_work):
+            if not isinstance(one.asked_at, UnsetType):
+                yield DoneEarlier(one.id, one.asked_at, seen_again=True)
+            elif one.id in self.hops and one.status in ("pass", "not_applicable"):
+                yield DoneEarlier(one.id, self.hops[one.id])
+
+
+def _hop(
+    report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk, asked: _AskedFirst
+) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
-    mine = tuple(finding for finding in judged if (step.hop, finding.id) not in settled)
-    asked = tuple(in_the_plan(finding, upgrades) for finding in mine)
+    own = sorted((one for one in judged if not one.asked_earlier), key=by_work)
+    mine = tuple(in_the_plan(one, upgrades) for one in without_repeats(own))
     return RunbookHop(
         starts=start,
         lands=step,
         verdict=line.verdict,
         done_percent=line.done_percent,
-        next=_next(line.verdict, asked, step=step, cluster=report.cluster.name, before=settled.get((step.hop, WAITS))),
-        forecast=forecast(asked),
+        next=_next(line.verdict, mine, step=step, cluster=report.cluster.name, before=asked.last),
+        forecast=forecast(mine),
         stages=stages(
-            asked,
+            mine,
             step,
             start=start,
             installed=report.cluster.installed,
             upgrades=upgrades,
             parts=parts_of(judged, release=step.release),
-            rewrites=any(way == step.hop and name == STORED for (_, name), way in settled.items()),
+            guards=asked.last is None,
+            rewrites=step.hop == CONVERTED and step is not report.target.path[-1],
         ),
-        steps=tuple(sorted((finding for finding in asked if finding.status in OPEN), key=by_work)),
-        done_earlier=tuple(
-            DoneEarlier(one.id, settled[step.hop, one.id])
-            for one in sorted(judged, key=by_work)
-            if (step.hop, one.id) in settled
-        ),
+        steps=tuple(sorted((finding for finding in mine if finding.status in OPEN), key=by_work)),
+        done_earlier=tuple(asked.done(judged)),
     )
 
 

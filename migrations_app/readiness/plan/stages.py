@@ -9,6 +9,8 @@ import msgspec
 from msgspec import structs
 
 from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
+from migrations_app.checks.changes import KarpdashAction, group
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.crd_landing import every_crd_kept
 from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
@@ -28,6 +30,7 @@ from migrations_app.readiness.plan.work_order import (
     by_work,
     lacks_successors,
     parts_of,
+    taken_back,
 )
 from migrations_app.readiness.report import Installed, PathStep
 
@@ -83,11 +86,13 @@ def stages(
     upgrades: HopUpgrades | None = None,
     parts: Mapping[str, Part] | None = None,
     rewrites: bool = False,
+    guards: bool = True,
 ) -> tuple[Stage, ...]:
     """The stages that hold anything: open findings, commands, or something that cannot be undone.
 
     `parts` are those of the findings where these do not carry their changes of Helm values any more. `rewrites`: a
-    later hop needs what this landing does by itself, to rewrite every stored object.
+    later hop needs what this landing does by itself, to rewrite every stored object. `guards`: where Argo CD
+    delivers, the CRDs are marked so that it keeps them.
     """
     asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
     part = parts or parts_of(asked, release=step.release)
@@ -95,7 +100,8 @@ def stages(
     return (
         *_clear(by_part["before"], step, start=start, converts=lacks_successors(asked)),
         *_upgrade_first(taken, start=start),
-        *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken),
+        *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
+        *_let_go(asked, step),
         *_follow(by_part["after"], step),
         *(_wait_for_rewriting() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
@@ -110,6 +116,10 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
             asking = [one for one in before if one.id == SUCCESSOR]
             made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
             yield structs.replace(made, commands=successors_made())
+            fence = tuple(one for each in asking for one in each.remedies if not isinstance(one.change, KarpdashAction))
+            fence = tuple(one for one in fence if one.how != "action")
+            if fence:
+                yield Stage(part="before", phase="rollout", does=_FENCE, commands=fence, back=back)
         here = [one for one in before if one.phase == phase and one.id not in apart]
         lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
         if lost or _asks(here):
@@ -125,6 +135,8 @@ def _asks(findings: list[Finding]) -> bool:
 
 
 _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
+_FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
+_LET_GO = "Take back what was held or loosened for the landing, once the new controller runs"
 _HOLD = "Hold drift over the landing"
 _RAISED = Lost(
     "A Kubernetes version that was raised for the hop cannot be lowered again",
@@ -140,12 +152,18 @@ def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
 
 
 def _land(
-    landing: list[Finding], step: PathStep, *, start: str, installed: Installed | None, upgrades: HopUpgrades
+    landing: list[Finding],
+    step: PathStep,
+    *,
+    start: str,
+    installed: Installed | None,
+    upgrades: HopUpgrades,
+    guards: bool,
 ) -> Iterator[Stage]:
     told = [one for one in landing if one.id == LANDS and one.status in OPEN]
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
     still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
-    if installed and "argocd" in (installed.kept_by, installed.crds_kept_by):
+    if guards and installed and "argocd" in (installed.kept_by, installed.crds_kept_by):
         yield Stage(part="land", phase="crds", does=_GUARD, commands=(every_crd_kept(),), back=still)
     yield Stage(
         part="land",
@@ -172,6 +190,14 @@ def _land(
 
 _GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
 _VALUES = "Prepare the values for the chart of the new release"
+
+
+def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """Ends what was held over the landing."""
+    held = taken_back(asked)
+    if held:
+        commands = (in_cluster(group(*held)),)
+        yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
 
 
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:

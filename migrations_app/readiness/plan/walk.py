@@ -1,73 +1,153 @@
-"""Walks the hops of a plan in order: what an earlier hop has done by then is not asked again at a later one.
+"""Walks the hops of a path in order: each is judged by the state that it begins in.
 
-A later hop is judged today by what is there today, so it repeats every failure that the hops before it clear. The walk
-takes those out, and tells by which hop they are cleared.
+At a hop every check is put to the inventory as it is then. The fixes are made by their effects, in the order of the
+work; where one has no effect that can be told, its cause is remembered and not asked for again: it is unknown until the
+cluster is scanned again. Then the release lands, and the walk goes on with what is reached.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from migrations_app.checks.base import Evidence, Finding, Severity
-from migrations_app.karpenter.hops import CONVERTED
-from migrations_app.readiness.plan.work_order import LANDS
+from msgspec import UNSET
 
-WAITS: Final = "hop_start_runs"
-"""Fails at every hop whose turn has not come, and says nothing of the hop itself."""
-OF_TODAY: Final = frozenset(
-    {WAITS, "controller_off_bad_patches", "known_fixes_running", "running_release_fits_kubernetes"}
-)
-"""Checks of the release that runs today: a later hop begins with another one, which its own findings judge."""
-_WEIGHT: Mapping[Severity, int] = {"info": 0, "warning": 1, "blocker": 2}
-STORED: Final = "stored_versions_clean"
-BY_LANDING: Final[Mapping[str, str]] = {STORED: CONVERTED}
-"""Checks that a landing settles by itself, after a while: 1.0.6 and later rewrite every object, then trim the list of
-stored versions. kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go."""
-Settled = Mapping[tuple[str, str], str]
-"""Hop and id of a finding to the earlier hop that clears it."""
+from migrations_app.checks.base import Check, CheckContext, Finding
+from migrations_app.checks.changes import Change, HelmChange, KarpdashAction
+from migrations_app.checks.remedies.successors import CONVERTS
+from migrations_app.checks.runner import Answer, AskedCause, Cause, answer, bounded
+from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
+from migrations_app.inventory.parts import AHEAD, Seen, Unseen
+from migrations_app.karpenter.upgrade_path import PathHop
+from migrations_app.readiness.plan.effects.effect import after_all
+from migrations_app.readiness.plan.effects.landing import landed
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import with_parts
+from migrations_app.readiness.plan.effects.succession import succeeded
+from migrations_app.readiness.plan.work_order import LANDS, by_work, in_turn, parts_of, taken_back
+from migrations_app.readiness.stage import detect_running_release, stage_of
 
-
-def settled_earlier(hops: Sequence[str], findings: Iterable[Finding]) -> Settled:
-    """The findings of later hops that the work of an earlier one clears; `hops` are in the order of the path.
-
-    A finding is cleared when an earlier hop asks for the same: the same check, the same evidence, no less severe, and
-    with a way to fix it. What is not known stays unknown at every hop, and the CRDs of a release come with each hop.
-    """
-    by_hop: dict[str, dict[str, Finding]] = {hop: {} for hop in hops}
-    for finding in findings:
-        if finding.hop in by_hop:
-            by_hop[finding.hop][finding.id] = finding
-    settled: dict[tuple[str, str], str] = {}
-    done: dict[str, list[Finding]] = {}
-    for at, hop in enumerate(hops):
-        for finding in by_hop[hop].values():
-            if at and finding.id in OF_TODAY and finding.status == "fail":
-                settled[hop, finding.id] = hops[at - 1]
-            elif finding.status == "fail" and BY_LANDING.get(finding.id) in hops[:at]:
-                settled[hop, finding.id] = BY_LANDING[finding.id]
-            elif earlier := next((one for one in done.get(finding.id, ()) if _clears(one, finding)), None):
-                settled[hop, finding.id] = earlier.hop
-            elif finding.status in ("fail", "manual") and finding.remedies and finding.id != LANDS:
-                done.setdefault(finding.id, []).append(finding)
-    return settled
+CLAIMS = ("machines", "nodeclaims")
+REPLACED = ("nodeclaims", "aws.instances")
+"""Parts that nobody knows once nodes are replaced."""
+SUCCESSORS = ("nodepools", "ec2nodeclasses")
+"""Parts that nobody knows once a person has made them."""
+_ASKS = ("fail", "manual")
 
 
-def own(hop: str, findings: Iterable[Finding], *, settled: Settled) -> tuple[Finding, ...]:
-    """The findings of that hop that no earlier hop clears."""
-    return tuple(one for one in findings if one.hop == hop and (hop, one.id) not in settled)
+@dataclass(slots=True)
+class Walk:
+    """Goes from hop to hop. `planned` is the Kubernetes minor that the last step is asked about, if any."""
+
+    inventory: NotingInventory
+    checks: Sequence[Check]
+    planned: str = ""
+    asked: dict[tuple[str, Cause], AskedCause] = field(default_factory=dict)
+
+    def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
+        """The findings of the hop in the state that it begins in; afterwards the state is that in which it has
+        landed."""
+        case = self._case(step, last=last)
+        answers = [self._answer(check, case) for check in self.checks if check.applies(step.hop)]
+        found = bounded(tuple(one.finding for one in answers))
+        if not last:
+            self._remember(answers, hop=step.hop)
+            self.inventory = landed_after(self.inventory, found, step=step)
+        return found
+
+    def _case(self, step: PathHop, *, last: bool) -> CheckContext:
+        running = detect_running_release(self.inventory)
+        return CheckContext(
+            self.inventory, step, running, stage_of(self.inventory, running), self.inventory.taken_at,
+            planned_kubernetes=self.planned if last else "",
+        )  # fmt: skip
+
+    def _answer(self, check: Check, case: CheckContext) -> Answer:
+        return answer(check, case, asked=self.asked)
+
+    def _remember(self, answers: Iterable[Answer], *, hop: str) -> None:
+        for finding, causes in answers:
+            told = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
+            if told and finding.id != LANDS and not taken_back((finding,)):
+                for cause in causes:
+                    self.asked.setdefault((finding.id, cause), AskedCause(hop, finding.severity))
 
 
-def _clears(earlier: Finding, later: Finding) -> bool:
-    if earlier.status != later.status or _WEIGHT[earlier.severity] < _WEIGHT[later.severity]:
-        return False
-    if later.status == "manual":
-        return (earlier.summary, earlier.remedies) == (later.summary, later.remedies)
-    # Of a list that was cut short only its length tells whether there is more.
-    return later.evidence_total <= earlier.evidence_total and _causes(later) <= _causes(earlier)
+def walked(
+    inventory: Inventory, steps: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
+) -> Iterator[tuple[Finding, ...]]:
+    """The findings of each step, in the order of the path."""
+    walk = Walk(noting(inventory), checks, planned)
+    for step in steps:
+        yield walk.hop(step, last=step is steps[-1])
 
 
-def _causes(finding: Finding) -> frozenset[tuple[str, ...]]:
-    return frozenset(map(_cause, finding.evidence))
+def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+    """The state after every fix whose effect can be told, and the landing of the step. Blockers are cleared before a
+    hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect to show."""
+    parts = parts_of(findings, release=str(step.release))
+    order = in_turn(sorted((one for one in findings if one.status in _ASKS), key=by_work))
+    work = _Work(inventory, lands=str(step.release), hop=step.hop)
+    for part in ("before", "land"):
+        work.make(one for one in order if parts[one.id] == part)
+    work.take(landed(work.inventory, step.release, values=work.landing))
+    work.make_each(taken_back(findings))
+    work.make(one for one in order if parts[one.id] == "after")
+    return work.inventory
 
 
-def _cause(row: Evidence) -> tuple[str, ...]:
-    return (row.kind, row.namespace, row.name, row.path, row.wanted)
+@dataclass(slots=True)
+class _Work:
+    """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes."""
+
+    inventory: NotingInventory
+    lands: str
+    hop: str
+    landing: list[HelmChange] = field(default_factory=list)
+
+    def make(self, findings: Iterable[Finding]) -> None:
+        """All changes of each finding, each once."""
+        for finding in findings:
+            changes = changes_of(finding)
+            with_landing = [one for one in changes if isinstance(one, HelmChange) and self._lands(one)]
+            self.landing += with_landing
+            self._make([one for one in changes if one not in with_landing])
+
+    def make_each(self, changes: Iterable[Change]) -> None:
+        """These changes, each by itself."""
+        for one in changes:
+            self._make([one])
+
+    def _lands(self, change: HelmChange) -> bool:
+        return change.when == "landing" or change.reaches(self.lands)
+
+    def _make(self, changes: list[Change]) -> None:
+        converts = [one for one in changes if isinstance(one, KarpdashAction) and one.action == CONVERTS]
+        if converts:
+            made = succeeded(self.inventory)
+            self.take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
+        after = after_all(self.inventory, (one for one in changes if one not in converts))
+        if isinstance(after, NotShown):
+            return
+        replaced = any(len(after.part(name).items) < len(self.inventory.part(name).items) for name in CLAIMS)
+        self.take(after)
+        if replaced:
+            self.take(self._ahead(REPLACED))
+
+    def take(self, after: Inventory) -> None:
+        """Goes on with that state, and with every fact that it leaves as it was."""
+        reached = noting(after)
+        reached.after(self.inventory)
+        self.inventory = reached
+
+    def _ahead(self, names: Sequence[str]) -> Inventory:
+        """With these parts as what nobody knows before the hop is done."""
+        unseen = Unseen(AHEAD, self.hop)
+        aws = self.inventory.aws
+        if "aws.instances" in names and isinstance(aws.instances, Seen):
+            aws = replace(aws, instances=unseen)
+        own = {name: unseen for name in names if not name.startswith(AWS_PREFIX)}
+        return with_parts(replace(self.inventory, aws=aws), own)
+
+
+def changes_of(finding: Finding) -> list[Change]:
+    """Each change of the remedies once: those of all tools carry the same ones."""
+    return list(dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET))

@@ -1,10 +1,12 @@
 """Where in a hop the work of each check stands: before the landing, with it or after it, and what comes first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
+from msgspec import UNSET, UnsetType
+
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import HelmChange
+from migrations_app.checks.changes import HelmChange, ObjectPatch, leaves
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -64,6 +66,23 @@ def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
     return PHASES.index(finding.phase), rank, severity, known, finding.id
 
 
+def in_turn(findings: Sequence[Finding]) -> list[Finding]:
+    """In the given order, but each after those that its changes need first; a circle stays as it is given."""
+    left, done = list(findings), list[Finding]()
+    needs = {one.id: _needs(one) for one in findings}
+    while left:
+        waiting = {one.id for one in left}
+        free = next((one for one in left if not needs[one.id] & (waiting - {one.id})), left[0])
+        left.remove(free)
+        done.append(free)
+    return done
+
+
+def _needs(finding: Finding) -> set[str]:
+    changes = [one.change for one in finding.remedies if one.change is not UNSET]
+    return {name for change in changes for name in change.needs}
+
+
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
     """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
     last = max((SUCCESSION.index(one.id) for one in asked if one.id in SUCCESSION and one.open_blocker), default=-1)
@@ -81,6 +100,19 @@ def _brings_chart(finding: Finding, release: str) -> bool:
     """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
     changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
     return finding.phase == "controller" and any(one.reaches(release) for one in changes)
+
+
+def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch, ...]:
+    """The ways back of what is held over the landing, each once: they are gone after it."""
+    changes = dict.fromkeys(
+        one.change
+        for finding in asked
+        if finding.status in OPEN
+        for one in finding.remedies
+        if not isinstance(one.change, UnsetType)
+    )
+    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change))
+    return tuple(one for one in held if isinstance(one, ObjectPatch) and one.when == "after")
 
 
 def lacks_successors(asked: Sequence[Finding]) -> bool:

@@ -10,13 +10,11 @@ from migrations_app.readiness.report import HopLine, PathStep, Report
 from migrations_app.web.cluster.sections import section_of
 
 Place = Literal["done", "now", "later"]
-STARTS = "hop_start_runs"
-"""The check that fails at every later upgrade, as the one before it was not done yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One upgrade. `findings` leave out that the upgrade before it is missing; `reasons` say what is left of a done
+    """One upgrade. `findings` leave out what the upgrades before it ask for; `reasons` say what is left of a done
     one.
     """
 
@@ -115,7 +113,7 @@ def _place(line: HopLine, step: PathStep | None, *, first: str) -> Place:
 
 
 def _asked(findings: Iterable[Finding], hop: str, *, later: bool) -> Iterable[Finding]:
-    return (one for one in findings if one.hop == hop and not (later and one.id == STARTS))
+    return (one for one in findings if one.hop == hop and not (later and one.asked_earlier))
 
 
 def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop, ...]:

@@ -81,7 +81,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
         "- [ ] Scan again: the hop is done when its verdict says so",
     ]
     assert "  - and at least 3 more" in lines
-    assert sum(line.startswith("**Point of no return.**") for line in lines) == 4
+    assert sum(line.startswith("- **Point of no return.**") for line in lines) == 4
 
 
 def test_what_is_not_known_is_said_before_the_work_with_one_remedy() -> None:

@@ -1,108 +1,190 @@
-"""What an earlier hop of a plan clears is not asked again at a later one, and a hop that only waits is not red."""
+"""Each hop is judged by the state that it begins in: fixes made, releases landed, nothing asked for twice."""
 
+from dataclasses import replace
+from functools import cache
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.base import Evidence, Finding, Remedy
-from migrations_app.readiness.outputs import plan_table
+from migrations_app.checks.base import Finding, Remedy
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.registry import all_checks
+from migrations_app.inventory.inventory import FIELDS, Inventory, noting, once
+from migrations_app.inventory.parts import AHEAD, Seen, Unseen
+from migrations_app.karpenter.upgrade_path import path
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.plan.effects.landing import landed
 from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
-from migrations_app.readiness.plan.walk import OF_TODAY, WAITS, own, settled_earlier
-from migrations_app.readiness.report import Target
+from migrations_app.readiness.plan.walk import Walk, walked
+from migrations_app.readiness.plan.work_order import in_turn
+from migrations_app.readiness.report import Report
+from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
-from tests.readiness.outputs.reports import a_report, finding, step
+from migrations_app.samples.fleet import find
+from tests.acceptance.clusters import CLEAN, objects
+from tests.acceptance.clusters import find as clean
+from tests.acceptance.judging import as_list, collected
+from tests.readiness.outputs.reports import finding
+from tests.samples.test_stories import scanned
 
-HOPS = ("0.32", "0.33+", "1.0")
-FIX = (Remedy(how="kubectl", text="kubectl delete provisioners.karpenter.sh default"),)
-
-
-def row(name: str = "default", wanted: str = "a NodePool") -> Evidence:
-    return Evidence(kind="Provisioner", name=name, seen="v1alpha5", wanted=wanted)
-
-
-def left(hop: str, *rows: Evidence, severity: str = "blocker", **also: object) -> Finding:
-    usual = {"evidence": rows, "evidence_total": len(rows), "remedies": FIX, "severity": severity, "hop": hop}
-    return finding("legacy_provisioners_gone", "fail", **(usual | also))
+OPEN = ("fail", "manual")
 
 
-def waits(hop: str) -> Finding:
-    return finding(WAITS, "fail", hop=hop, remedies=FIX)
+@cache
+def report(name: str) -> Report:
+    story = find(name)
+    assert story is not None
+    return evaluate(scanned(story)).report
 
 
-def test_the_same_failure_is_cleared_once() -> None:
-    found = (left("0.33+", row()), left("1.0", row(), severity="warning"))
-    assert settled_earlier(HOPS, found) == {("1.0", "legacy_provisioners_gone"): "0.33+"}
+@cache
+def inventory(name: str) -> Inventory:
+    one = clean(name)
+    return collected(name, as_list(objects(one), kubernetes=one.kubernetes)).inventory
 
 
-def test_more_or_other_evidence_a_weightier_finding_and_one_without_a_fix_stay() -> None:
-    first = left("0.33+", row(), severity="warning")
-    assert settled_earlier(HOPS, (first, left("1.0", row(), severity="blocker"))) == {}
-    assert settled_earlier(HOPS, (first, left("1.0", row(), row("other"), severity="info"))) == {}
-    assert settled_earlier(HOPS, (first, left("1.0", row(wanted="absent"), severity="info"))) == {}
-    assert settled_earlier(HOPS, (left("0.33+", row(), remedies=()), left("1.0", row()))) == {}
-    cut = (left("0.33+", row(), evidence_total=20), left("1.0", row(), evidence_total=21))
-    assert settled_earlier(HOPS, cut) == {}
+def at(name: str, hop: str) -> dict[str, Finding]:
+    return {one.id: one for one in report(name).checks if one.hop == hop}
 
 
-def test_what_is_not_known_stays_unknown_at_every_hop() -> None:
-    found = tuple(finding("pods_have_controllers", "unknown", hop=hop) for hop in HOPS)
-    assert settled_earlier(HOPS, found) == {}
+def test_the_fix_of_a_hop_is_made_before_the_next_one_is_judged() -> None:
+    assert at("alpha_030", "0.33+")["legacy_machines_gone"].status == "fail"
+    assert at("alpha_030", "1.0")["legacy_machines_gone"].status == "pass"
+    assert at("alpha_030", "0.33+")["global_settings_carried_over"].status == "fail"
+    assert at("alpha_030", "1.0")["removed_helm_keys_unused"].status == "fail"
+    assert at("alpha_030", "1.1+")["removed_helm_keys_unused"].status == "pass"
 
 
-def test_what_only_waits_is_later_and_what_fails_by_itself_is_blocked() -> None:
+def test_a_right_is_attached_once_and_only_what_is_new_is_asked_for_later() -> None:
+    counts = [at("alpha_030", hop)["controller_permitted"].evidence_total for hop in ("0.32", "0.33+")]
+    assert counts == [6, 1]
+
+
+def test_what_nobody_can_tell_before_is_unknown_and_never_passes() -> None:
+    claims = at("alpha_030", "1.0")["claims_not_drifted"]
+    assert (claims.status, claims.asked_at, claims.remedies) == ("unknown", "0.33+", ())
+    left = at("alpha_030", "0.32")["instance_profiles_have_roles"]
+    again = at("alpha_030", "0.33+").get("instance_profiles_have_roles")
+    assert left.status == "manual"
+    assert again is None or again.status != "pass"
+
+
+def test_the_work_of_a_person_is_asked_for_once() -> None:
+    plan = runbook(report("old_settings"))
+    asked = [
+        (hop.lands.hop, one.id) for hop in plan.hops for one in hop.steps if one.id == "metadata_reachable_for_pods"
+    ]
+    assert asked == [("1.0", "metadata_reachable_for_pods")]
+    told = {one.lands.hop: one.done_earlier for one in runbook(report("alpha_030")).hops}
+    assert DoneEarlier("claims_not_drifted", "0.33+", seen_again=True) in told["1.0"]
+    assert DoneEarlier("legacy_machines_gone", "0.33+") in told["1.0"]
+
+
+@pytest.mark.parametrize("name", ["alpha_030", "halfway_032", "beta_037", "old_settings", "v1_beta_stored"])
+def test_every_later_hop_begins_with_the_release_that_was_landed(name: str) -> None:
+    found = report(name)
+    assert {one.status for one in found.checks if one.id == "hop_start_runs"} == {"pass"}
+    assert all(
+        line.verdict not in ("ready", "ready_with_warnings") for line in found.hops[1:] if line.hop in _later(found)
+    )
+
+
+def _later(found: Report) -> list[str]:
+    return [step.hop for step in found.target.path[1:]]
+
+
+@pytest.mark.parametrize("name", [one.name for one in CLEAN if one.version.startswith("0.")])
+def test_the_landed_controller_is_told_by_all_its_marks(name: str) -> None:
+    here = inventory(name)
+    for step in path(detect_running_release(here), kubernetes=clean(name).kubernetes).steps:
+        here = landed(here, step.release)
+        told = detect_running_release(here)
+        assert (told.release, told.disagreements) == (step.release, ())
+
+
+def test_facts_outlive_what_they_did_not_read_and_nothing_else() -> None:
+    def nodes(inv: Inventory) -> int:
+        asked.append("nodes")
+        return len(inv.nodes.items)
+
+    def both(inv: Inventory) -> int:
+        asked.append("both")
+        return known(inv) + len(inv.pods.items)
+
+    asked: list[str] = []
+    known, together = once(nodes), once(both)
+    first = noting(inventory("alpha-031"))
+    assert (together(first), together(first), asked) == (together(first), together(first), ["both", "nodes"])
+    second = noting(replace(first, pods=Seen()))
+    assert second.after(first) == {"pods"}
+    assert (known(second), together(second), asked) == (known(first), known(first), ["both", "nodes", "both"])
+    third = noting(replace(second, nodes=Unseen("forbidden")))
+    assert third.after(second) == {"nodes"}
+    assert (known(third), asked[-1]) == (0, "nodes")
+
+
+def test_a_noting_inventory_is_the_same_cluster() -> None:
+    one = inventory("beta-037")
+    copy = noting(one)
+    assert all(getattr(copy, name) is getattr(one, name) for name in FIELDS)
+    assert noting(copy) is copy
+
+
+@pytest.mark.parametrize("name", ["alpha-031", "beta-033", "v1-10"])
+def test_facts_that_were_taken_over_say_what_fresh_ones_say(name: str) -> None:
+    start = inventory(name)
+    steps = path(detect_running_release(start), kubernetes=clean(name).kubernetes).steps
+    walk = Walk(noting(start), all_checks())
+    for step in steps:
+        last = step is steps[-1]
+        fresh = Walk(noting(replace(walk.inventory)), all_checks(), asked=dict(walk.asked))
+        assert walk.hop(step, last=last) == fresh.hop(step, last=last)
+
+
+def test_a_walk_of_one_hop_is_what_is_there() -> None:
+    start = inventory("v1-10")
+    (step, *_) = path(detect_running_release(start), kubernetes="1.30").steps
+    (found,) = walked(start, [step], checks=all_checks())
+    assert not any(one.asked_earlier for one in found)
+    assert not any(isinstance(part, Unseen) and part.why == AHEAD for part in map(start.part, ("nodepools", "nodes")))
+
+
+def test_a_later_hop_is_red_for_its_own_findings_alone() -> None:
     found = (
-        finding("one", "pass", hop="0.32"),
-        waits("0.33+"),
-        left("0.33+", row()),
-        waits("1.0"),
-        left("1.0", row()),
+        finding("one", "fail", hop="0.32"),
+        finding("one", "unknown", hop="0.33+", asked_at="0.32"),
+        finding("two", "pass", hop="0.33+"),
+        finding("two", "fail", hop="1.0"),
         finding("one", "pass", hop="1.0"),
     )
-    lines = hop_lines(HOPS, found)
-    assert [(line.hop, line.verdict) for line in lines] == [("0.32", "ready"), ("0.33+", "blocked"), ("1.0", "later")]
-    assert [line.counts.fail for line in lines] == [0, 2, 2]
-    assert lines[2].reasons == ("Summary of hop_start_runs",)
+    lines = hop_lines(("0.32", "0.33+", "1.0"), found)
+    assert [line.verdict for line in lines] == ["blocked", "later", "blocked"]
+    assert [line.done_percent for line in lines] == [0, 50, 0]
+    assert lines[1].reasons == ("Hop 0.32 has to be taken first",)
 
 
-def test_the_first_hop_that_cannot_begin_is_blocked() -> None:
-    assert hop_lines(HOPS[:1], (waits("0.32"),))[0].verdict == "blocked"
+@given(st.permutations(["a", "b", "c", "d"]), st.dictionaries(st.sampled_from("abcd"), st.sampled_from("abcd")))
+def test_work_comes_after_what_it_needs(names: list[str], needs: dict[str, str]) -> None:
+    found = [_needing(name, needs.get(name, "")) for name in names]
+    order = [one.id for one in in_turn(found)]
+    assert sorted(order) == sorted(names)
+    if not _circular(needs):
+        assert all(order.index(first) < order.index(name) for name, first in needs.items() if first != name)
 
 
-def test_a_plan_names_the_hop_that_clears_it() -> None:
-    found = (left("0.33+", row()), waits("1.0"), left("1.0", row()), finding("one", "pass", hop="1.0"))
-    path = (step("0.33+", "0.37.8"), step("1.0", "1.0.14"))
-    report = a_report(found, target=Target("1.0.14", path), hops=hop_lines(("0.33+", "1.0"), found))
-    first, second = runbook(report).hops
-    assert (first.done_earlier, [one.id for one in first.steps]) == ((), ["legacy_provisioners_gone"])
-    assert (second.steps, second.next.safe) == ((), "Later: nothing stands in the way but the hops before")
-    assert second.next.do == "Take hop 0.33+ first"
-    assert set(second.done_earlier) == {DoneEarlier(WAITS, "0.33+"), DoneEarlier("legacy_provisioners_gone", "0.33+")}
-    out = plan_table.render(runbook(report))
-    assert "   Done by hop 0.33+: legacy_provisioners_gone\n" in out
-    assert out.count("kubectl delete provisioners.karpenter.sh default") == 1
+def _needing(name: str, first: str) -> Finding:
+
+    change = PersonTask(what="look", needs=(first,) if first else ())
+    return finding(name, "fail", remedies=(Remedy(how="kubectl", text="# look", change=change),))
 
 
-findings = st.builds(
-    lambda hop, name, status, severity, rows: finding(
-        name, status, hop=hop, severity=severity, remedies=FIX,
-        evidence=tuple(map(row, rows)), evidence_total=len(rows),
-    ),
-    st.sampled_from(HOPS),
-    st.sampled_from(["a", "b", "hop_crds_installed", *OF_TODAY]),
-    st.sampled_from(["fail", "pass", "unknown", "manual", "waived"]),
-    st.sampled_from(["blocker", "warning", "info"]),
-    st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True).map(tuple),
-)  # fmt: skip
-
-
-@given(st.lists(findings, max_size=12, unique_by=lambda one: (one.hop, one.id)).map(tuple))
-def test_no_work_is_lost_and_none_is_done_twice(found: tuple[Finding, ...]) -> None:
-    settled = settled_earlier(HOPS, found)
-    by_id = {(one.hop, one.id): one for one in found}
-    for (hop, name), earlier in settled.items():
-        assert HOPS.index(earlier) < HOPS.index(hop)
-        if name not in OF_TODAY:  # the work stands at the hop that is named, and there it is not settled itself
-            assert (earlier, name) in by_id
-            assert (earlier, name) not in settled
-    assert all((hop, one.id) not in settled for hop in HOPS for one in own(hop, found, settled=settled))
-    for line in hop_lines(HOPS, found):
-        assert line.verdict not in ("ready", "ready_with_warnings") or (line.hop, WAITS) not in settled
+def _circular(needs: dict[str, str]) -> bool:
+    for name in needs:
+        seen, here = {name}, name
+        while (first := needs.get(here)) is not None and first != here:
+            if first in seen:
+                return True
+            seen.add(first)
+            here = first
+    return False

@@ -70,7 +70,13 @@ def _applies(by: str) -> str:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     body = ({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},)
     final, needs = "what converts is written anew by the chart of the release before", ("stored_versions_clean",)
-    steps = (ObjectPatch(target=crd_target(row.name), body=body, needs=needs, final=final) for row in evidence)
+    steps = (
+        ObjectPatch(
+            target=crd_target(row.name), body=body, needs=needs, final=final,
+            done=f"spec.conversion.strategy of {row.name} is None",
+        )
+        for row in evidence
+    )  # fmt: skip
     yield in_cluster(group(*steps, notes=(NOTE,)))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
     why = "the CRDs do not say which Application applies them"

@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import ObjectPatch
 from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.karpenter_objects import appended, changed, target_of
+from migrations_app.checks.remedies.karpenter_objects import appended, appended_undone, changed, target_of
 from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -70,7 +70,9 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     what = f"add the requirement {json.dumps(value, separators=(',', ':'))}"
 
     def added(row: Evidence) -> ObjectPatch:
-        body = tuple(appended(pools[row.kind, row.name], row.path, value=value))
-        return ObjectPatch(target=target_of(row), body=body, done=f"{row.path} has it")
+        one, target = pools[row.kind, row.name], target_of(row)
+        undo = ObjectPatch(target=target, body=tuple(appended_undone(one, row.path)))
+        body = tuple(appended(one, row.path, value=value))
+        return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} has it")
 
     yield from changed(case, evidence, what=what, line=added, notes=(NOTE,))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at_variable, cause
-from migrations_app.checks.remedies.commands import chart_values
-from migrations_app.checks.remedies.karpenter_objects import described, machines_replaced
-from migrations_app.checks.tools import OBJECT_TOOLS
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.node_claims import unhashed
 from migrations_app.inventory.inventory import Inventory
@@ -36,7 +36,7 @@ check = Check(
         "aws/karpenter-provider-aws#5363",
         "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/nodeclaim/disruption/drift.go",
     ),
-    remedy_tools=OBJECT_TOOLS,
+    remedy_tools=("kubectl",),
 )
 
 
@@ -67,14 +67,15 @@ def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
         yield cause(one, HASH, seen="absent", wanted="a hash")
 
 
+_CHOICE = "replace Machines one by one, as legacy_machines_gone does; or switch drift on while 0.32 runs"
+_WHY = "drift replaces all nodes that a change of their Provisioner reaches; Machines without a hash it never replaces"
+
+
 @check.advise
-def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if any(row.kind == "Deployment" for row in evidence):
-        yield from chart_values(case, {"settings.featureGates.drift": "true"})
-    old = [row for row in evidence if row.kind == "Machine"]
+        yield in_cluster(PersonTask(what=_CHOICE, why=_WHY, where="settings.featureGates.drift of the chart"))
     mute = [row for row in evidence if row.kind == "Provisioner"]
     if mute:
         about = "The controller of 0.30 and later writes the hash: see why it does not reconcile these"
         yield described(mute, about)
-    if old:
-        yield machines_replaced(old)

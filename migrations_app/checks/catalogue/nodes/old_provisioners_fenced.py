@@ -1,15 +1,11 @@
 """No Provisioner launches nodes any more while NodePools take over."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import group
-from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.shared.replaced_nodes import LEGACY_TAINT, fenced
+from migrations_app.checks.shared.replaced_nodes import kept_off
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import Provisioner, WholeObject
 from migrations_app.karpenter import labels
@@ -70,8 +66,5 @@ def _closed(one: Provisioner) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    mine = {one.name: one for one in case.inventory.provisioners.items}
-    by = managed(mine[evidence[0].name].metadata)
-    steps = (fenced(mine[row.name]) for row in evidence)
-    note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
-    yield from remedies_of(group(*steps, what=f"add to spec.taints: {json.dumps(LEGACY_TAINT)}", notes=(note,)), by)
+    named = {row.name for row in evidence}
+    yield from kept_off([one for one in case.inventory.provisioners.items if one.name in named])

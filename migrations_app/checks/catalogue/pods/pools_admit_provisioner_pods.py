@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.successors import successors_written
+from migrations_app.checks.shared.replaced_nodes import kept_off
+from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import misfit, own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -27,7 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#7188",
     ),
-    remedy_tools=("kubectl",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -61,5 +63,7 @@ def _conditions(pool: NodePool) -> list[dict[str, object]]:
 
 
 @check.advise
-def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield successors_written()
+    named = {row.name for row in evidence}
+    yield from kept_off([one for one in case.inventory.provisioners.items if one.name in named])

@@ -10,8 +10,9 @@ from migrations_app.inventory.facts.conversion_webhook import CONVERTED
 from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
-from migrations_app.inventory.parts import Part, Seen
+from migrations_app.inventory.parts import AHEAD, Part, Seen, Unseen
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
 from migrations_app.karpenter.versions import Release, within
@@ -22,6 +23,11 @@ REWRITES: Final = ("1.0.6", "1.0")
 """The releases that rewrite what is stored as v1beta1.
 
 Source: kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go.
+"""
+TAGS: Final = "1.0"
+"""The minor that tags instances with their cluster and notes it on each claim, where IAM lets it.
+
+Source: aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclaim/tagging/controller.go.
 """
 REWRITTEN: Final = ("nodepools", "ec2nodeclasses", "nodeclaims")
 
@@ -34,7 +40,8 @@ def by_controller(inventory: Inventory) -> Inventory:
         return inventory
     off = webhooks_off(found, running)
     allowed = _with_rights(inventory, needed(running, webhooks=not off))
-    return _rewritten(allowed) if _rewrites(allowed, running) and not off else allowed
+    tagged = _tagged(allowed) if running.minor == TAGS else allowed
+    return _rewritten(tagged) if _rewrites(tagged, running) and not off else tagged
 
 
 def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Inventory:
@@ -52,6 +59,29 @@ def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Invento
     return with_fields(inventory, controller_rbac=with_items(part, items))
 
 
+def _tagged(inventory: Inventory) -> Inventory:
+    claims, aws = inventory.nodeclaims, inventory.aws
+    changed: dict[str, Part[object]] = {}
+    if isinstance(claims, Seen):
+        changed["nodeclaims"] = with_items(claims, tuple(_noted(one) for one in claims.items))
+    if isinstance(aws.instances, Seen) and aws.place.cluster:
+        mark = (labels.CLUSTER_NAME_TAG, aws.place.cluster)
+        groups = tuple(_with_tag(one, mark) for one in aws.instances.items)
+        inventory = with_fields(inventory, aws=with_fields(aws, instances=with_items(aws.instances, groups)))
+    return with_parts(inventory, changed)
+
+
+def _noted(claim: o.NodeClaim) -> o.NodeClaim:
+    marks = {**(claim.metadata.annotations or {}), labels.CLUSTER_NAME_TAGGED: "true"}
+    return replace(claim, metadata=replace(claim.metadata, annotations=marks)) if claim.provider_id else claim
+
+
+def _with_tag(group: TaggedInstances, mark: tuple[str, str]) -> TaggedInstances:
+    if not dict(group.tags).keys() & {labels.NODEPOOL}:
+        return group
+    return with_fields(group, tags=tuple(sorted({**dict(group.tags), mark[0]: mark[1]}.items())))
+
+
 def _rewrites(inventory: Inventory, running: Release) -> bool:
     crds = [crd for crd in inventory.crds.items if crd.name in CONVERTED]
     first, last = REWRITES
@@ -64,7 +94,8 @@ def _rewritten(inventory: Inventory) -> Inventory:
         part = inventory.part(name)
         if isinstance(part, Seen):
             changed[name] = with_items(part, tuple(map(_marked, part.items)))
-    if isinstance(inventory.crds, Seen) and len(changed) == len(REWRITTEN):
+    unread = [inventory.part(name) for name in REWRITTEN if name not in changed]
+    if isinstance(inventory.crds, Seen) and all(isinstance(one, Unseen) and one.why == AHEAD for one in unread):
         changed["crds"] = with_items(inventory.crds, tuple(map(_trimmed, inventory.crds.items)))
     return with_parts(inventory, changed)
 

@@ -60,13 +60,18 @@ _TAG = re.compile(r":[^:/@]+(?:@.*)?$")
 
 def release_of(workload: o.Workload) -> Release | None:
     """The release of its image; None where the tag does not say."""
-    found = _container(workload)
+    found = container_of(workload)
     return image_release((found.image if found else None) or "")
 
 
-def _container(workload: o.Workload) -> o.Container | None:
+def container_of(workload: o.Workload) -> o.Container | None:
     every = workload.template.spec.containers or ()
     return next((one for one in every if one.name == "controller"), next(iter(every), None))
+
+
+def tagged(image: str, to: Release) -> str:
+    """The image with the tag of that release; a digest is left out."""
+    return f"{_TAG.sub('', image)}:{as_tag(to)}"
 
 
 def brought_to(workload: o.Workload, to: Release) -> o.Workload | NotShown:
@@ -74,19 +79,19 @@ def brought_to(workload: o.Workload, to: Release) -> o.Workload | NotShown:
 
     `value_not_applied` where another minor is meant: what its chart makes of the values is more than an image.
     """
-    container, running = _container(workload), release_of(workload)
+    container, running = container_of(workload), release_of(workload)
     if container is None or running is None:
         return NotShown("release_not_known", container.image or "" if container else "")
     if running.minor != to.minor:
         return NotShown("value_not_applied", f"{running} to {to}")
-    image = f"{_TAG.sub('', container.image or '')}:{as_tag(to)}"
+    image = tagged(container.image or "", to)
     marks = {labels.HELM_CHART: f"karpenter-{as_tag(to)}", "app.kubernetes.io/version": str(to)}
     metadata = replace(workload.metadata, labels={**(workload.metadata.labels or {}), **marks})
-    return _with_container(replace(workload, metadata=metadata), replace(container, image=image))
+    return with_container(replace(workload, metadata=metadata), replace(container, image=image))
 
 
-def _with_container(workload: o.Workload, container: o.Container) -> o.Workload:
-    old = _container(workload)
+def with_container(workload: o.Workload, container: o.Container) -> o.Workload:
+    old = container_of(workload)
     every = [container if one is old else one for one in workload.template.spec.containers or ()]
     return _with_pod(workload, containers=every)
 
@@ -153,7 +158,7 @@ def _with_variable(workload: o.Workload, name: str, *, value: HelmValue) -> o.Wo
 
 def _set(workload: o.Workload, given: Mapping[str, str], *, gone: tuple[str, ...]) -> o.Workload:
     """With these variables where they stood, or at the end; those of `gone` that are not given are taken away."""
-    container = _container(workload)
+    container = container_of(workload)
     if container is None:
         return workload
     env, left = [], dict(given)
@@ -163,11 +168,11 @@ def _set(workload: o.Workload, given: Mapping[str, str], *, gone: tuple[str, ...
         elif one.name not in gone:
             env.append(one)
     env += [o.EnvironmentVariable(name=name, value=text) for name, text in left.items()]
-    return _with_container(workload, replace(container, env=env))
+    return with_container(workload, replace(container, env=env))
 
 
 def _with_gate(workload: o.Workload, value: HelmValue, *, running: Release) -> o.Workload | NotShown:
-    container, row = _container(workload), find(running)
+    container, row = container_of(workload), find(running)
     name = value.key.removeprefix(GATES)
     gate = name[:1].upper() + name[1:]
     default = row.gate_default(gate) if row else None
@@ -212,11 +217,11 @@ def _with_field(workload: o.Workload, value: HelmValue, *, after: Body) -> o.Wor
 
 
 def _with_resources(workload: o.Workload, told: object) -> o.Workload | NotShown:
-    container = _container(workload)
+    container = container_of(workload)
     if container is None:
         return NotShown("target_gone", workload.name)
     try:
         resources = None if told is ABSENT else msgspec.convert(told, o.Resources)
     except msgspec.ValidationError:
         return NotShown("refused", "controller.resources")
-    return _with_container(workload, replace(container, resources=resources))
+    return with_container(workload, replace(container, resources=resources))

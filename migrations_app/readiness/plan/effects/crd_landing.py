@@ -5,9 +5,11 @@ from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
+from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Part, Unseen
+from migrations_app.karpenter import labels
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
@@ -30,6 +32,36 @@ def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
         by_name[crd.name] = _brought(old, crd, to=to, converts=shipped.crd_chart_converts)
     every = tuple(by_name.values())
     return with_fields(inventory, crds=with_items(part, every), discovery=_served(inventory.discovery, every))
+
+
+def brought_crds(inventory: Inventory, to: Release, *, service: o.ServiceReference | None) -> Inventory:
+    """The same for a hop that lands: what its own checks ask for is done by then, so nothing of an older version is
+    stored. CRDs that convert call that service. As it was where CRDs were not read."""
+    part, shipped = inventory.crds, crd_set(to)
+    if isinstance(part, Unseen) or shipped is None:
+        return inventory
+    by_name = {one.name: one for one in part.items}
+    for crd in shipped.crds:
+        made = _brought(by_name.get(crd.name), crd, to=to, converts=shipped.crd_chart_converts)
+        by_name[crd.name] = _landed(made, crd, service=service)
+    every = tuple(by_name.values())
+    return with_fields(inventory, crds=with_items(part, every), discovery=_served(inventory.discovery, every))
+
+
+def _landed(made: o.CRD, crd: Crd, *, service: o.ServiceReference | None) -> o.CRD:
+    known = {version.name for version in crd.versions}
+    status = replace(made.status or o.CRDStatus(), stored_versions=[one for one in made.stored if one in known])
+    spec = made.spec
+    if len(made.served) > 1 and service is not None:
+        webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service))
+        spec = replace(spec, conversion=o.CrdConversion(strategy="Webhook", webhook=webhook))
+    metadata = made.metadata
+    if not metadata.labels and not metadata.annotations:
+        marks = {labels.HELM_RELEASE_NAME: CRD_CHART}
+        if service is not None:
+            marks[labels.HELM_RELEASE_NAMESPACE] = service.namespace
+        metadata = replace(metadata, labels={labels.APP_MANAGED_BY: "Helm"}, annotations=marks)
+    return replace(made, metadata=metadata, spec=spec, status=status)
 
 
 def _served(part: Part[o.ServedResource], crds: Iterable[o.CRD]) -> Part[o.ServedResource]:

@@ -1,7 +1,7 @@
 """What becomes of an inventory when an object is deleted: what it owns goes with it, and so do its pods."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -21,20 +21,33 @@ Key = tuple[str, str, str]
 Objects = Mapping[Key, o.NamedObject]
 
 
-def deleted(inventory: Inventory, change: ObjectDelete) -> Inventory | NotShown:
-    """After the object was deleted. Karpenter's own finalizers let go when their work is done; another one keeps the
-    object there, deleted and waiting."""
-    one = found(inventory, change.target)
-    if isinstance(one, NotShown):
-        return one
-    return without(inventory, one, kind=change.target.kind, orphans=change.propagation == "orphan")
-
-
-def without(inventory: Inventory, one: o.NamedObject, *, kind: str, orphans: bool = False) -> Inventory:
-    """The inventory without the object and, unless they are left as orphans, without what it owns."""
+def deleted(inventory: Inventory, changes: Sequence[ObjectDelete]) -> Inventory | NotShown:
+    """After these objects were deleted, one after the other. Karpenter's own finalizers let go when their work is done;
+    another one keeps the object there, deleted and waiting."""
     every = dict(_objects(inventory))
-    first = (kind, one.namespace, one.name)
-    reached = (first,) if orphans and not isinstance(one, o.CRD) else _reached(first, every)
+    by_name: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in every:
+        by_name[key[0], key[2]].append(key)
+    first: dict[Key, bool] = {}
+    for change in changes:
+        target = change.target
+        keys = [key for key in by_name[target.kind, target.name] if target.namespace in ("", key[1])]
+        if not keys:
+            gone = found(inventory, target)
+            return gone if isinstance(gone, NotShown) else NotShown("target_gone", f"{target.kind} {target.name}")
+        first[keys[0]] = change.propagation == "orphan"
+    return _without(inventory, every, first=first)
+
+
+def without(inventory: Inventory, one: o.NamedObject, *, kind: str) -> Inventory:
+    """The inventory without the object and what it owns."""
+    return _without(inventory, dict(_objects(inventory)), first={(kind, one.namespace, one.name): False})
+
+
+def _without(inventory: Inventory, every: Objects, *, first: Mapping[Key, bool]) -> Inventory:
+    """Without these objects; what they own stays where the value says that it is left as an orphan."""
+    alone = [key for key, orphans in first.items() if orphans and not isinstance(every[key], o.CRD)]
+    reached = dict.fromkeys((*alone, *_reached([key for key in first if key not in alone], every)))
     waiting = {key: _waiting(every[key], inventory.taken_at) for key in reached if holding(every[key])}
     gone = {key: every[key] for key in reached if key not in waiting}
     return _without_pods(_rewritten(inventory, gone, waiting=waiting), gone)
@@ -50,13 +63,13 @@ def _waiting(one: o.NamedObject, now: str) -> o.NamedObject:
     return replace(one, metadata=replace(one.metadata, deletion_timestamp=when, finalizers=holding(one)))
 
 
-def _reached(first: Key, every: Objects) -> tuple[Key, ...]:
-    """The object and what goes with it: what is owned, by whatever way; what a held one owns stays."""
+def _reached(first: Sequence[Key], every: Objects) -> tuple[Key, ...]:
+    """The objects and what goes with them: what is owned, by whatever way; what a held one owns stays."""
     owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key, one in every.items():
         for ref in one.metadata.owner_references or ():
             owned[ref.kind, ref.name].append(key)
-    reached, left = {first: None}, [first]
+    reached, left = dict.fromkeys(first), list(first)
     while left:
         key = left.pop()
         owner = every[key]

@@ -1,6 +1,7 @@
 """The inventory after a change."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import TypeAlias
 
 from migrations_app.checks.changes import (
@@ -63,7 +64,7 @@ def _of_object(inventory: Inventory, change: OfObject) -> Inventory | NotShown:
         case ObjectApply():
             return applied(inventory, change)
         case ObjectDelete():
-            return deleted(inventory, change)
+            return deleted(inventory, (change,))
         case ObjectLabels() | ObjectAnnotations():
             return marked(inventory, change)
         case NodeTaint():
@@ -88,12 +89,25 @@ def after_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | No
     """After all of them in this order; what only reads is passed over, where something else changes beside it."""
     steps = list(changes)
     here, shown = inventory, False
-    for step in steps:
-        if isinstance(step, Observation) and len(steps) > 1:
+    for kind, run in groupby(steps, type):
+        if kind is ObjectDelete:
+            after = deleted(here, [step for step in run if isinstance(step, ObjectDelete)])
+        elif kind is Observation and len(steps) > 1:
             continue
-        after = bound(here, step, beside=steps) if isinstance(step, ObjectApply) else None
-        after = after or effect(here, step)
+        else:
+            after = _one_by_one(here, run, beside=steps)
         if isinstance(after, NotShown):
             return after
         here, shown = after, True
     return here if shown else NotShown("reads_only")
+
+
+def _one_by_one(inventory: Inventory, run: Iterable[Change], *, beside: list[Change]) -> Inventory | NotShown:
+    here = inventory
+    for step in run:
+        after = bound(here, step, beside=beside) if isinstance(step, ObjectApply) else None
+        after = after or effect(here, step)
+        if isinstance(after, NotShown):
+            return after
+        here = after
+    return here

@@ -1,0 +1,214 @@
+"""The inventory after a hop has landed: CRDs, controller, settings, webhooks, ports, rights and records of the new
+release, as the tables say."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from migrations_app.checks.changes import HelmChange
+from migrations_app.inventory.facts.controller import (
+    CHART,
+    CRD_CHART,
+    Installation,
+    given_values,
+    installation,
+    webhooks_off,
+)
+from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Part, Seen
+from migrations_app.karpenter import labels
+from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_READ
+from migrations_app.karpenter.release_facts import admission_row, admits
+from migrations_app.karpenter.releases import as_tag, find, metrics_port
+from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
+from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
+from migrations_app.readiness.plan.effects.by_itself import by_controller
+from migrations_app.readiness.plan.effects.controller import release_of
+from migrations_app.readiness.plan.effects.crd_landing import brought_crds
+from migrations_app.readiness.plan.effects.environment import with_environment
+from migrations_app.readiness.plan.effects.followers import put
+from migrations_app.readiness.plan.effects.helm import laid
+from migrations_app.readiness.plan.effects.places import with_items, with_parts
+
+HASHES = {
+    "nodepools": (labels.NODEPOOL_HASH_VERSION,),
+    "ec2nodeclasses": (labels.EC2_NODE_CLASS_HASH_VERSION,),
+    "nodeclaims": (labels.NODEPOOL_HASH_VERSION, labels.EC2_NODE_CLASS_HASH_VERSION),
+}
+"""By part the annotations with the version of a hash, which the controller keeps up to date."""
+
+
+def landed(inventory: Inventory, to: Release, *, values: Iterable[HelmChange] = ()) -> Inventory:
+    """After both charts were brought to that release with these changes of values, the controller runs, and has done
+    what it does by itself. What was not read stays so, and a release that the tables do not know changes nothing."""
+    row = find(to)
+    if row is None:
+        return inventory
+    recorded = _recorded(_raised(inventory, row.kubernetes_window(to).min), to, values=tuple(values))
+    found = installation(recorded)
+    if found is None:
+        return brought_crds(recorded, to, service=None)
+    with_crds = brought_crds(recorded, to, service=o.ServiceReference(found.namespace, found.name, int(WEBHOOK_PORT)))
+    started = _started(with_crds, found, to=to)
+    settled = _settled(started, to, was=release_of(found.workload))
+    return by_controller(_hashed(_answering(settled, to), to))
+
+
+def _raised(inventory: Inventory, least: str) -> Inventory:
+    """On the oldest Kubernetes that the release supports, where the cluster is older: the hop asks for that first."""
+    version = next(iter(inventory.version.items), None)
+    minor = kubernetes_minor(version.git_version) if version else None
+    if (
+        not isinstance(inventory.version, Seen)
+        or version is None
+        or minor is None
+        or minor_order(minor) >= minor_order(least)
+    ):
+        return inventory
+    major, _, number = least.partition(".")
+    raised = replace(version, major=major, minor=number, git_version=f"v{least}.0")
+    return with_parts(inventory, {"version": with_items(inventory.version, (raised,))})
+
+
+def _recorded(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
+    part, told = inventory.helm_releases, str(to)
+    changed: dict[str, Part[Any]] = {}
+    if isinstance(part, Seen):
+        items = tuple(
+            _record(one, told, values=values) if one.chart in (CHART, CRD_CHART) else one for one in part.items
+        )
+        charts = {one.chart for one in items}
+        main = next((one for one in items if one.chart == CHART), None)
+        if main is not None and CRD_CHART not in charts:
+            items = (
+                *items,
+                replace(main, name=CRD_CHART, chart=CRD_CHART, config={}, defaults={}, crds=[], packaged=[]),
+            )
+        changed["helm_releases"] = with_items(part, items)
+    if isinstance(inventory.deliveries, Seen):
+        delivered = tuple(_redelivered(one, to) for one in inventory.deliveries.items)
+        changed["deliveries"] = with_items(inventory.deliveries, delivered)
+    return with_parts(inventory, changed)
+
+
+def _record(one: o.HelmRelease, to: str, *, values: tuple[HelmChange, ...]) -> o.HelmRelease:
+    config = one.config
+    for change in values:
+        if (change.chart, change.release) == (one.chart, one.name):
+            config = laid(config, change.values)
+    return replace(one, chart_version=to, app_version=to, config=config, revision=one.revision + 1)
+
+
+def _redelivered(one: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
+    """The delivery of one of the two charts with the new version."""
+    spec = one.spec or {}
+    if one.kind == "HelmRelease" and one.get("spec.chart.spec.chart") in (CHART, CRD_CHART):
+        chart = spec["chart"]
+        inner = {**chart, "spec": {**chart["spec"], "version": as_tag(to)}}
+        return replace(one, spec={**spec, "chart": inner})
+    if one.kind == "Application" and one.get("spec.source.chart") in (CHART, CRD_CHART):
+        return replace(one, spec={**spec, "source": {**spec["source"], "targetRevision": as_tag(to)}})
+    return one
+
+
+def _started(inventory: Inventory, found: Installation, *, to: Release) -> Inventory:
+    """With the Deployment of the new chart, and its pods."""
+    data = next((one.data or {} for one in inventory.settings.items if one.name == GLOBAL_SETTINGS), {})
+    values = given_values(inventory)
+    after = with_environment(found.workload, to, values=values.tree if values else None, settings=data)
+    return put(inventory, found.workload, after=after, kind="Deployment")
+
+
+def _settled(inventory: Inventory, to: Release, *, was: Release | None) -> Inventory:
+    """Without what the chart of that release ships no more: the ConfigMap of settings, and admission webhooks."""
+    changed: dict[str, Part[Any]] = {}
+    if isinstance(inventory.settings, Seen) and minor_order(to.minor) > minor_order(LAST_READ):
+        left = tuple(one for one in inventory.settings.items if not _of_chart(one))
+        changed["settings"] = with_items(inventory.settings, left)
+    if isinstance(inventory.webhooks, Seen):
+        off = webhooks_off(installation(inventory), to)
+        before = inventory.webhooks.items
+        ours = [one for one in before if _came_with(one, was)]
+        stay = [one for one in before if one not in ours or _shipped(one, to, off=off)]
+        items = tuple(_called(one) if one in ours else one for one in stay)
+        changed["webhooks"] = with_items(inventory.webhooks, items)
+    return with_parts(inventory, changed)
+
+
+def _of_chart(one: o.NamedObject) -> bool:
+    """Whether Helm made it, and takes it away where the chart does not hold it any more."""
+    return managed(one.metadata).by != "hand" or bool(one.metadata.label(labels.HELM_CHART))
+
+
+def _came_with(one: o.WebhookConfiguration, was: Release | None) -> bool:
+    """Whether the chart of the release before made it."""
+    row = admission_row(one.name)
+    return _of_chart(one) or (row is not None and was is not None and row.shipped_by(was))
+
+
+def _shipped(one: o.WebhookConfiguration, to: Release, *, off: bool) -> bool:
+    row = admission_row(one.name)
+    return row is None or (row.shipped_by(to) and bool(admits(to, webhooks_off=off)))
+
+
+def _called(one: o.WebhookConfiguration) -> o.WebhookConfiguration:
+    """With the port on which the releases from 0.29 on are called."""
+    hooks = [_at_port(hook) for hook in one.webhooks or ()]
+    return replace(one, webhooks=hooks) if hooks else one
+
+
+def _at_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
+    target = hook.client_config
+    if target is None or target.service is None:
+        return hook
+    return replace(hook, client_config=replace(target, service=replace(target.service, port=int(WEBHOOK_PORT))))
+
+
+def _answering(inventory: Inventory, to: Release) -> Inventory:
+    """With the ports of that release on the Service of the controller and its endpoints."""
+    found = installation(inventory)
+    if found is None:
+        return inventory
+    mine, port = (found.namespace, found.name), metrics_port(to)
+    hooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(found, to)
+    changed: dict[str, Part[Any]] = {}
+    if isinstance(inventory.services, Seen):
+        every = inventory.services.items
+        items = tuple(
+            replace(one, spec=replace(one.spec, ports=_ports(one.spec.ports, port, hooks=hooks)))
+            if (one.namespace, one.name) == mine
+            else one
+            for one in every
+        )
+        changed["services"] = with_items(inventory.services, items)
+    return with_parts(inventory, changed)
+
+
+def _ports(had: list[o.ServicePort] | None, metrics: int | None, *, hooks: bool) -> list[o.ServicePort]:
+    others = [one for one in had or () if one.name not in ("http-metrics", "https-webhook", "webhook-metrics")]
+    webhook = [o.ServicePort(name="https-webhook", port=int(WEBHOOK_PORT))] if hooks else []
+    return [o.ServicePort(name="http-metrics", port=metrics), *webhook, *others]
+
+
+def _hashed(inventory: Inventory, to: Release) -> Inventory:
+    """With the hash versions that the controller writes on pools, classes and claims."""
+    row = find(to)
+    pool, node_class = row.hash_versions(to) if row else (None, None)
+    versions = {labels.NODEPOOL_HASH_VERSION: pool, labels.EC2_NODE_CLASS_HASH_VERSION: node_class}
+    changed: dict[str, Part[Any]] = {}
+    for name, keys in HASHES.items():
+        part: Any = inventory.part(name)
+        told = {key: version for key in keys if (version := versions[key])}
+        if isinstance(part, Seen) and told:
+            changed[name] = with_items(part, tuple(_marked(one, told) for one in part.items))
+    return with_parts(inventory, changed)
+
+
+def _marked(one: o.NamedObject, told: dict[str, str]) -> o.NamedObject:
+    had = one.metadata.annotations or {}
+    if all(had.get(key) == version for key, version in told.items()):
+        return one
+    return replace(one, metadata=replace(one.metadata, annotations={**had, **told}))

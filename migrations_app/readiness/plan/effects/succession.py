@@ -1,0 +1,49 @@
+"""What becomes of an inventory when NodePools and EC2NodeClasses are made of alpha objects, beside these."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.targets.pools import Successor, successors
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parse import decoder, read_one
+from migrations_app.inventory.parts import Part, Seen, UnparsableObject
+from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.places import with_items, with_parts
+
+MADE: Final[dict[str, tuple[str, type[o.NamedObject]]]] = {
+    "EC2NodeClass": ("ec2nodeclasses", o.EC2NodeClass),
+    "NodePool": ("nodepools", o.NodePool),
+}
+
+
+def succeeded(inventory: Inventory) -> Inventory | NotShown:
+    """With a NodePool for each Provisioner and an EC2NodeClass for each AWSNodeTemplate that has none. Where the
+    conversion leaves a choice open nothing is made: it is for a person."""
+    try:
+        made = successors(inventory, {})
+    except (Unavailable, InvalidInput) as reason:
+        return NotShown("for_a_person", reason.code)
+    changed: dict[str, Part[Any]] = {}
+    for kind, (name, projection) in MADE.items():
+        part: Any = inventory.part(name)
+        if not isinstance(part, Seen):
+            return NotShown("part_not_read", name)
+        new = [_object(one, projection) for one in made if one.target.kind == kind]
+        if any(isinstance(one, UnparsableObject) for one in new):
+            return NotShown("refused", kind)
+        changed[name] = with_items(part, (*part.items, *_absent(new, part.items)))
+    return with_parts(inventory, changed)
+
+
+def _object(one: Successor, projection: type[o.NamedObject]) -> Any:  # noqa: ANN401 - an object or why it is none
+    return read_one(msgspec.Raw(msgspec.json.encode(one.body)), projection, take=decoder(projection).decode)
+
+
+def _absent(new: Iterable[Any], there: Iterable[o.NamedObject]) -> list[Any]:
+    known = {one.name for one in there}
+    return [one for one in new if one.name not in known]
