@@ -35,7 +35,7 @@ def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Re
         was = _at(row.since, start)
         if was or row.appears:
             yield ChangedDefault(row.key, was, _at(row.since, lands), row.why)
-    why = "the port of the metrics"
+    why = "the port that metrics are scraped from"
     yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
     on, comes = old.webhook_enabled(start), new.webhook_enabled(lands)
     if None not in (on, comes):
@@ -44,7 +44,7 @@ def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Re
         default = old.gate_default(gate.name)
         if default is not None:
             key = f"{GATES}.{gate.name[0].lower()}{gate.name[1:]}"
-            yield ChangedDefault(key, json.dumps(default), json.dumps(gate.default), "the feature of that name")
+            yield ChangedDefault(key, json.dumps(default), json.dumps(gate.default), "whether the feature gate is on")
 
 
 def _at(since: tuple[Since[str], ...], running: Release) -> str:

@@ -67,17 +67,17 @@ def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
         else:
             yield ValueChange(key, "", f"{lands} does not read it")
     if chart == MAIN:
-        yield from _image(given, lands)
+        yield from pinned_image(old, lands)
         yield from _variables(old, lands)
 
 
-def _image(given: dict[str, Any], lands: Release) -> Iterator[ValueChange]:
+def pinned_image(tree: Tree, lands: Release) -> Iterator[ValueChange]:
     """A tag of another release would keep its controller under the new chart, and so would a digest beside it."""
-    tag, digest = (given.get(key) for key in _IMAGE)
+    tag, digest = (value_of(tree, key) for key in _IMAGE)
     pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
     if (pinned is not None and pinned != lands) or (digest and pinned != lands):
         why = f"it names another image than that of {lands}, which the chart knows by itself"
-        yield from (ValueChange(key, "", why) for key in _IMAGE if key in given)
+        yield from (ValueChange(key, "", why) for key, value in zip(_IMAGE, (tag, digest), strict=True) if value)
 
 
 def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:

@@ -39,9 +39,9 @@ def _off(*keys: str) -> list[object]:
 DEFAULT_ROWS: tuple[DefaultRow, ...] = (
     _row("logLevel", _LEVEL, v0_28_0="debug", v0_33_0="info"),
     _row("logEncoding", "lines become JSON", v0_28_0="console", v0_32_0=None),
-    _row("logConfig.enabled", "logConfig is not mounted any more", v0_32_0=True, v0_33_0=False, v1_0_0=None),
-    _row("logConfig.logLevel.global", _LEVEL, v0_32_0="debug", v0_33_0="info", v1_0_0=None),
-    _row("logConfig.logLevel.controller", _LEVEL, v0_32_0="debug", v0_33_0="info", v1_0_0=None),
+    _row("logConfig.enabled", "logConfig is not mounted any more", v0_32_0=True, v0_33_0=False),
+    _row("logConfig.logLevel.global", _LEVEL, v0_32_0="debug", v0_33_0="info"),
+    _row("logConfig.logLevel.controller", _LEVEL, v0_32_0="debug", v0_33_0="info"),
     _row("dnsPolicy", "names are asked of the cluster's DNS first", v0_28_0="Default", v0_34_0="ClusterFirst"),
     _row(
         "podSecurityContext.fsGroup",

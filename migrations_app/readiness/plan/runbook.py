@@ -1,9 +1,11 @@
 """A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back."""
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.plan.chart_values import ChartHop, ValuesWalk
 from migrations_app.readiness.plan.forecast import ForecastLine, forecast
 from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
@@ -49,6 +51,13 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
     """What fails today and is cleared by an earlier hop of this plan: it is told there, and not a step of this hop."""
+    values: tuple[ChartHop, ...] | UnsetType = ()
+    """The values of each Helm release before and after the hop; in version 1 of the JSON there are none."""
+
+    @property
+    def charts(self) -> tuple[ChartHop, ...]:
+        """The same, empty where they are left out."""
+        return self.values if self.values is not UNSET else ()
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
         """The open findings of that stage, in the order in which it names them."""
@@ -80,7 +89,7 @@ def runbook(report: Report) -> Runbook:
     """The runbook of a report; it has no hops when there is nothing left to do or no path could be told."""
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
-    walk = HelmWalk(report.cluster.installed)
+    walk, values = HelmWalk(report.cluster.installed), ValuesWalk(report.cluster.installed)
     settled = settled_earlier([step.hop for step in report.target.path], report.checks)
     return Runbook(
         cluster=report.cluster,
@@ -90,13 +99,22 @@ def runbook(report: Report) -> Runbook:
         notes=(*report.cluster.disagreements, *report.target.notes),
         known_up_to=report.known_up_to,
         hops=tuple(
-            _hop(report, step, start=start, line=lines[step.hop], walk=walk, settled=settled)
+            _hop(report, step, start=start, line=lines[step.hop], walk=walk, values=values, settled=settled)
             for start, step in zip(starts, report.target.path, strict=False)
         ),
     )
 
 
-def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk, settled: Settled) -> RunbookHop:
+def _hop(
+    report: Report,
+    step: PathStep,
+    *,
+    start: str,
+    line: HopLine,
+    walk: HelmWalk,
+    values: ValuesWalk,
+    settled: Settled,
+) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
     mine = tuple(finding for finding in judged if (step.hop, finding.id) not in settled)
@@ -123,6 +141,7 @@ def _hop(report: Report, step: PathStep, *, start: str, line: HopLine, walk: Hel
             for one in sorted(judged, key=by_work)
             if (step.hop, one.id) in settled
         ),
+        values=values.take(upgrades.made, start=start, lands=step.release),
     )
 
 
