@@ -32,7 +32,7 @@ def _recorded(inventory: Inventory) -> Iterator[GivenChart]:
                 release=record.name,
                 namespace=record.namespace,
                 origin="Helm release record",
-                values=_shown(record.config),
+                values=hidden(record.config),  # settings alone are kept when a record is read
             )
 
 

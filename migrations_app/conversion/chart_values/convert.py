@@ -18,7 +18,8 @@ from migrations_app.karpenter.detection import image_release
 from migrations_app.karpenter.versions import Release, minor_order
 
 KIND: Final = "Values"
-_IMAGE: Final = ("controller.image.tag", "controller.image.digest")
+TAG: Final = "controller.image.tag"
+DIGEST: Final = "controller.image.digest"
 LONGEST: Final = 60
 """A longer value is not told in a sentence."""
 _OVERRIDES: Final = ("fullnameOverride", "nameOverride")
@@ -67,17 +68,19 @@ def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
         else:
             yield ValueChange(key, "", f"{lands} does not read it")
     if chart == MAIN:
-        yield from pinned_image(old, lands)
+        why = f"it names another image than that of {lands}, which the chart knows by itself"
+        yield from (ValueChange(key, "", why) for key in pinned_image(old, lands))
         yield from _variables(old, lands)
 
 
-def pinned_image(tree: Tree, lands: Release) -> Iterator[ValueChange]:
-    """A tag of another release would keep its controller under the new chart, and so would a digest beside it."""
-    tag, digest = (value_of(tree, key) for key in _IMAGE)
+def pinned_image(tree: Tree, lands: Release) -> tuple[str, ...]:
+    """The keys that name the image of another release: it would keep its controller under the new chart, and so would a
+    digest beside it."""
+    tag, digest = (value_of(tree, key) for key in (TAG, DIGEST))
     pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
     if (pinned is not None and pinned != lands) or (digest and pinned != lands):
-        why = f"it names another image than that of {lands}, which the chart knows by itself"
-        yield from (ValueChange(key, "", why) for key, value in zip(_IMAGE, (tag, digest), strict=True) if value)
+        return tuple(key for key, value in ((TAG, tag), (DIGEST, digest)) if value)
+    return ()
 
 
 def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:

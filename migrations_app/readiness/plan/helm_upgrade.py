@@ -16,7 +16,7 @@ from migrations_app.checks.render.charts import as_code, chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
-from migrations_app.conversion.chart_values.convert import pinned_image
+from migrations_app.conversion.chart_values.convert import DIGEST, TAG, pinned_image
 from migrations_app.conversion.chart_values.side_by_side import unread_at
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
@@ -111,13 +111,17 @@ class HelmWalk:
                 yield HelmValue(unread.replacement, text, f"takes over {key}")
             yield HelmValue(key, why=f"{to} does not read it")
 
-    def _pinned(self, to: Release) -> list[HelmValue]:
-        """The image of another release, taken out of the values: it would run on under the new chart."""
+    def _pinned(self, to: Release) -> Iterator[HelmValue]:
+        """The image of that release in place of another one that the values name: it would run on under the new chart.
+        It is set, since null would take out what the chart itself says of its image."""
         here = self.installed
         given = [one for one in (here.given or ()) if one.chart == CHART] if here else []
         mine = [one for one in given if here and (one.namespace, one.release) == (here.namespace, here.release)]
-        tree = next((one.values for one in mine or given), {})
-        return [HelmValue(one.key, why=one.why) for one in pinned_image(tree, to)]
+        keys = pinned_image(next((one.values for one in mine or given), {}), to)
+        if TAG in keys:
+            yield HelmValue(TAG, as_json(as_tag(to)), f"the values named the image of another release than {to}")
+        if DIGEST in keys:
+            yield HelmValue(DIGEST, '""', "the digest was that of another image")
 
     def _before(self, changes: list[HelmChange], *, start: str) -> Iterator[Remedy]:
         asked = [one for one in changes if one.when == "before"]

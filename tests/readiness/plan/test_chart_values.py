@@ -74,21 +74,24 @@ def upgrade_text(values: tuple[HelmValue, ...]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("image", "gone"),
+    ("image", "named"),
     [
-        ({"tag": "v0.32.10"}, ["controller.image.tag"]),
-        ({"tag": "v0.32.10", "digest": "sha256:1"}, ["controller.image.tag", "controller.image.digest"]),
-        ({"digest": "sha256:1"}, ["controller.image.digest"]),
-        ({"tag": "0.37.8"}, []),
-        ({"repository": "mirror.example.com/karpenter"}, []),
-        ({"tag": "our-build"}, []),
+        ({"tag": "v0.32.10"}, {"tag": '"0.37.8"'}),
+        ({"tag": "v0.32.10", "digest": "sha256:1"}, {"tag": '"0.37.8"', "digest": '""'}),
+        ({"digest": "sha256:1"}, {"digest": '""'}),
+        ({"tag": "0.37.8"}, {}),
+        ({"repository": "mirror.example.com/karpenter"}, {}),
+        ({"tag": "our-build"}, {}),
     ],
 )
-def test_no_upgrade_keeps_the_image_of_the_old_release(image: dict[str, str], gone: list[str]) -> None:
-    here = installed(given({"controller": {"image": image}}))
-    taken = HelmWalk(here).take((), start="0.32.10", lands="0.37.8")
-    assert [one.key for one in taken.controller] == gone
-    assert {one.text for one in taken.controller} <= {""}
+def test_no_upgrade_keeps_the_image_of_the_old_release(image: dict[str, str], named: dict[str, str]) -> None:
+    walk = HelmWalk(installed(given({"controller": {"image": image}})))
+    taken = walk.take((), start="0.32.10", lands="0.37.8")
+    assert {one.key: one.text for one in taken.controller} == {
+        f"controller.image.{key}": to for key, to in named.items()
+    }
+    later = walk.take((), start="0.37.8", lands="1.0.14")
+    assert [one.text for one in later.controller] == ['"1.0.14"'] * (image.get("tag", "our-build") != "our-build")
 
 
 def test_each_of_two_releases_is_told_and_only_the_one_that_runs_is_changed() -> None:
