@@ -83,8 +83,9 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: karpenter-global-settings, namespace: {{ .Release.Namespace }}}
 data:
-  aws.clusterName: {{ .Values.settings.aws.clusterName | quote }}
-  aws.interruptionQueueName: {{ .Values.settings.aws.interruptionQueueName | quote }}
+  {{- range $name, $value := .Values.settings.aws }}
+  aws.{{ $name }}: {{ $value | quote }}
+  {{- end }}
   featureGates.driftEnabled: {{ .Values.settings.featureGates.driftEnabled | quote }}
 """
 CRD = """\

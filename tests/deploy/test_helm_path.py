@@ -100,16 +100,18 @@ class Site(NamedTuple):
         kept = [one for one in objects(clean) if not _is_replaced(one)]
         records = self.server.admin.get("/api/v1/namespaces/karpenter/secrets")["items"]
         made = [{"apiVersion": "v1", "kind": "Secret", **one} for one in records]
+        settings = self.server.admin.get("/api/v1/namespaces/karpenter/configmaps/karpenter-global-settings")
         (service,) = self.server.admin.get("/api/v1/namespaces/karpenter/services")["items"]
         called = {"apiVersion": "v1", "kind": "Service", **service}
-        return runbook(judged(clean, [*kept, self.deployment(), called, *made]))
+        return runbook(judged(clean, [*kept, self.deployment(), called, settings, *made]))
 
 
 def _is_replaced(document: Document) -> bool:
     """Whether helm makes it here; and the admission webhooks, which call the Service by the name it has there."""
     kind, name = document["kind"], document["metadata"]["name"]
-    own = (kind, name) in (("Deployment", "karpenter"), ("Service", "karpenter"), ("Endpoints", "karpenter"))
-    return own or name.startswith("sh.helm.release.") or kind.endswith("WebhookConfiguration")
+    own = ("karpenter", "karpenter-global-settings")
+    made = kind in ("ConfigMap", "Deployment", "Endpoints", "Service") and name in own
+    return made or name.startswith("sh.helm.release.") or kind.endswith("WebhookConfiguration")
 
 
 @pytest.fixture
