@@ -1,7 +1,6 @@
 """An account in moto's server, made as the guides of a release ask for it, and a scan that reads it through boto3.
 
-moto has neither Pod Identity nor access entries nor SimulatePrincipalPolicy: the clusters here give their role by an
-annotation (IRSA), and what moto refuses stays unseen.
+moto has neither Pod Identity nor access entries, add-ons and SimulatePrincipalPolicy: recorded shapes answer those.
 """
 
 import json
@@ -9,14 +8,12 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
 
 from migrations_app.clients.aws.client import open_aws
-from migrations_app.clients.aws.cross_account import AwsCredentials, ClusterAccountAccess, OwnIdentity
-from migrations_app.clients.aws.session import AwsSession
-from migrations_app.clients.secret import Secret
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
 from migrations_app.readiness.evaluate import evaluate
@@ -24,11 +21,13 @@ from migrations_app.readiness.report import Collected, Report
 from migrations_app.use_cases.collect.aws import add_aws
 from tests.acceptance.clusters import Clean, objects
 from tests.acceptance.judging import as_list, collected
+from tests.acceptance.planting import Plant
+from tests.clients.aws.moto_account import Recording
 from tests.servers import processes
 from tests.upstream import FOLDER
 
 ACCOUNT, REGION = "111122223333", "us-west-2"
-KEYS = AwsCredentials(access_key_id="AKIAMOTO", secret=Secret("moto"))
+THEN = datetime(2026, 11, 21, tzinfo=UTC)
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryReadOnly")
 SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
 SPOT = "AWSServiceRoleForEC2Spot"
@@ -67,17 +66,22 @@ def _answers(url: str) -> bool:
 
 
 class CleanAccount:
-    """The account of one clean cluster. `tag` is the release of the policy that the controller has."""
+    """The account of one clean cluster. The controller has the official policies of the releases `tags`, which let it
+    pass the role of the nodes, or `passes` in its place."""
 
-    def __init__(self, url: str, clean: Clean, *, tags: tuple[str, ...]) -> None:
-        self.url, self.clean = url, clean
+    def __init__(self, url: str, clean: Clean, *, tags: tuple[str, ...], passes: str = "") -> None:
+        self.url, self.clean, self.passes = url, clean, passes
         urllib.request.urlopen(urllib.request.Request(f"{url}/moto-api/reset", method="POST"), timeout=30).close()
         self.clients: dict[str, Any] = {}
         issuer = self._cluster()
         self._controller(issuer, tags)
         self._nodes()
         self._queue()
-        self.client("iam").create_service_linked_role(AWSServiceName="spot.amazonaws.com")
+        self.client("iam").create_role(
+            RoleName=SPOT,
+            Path="/aws-service-role/spot.amazonaws.com/",
+            AssumeRolePolicyDocument=trust("spot.amazonaws.com"),
+        )
 
     def client(self, service: str) -> Any:
         """A client as the owner of the account has it."""
@@ -114,14 +118,18 @@ class CleanAccount:
         """A role with the official policy of each of these releases."""
         account = f"system:serviceaccount:{self.clean.namespace}:karpenter"
         asked = {"StringEquals": {f"{issuer}:sub": account, f"{issuer}:aud": "sts.amazonaws.com"}}
-        trusted = policy(
-            {
-                "Effect": "Allow",
-                "Principal": {"Federated": self.arn("oidc-provider", issuer)},
-                "Action": "sts:AssumeRoleWithWebIdentity",
-                "Condition": asked,
-            }
-        )
+        by_token = {
+            "Effect": "Allow",
+            "Principal": {"Federated": self.arn("oidc-provider", issuer)},
+            "Action": "sts:AssumeRoleWithWebIdentity",
+            "Condition": asked,
+        }
+        by_agent = {
+            "Effect": "Allow",
+            "Principal": {"Service": "pods.eks.amazonaws.com"},
+            "Action": ["sts:AssumeRole", "sts:TagSession"],
+        }
+        trusted = policy(by_agent if self.clean.pod_identity else by_token)
         iam = self.client("iam")
         iam.create_role(RoleName=self.controller, AssumeRolePolicyDocument=trusted)
         for tag in tags:
@@ -141,7 +149,7 @@ class CleanAccount:
             "AWS::Region": REGION,
             "ClusterName": self.clean.name,
             "KarpenterInterruptionQueue.Arn": self.queue_arn,
-            "KarpenterNodeRole.Arn": self.arn("role", self.nodes),
+            "KarpenterNodeRole.Arn": self.arn("role", self.passes or self.nodes),
         }
         for name, value in filled.items():
             text = text.replace(f"${{{name}}}", value)
@@ -175,12 +183,30 @@ class CleanAccount:
             events.put_rule(Name=f"{name}-{rule.id}", EventPattern=rule.pattern)
             events.put_targets(Rule=f"{name}-{rule.id}", Targets=[{"Id": "karpenter", "Arn": self.queue_arn}])
 
-    def scan(self) -> tuple[Collected, Report]:
-        """The cluster and this account, judged."""
+    def recorded(self) -> dict[str, Any]:
+        """What moto cannot say of this cluster; text is the code of an error."""
+        own = {"clusterName": self.clean.name, "namespace": self.clean.namespace, "serviceAccount": "karpenter"}
+        own["associationId"] = "a-1"
+        given = [own] if self.clean.pod_identity else []
+        joins = {"principalArn": self.arn("role", self.nodes), "type": "EC2_LINUX", "createdAt": THEN}
+        return {
+            "ListPodIdentityAssociations": {"associations": given},
+            "DescribePodIdentityAssociation": {
+                "association": own | {"roleArn": self.arn("role", self.controller)},
+            },
+            "DescribeAccessEntry": {"accessEntry": joins},
+            "DescribeAddon": {"addon": {"addonName": "eks-pod-identity-agent", "status": "ACTIVE"}},
+            "SimulatePrincipalPolicy": "AccessDenied",
+        }
+
+    def scan(self, plant: Plant = lambda _: None) -> tuple[Collected, Report]:
+        """The cluster, with that planted in it, and this account, judged."""
         clean = self.clean
-        entry = ClusterAccountAccess(region=REGION, account=ACCOUNT, keys=KEYS)
-        session = AwsSession(entry, OwnIdentity(keys=KEYS, endpoint=self.url))
+        session = Recording(self.url, region=REGION, account=ACCOUNT)
+        session.answers = self.recorded()
         place = AwsPlace(region=REGION, cluster=clean.name, account=ACCOUNT)
-        seen = collected(clean.name, as_list(objects(clean), kubernetes=clean.kubernetes))
+        documents = objects(clean)
+        plant(documents)
+        seen = collected(clean.name, as_list(documents, kubernetes=clean.kubernetes))
         whole = add_aws(seen, open_aws(session, place))
         return whole, evaluate(whole).report
