@@ -22,7 +22,7 @@ _DECIDE, _UNUSABLE = 1, 2
 def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """0: converted; 1: a decision is open, or a secret keeps it from being printed; 2: wrong usage, or a file that
     cannot be used: then nothing is printed or written."""
-    start, lands = (_release(parser, name, getattr(args, name)) for name in ("from", "to"))
+    start, lands = (_release(parser, name=name, text=getattr(args, name)) for name in ("from", "to"))
     try:
         texts = [_read(name) for name in (*args.values, *(args.filename or ()))]
     except OSError as wrong:
@@ -36,7 +36,7 @@ def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     return _put(report, output=args.output, to=args.out)
 
 
-def _release(parser: argparse.ArgumentParser, name: str, text: str | None) -> Release:
+def _release(parser: argparse.ArgumentParser, *, name: str, text: str | None) -> Release:
     found = parse(text)
     if found is None:
         parser.error(f"--values wants --{name} RELEASE, such as --{name} 1.0.14")

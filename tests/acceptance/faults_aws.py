@@ -90,6 +90,13 @@ SPOT_POOL = put(
     [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
 )
 
+SPOT_NODE_POOL = put(
+    "NodePool",
+    "",
+    "spec/template/spec/requirements",
+    [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
+)
+
 AWS_FAULTS: tuple[AwsFault, ...] = (
     AwsFault(
         of=("iam-beta-policy",), on="alpha-031", check="controller_permitted", says="ec2:RunInstances",
@@ -105,7 +112,7 @@ AWS_FAULTS: tuple[AwsFault, ...] = (
     ),
     AwsFault(
         of=("IAM-02", "iam-spot-instances-request"), on="finished-032", check="controller_permitted",
-        says="spot-instances-request", tags=("v0.32.10", "v0.37.8"), plant=_nothing_spot,
+        says="spot-instances-request", tags=("v0.32.10", "v0.37.8"), plant=_nothing_spot, in_cluster=SPOT_NODE_POOL,
     ),
     AwsFault(
         of=("iam-v1-policy", "IAM-03"), on="beta-033", check="controller_permitted", says="ec2:CreateTags",

@@ -181,7 +181,7 @@ def test_values_stand_side_by_side_with_their_reasons(ada, shop):
     ):
         assert "".join(told.split()) in words
     assert HOSTILE not in html
-    assert html.count('data-label="Before"') == html.count('data-label="After"') == html.count('data-label="Why"') > 1
+    assert html.count('data-label="Old"') == html.count('data-label="New"') == html.count('data-label="Why"') > 1
 
 
 def test_values_that_are_not_known_say_why(ada, shop):

@@ -80,19 +80,19 @@ def convert_files(
 
 def _read(name: str, raw: bytes) -> ValuesFile | ConversionFinding:
     if _is_template(name, raw):
-        return _fault("values-template", name, "it holds a template; render it first, as helmfile or gomplate do")
+        return _fault("values-template", name, what="it holds a template; render it first, as helmfile or gomplate do")
     try:
         documents = list(read_documents(raw, limits=_LIMITS, error=InvalidManifest))
     except InvalidInput as wrong:
-        return _fault(_CODES.get(wrong.code, "values-not-read"), name, str(wrong))
+        return _fault(_CODES.get(wrong.code, "values-not-read"), name, what=str(wrong))
     text = raw.decode("utf-8-sig")
     # Read strictly first, then as Helm reads it: `on` is true there.
     tree = next(compose(text, limits=_LIMITS)).value if documents else {}
     if not isinstance(tree, dict) and tree is not None:
         kind = "a list" if isinstance(tree, list) else "plain text"
-        return _fault("values-no-map", name, f"the document is {kind}, a map is wanted")
+        return _fault("values-no-map", name, what=f"the document is {kind}, a map is wanted")
     if isinstance(tree, dict) and {"apiVersion", "kind"} <= tree.keys():
-        return _fault("values-no-map", name, f"it is a manifest ({tree['kind']}); leave out --values for it")
+        return _fault("values-no-map", name, what=f"it is a manifest ({tree['kind']}); leave out --values for it")
     return ValuesFile(name, tree or {}, text)
 
 
@@ -110,7 +110,7 @@ def _is_action(line: str) -> bool:
     return told.startswith(_TEMPLATES) or value.startswith(_TEMPLATES)
 
 
-def _fault(code: str, name: str, what: str) -> ConversionFinding:
+def _fault(code: str, name: str, *, what: str) -> ConversionFinding:
     return ConversionFinding(code, KIND, name, (), what)
 
 

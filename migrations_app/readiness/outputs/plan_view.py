@@ -119,7 +119,7 @@ def plan_view(plan: Runbook) -> PrintedPlan:
 def _values(at: int, hop: RunbookHop, *, files: list[PlanFile]) -> Iterator[ValuesView]:
     named: dict[str, int] = {}
     for chart in hop.charts:
-        about = f"Values of {chart.namespace}/{chart.release} ({chart.chart})" if chart.release else "Helm values"
+        about = f"Values of {chart.where} ({chart.chart})" if chart.release else "Helm values"
         changes = sum(row.kind in CHANGES for row in chart.changed)
         defaults = sum(row.kind == "default_changed" for row in chart.changed)
         told = f"{about}: {changes} changed, {len(chart.kept)} kept, {defaults} defaults of the chart changed"
@@ -128,7 +128,7 @@ def _values(at: int, hop: RunbookHop, *, files: list[PlanFile]) -> Iterator[Valu
             continue
         same = named[chart.chart] = named.get(chart.chart, 0) + 1
         name = f"{at}-values-{chart.chart}{f'-{same}' if same > 1 else ''}.txt"
-        head = f"{chart.namespace}/{chart.release}, {chart.starts or 'the running release'} to {chart.lands}"
+        head = f"{chart.where}, {chart.starts or 'the running release'} to {chart.lands}"
         lines = [one for one in (head, f"read from: {chart.origin}", chart.unread) if one]
         files.append(PlanFile(name, "\n".join((*lines, "", *values_lines(chart.rows)))))
         yield ValuesView(told, name)

@@ -28,6 +28,11 @@ class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
     unread: str = ""
 
     @property
+    def where(self) -> str:
+        """Namespace and name of the release; the chart where no release is known."""
+        return f"{self.namespace}/{self.release}" if self.release else self.chart
+
+    @property
     def changed(self) -> tuple[ValueRow, ...]:
         """The rows that are not as before."""
         return tuple(row for row in self.rows if row.kind != "kept")
