@@ -1,6 +1,8 @@
 """clusters/{id}/actions: what may be planned on a cluster, and why the rest is not offered; as its pages say it.
 
 clusters/{id}/plan: the runbook of a cluster, for programs as JSON and for tickets as Markdown.
+
+clusters/{id}/values: the values of its Helm releases, before and after each hop.
 """
 
 import uuid
@@ -24,10 +26,12 @@ from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
+from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
+from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import published_plan, typed_plan
 from migrations_app.use_cases.accounts.tokens import TokenUse
@@ -123,6 +127,40 @@ class ClusterPlanView(Endpoint):
         answer["Cache-Control"] = "private, no-cache"
         answer["Vary"] = "Accept, Authorization, Cookie"
         return answer
+
+
+class ValueRowSerializer(StructSerializer):
+    """One value of a chart. `old` and `new` are JSON as text, empty where it is not given; secrets are left out."""
+
+    struct = ValueRow
+
+
+class ChartHopSerializer(StructSerializer):
+    """The values of one Helm release at one hop. `unread` says why they are not known, or why nothing changes them."""
+
+    struct = ChartHop
+
+
+class ChartHopsSerializer(serializers.Serializer[Any]):
+    """In the order of the hops; the old values of a hop are the new ones of the hop before."""
+
+    results = ChartHopSerializer(many=True)
+
+
+class ClusterValuesView(Endpoint):
+    """The values of the charts of one cluster."""
+
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation("cluster_values_list", query=PlannedSerializer, answer=ChartHopsSerializer),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Each Helm release at each hop of the newest snapshot's plan: every key old beside new, with its reason."""
+        query = query_params(request, PlannedSerializer)
+        plan = newest_runbook(id, kubernetes=query.get("kubernetes", "")).plan
+        charts = [chart for hop in plan.hops for chart in hop.charts]
+        return Response(ChartHopsSerializer({"results": charts}).data)
 
 
 def _written(plan: Runbook, kind: str, *, version: str) -> bytes:

@@ -51,7 +51,7 @@ from migrations_app.api.rollouts import (
     RolloutsView,
     RolloutView,
 )
-from migrations_app.api.runbooks import ClusterActionsView, ClusterPlanView
+from migrations_app.api.runbooks import ClusterActionsView, ClusterPlanView, ClusterValuesView
 from migrations_app.api.scans import (
     ClusterScansView,
     FindingsView,
@@ -82,6 +82,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/aws/drafts", ClusterDraftsView, name="api-cluster-aws-drafts"),
     *_both("clusters/<uuid:id>/scans", ClusterScansView, name="api-cluster-scans"),
     *_both("clusters/<uuid:id>/plan", ClusterPlanView, name="api-cluster-plan"),
+    *_both("clusters/<uuid:id>/values", ClusterValuesView, name="api-cluster-values"),
     *_both("clusters/<uuid:id>/kubeconfig", ClusterKubeconfigView, name="api-cluster-kubeconfig"),
     *_both("clusters/<uuid:id>/identity", ClusterIdentityView, name="api-cluster-identity"),
     *_both("clusters/<uuid:id>/actions", ClusterActionsView, name="api-cluster-actions"),

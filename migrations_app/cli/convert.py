@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from migrations_app.cli.convert_values import run_values
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
 from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
 from migrations_app.manifests.reader import MOST_BYTES
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+GENERATIONS = ("v1beta1", "v1")
 _STDIN = "-"
 _USAGE_ERROR = 2
 
@@ -32,24 +34,48 @@ def make_parser() -> argparse.ArgumentParser:
         description="Convert Provisioner, AWSNodeTemplate, NodePool and EC2NodeClass to their next generation, keeping "
         "their behaviour. Objects go to stdout, findings to stderr.",
         epilog="Exit codes: 0 converted; 1 an object has an error, or a person must decide before applying; 2 wrong "
-        "usage, or nothing could be read.",
+        "usage, or nothing could be read. With --values also 1 where a value is lost, or is a secret.",
     )
     add = parser.add_argument
     add(
         "-f",
         "--filename",
         action="append",
-        required=True,
         metavar="PATH",
         help="a file, a folder, or - for stdin; repeatable",
     )
     add("-R", "--recursive", action="store_true", help="look into folders below the given ones")
-    add("--to", choices=("v1beta1", "v1"), help="target generation; without it each object goes to its next one")
+    add(
+        "--to",
+        metavar="v1beta1|v1|RELEASE",
+        help="target generation, without which each object goes to its next one; with --values a release",
+    )
     add("--ignore-defaults", action="store_true", help="do not write out the requirements that the alpha webhook added")
     add("--node-role", type=_role_name, metavar="NAME", help="IAM role of the nodes, in place of a placeholder")
     add("--keep-instance-profile", action="store_true", help="keep instanceProfile instead of asking for a role")
-    add("-o", "--output", choices=("yaml", "json"), default="yaml", help="format of the objects (yaml)")
+    add("-o", "--output", choices=("yaml", "json", "table"), default="yaml", help="format (yaml); table: with --values")
+    values = parser.add_argument_group("values of the charts")
+    add = values.add_argument
+    add(
+        "--values",
+        action="append",
+        metavar="FILE",
+        help="values of a chart in place of objects; further files, also by -f, are laid over it as Helm does",
+    )
+    add("--from", metavar="RELEASE", help="the Karpenter release that the values were given to, such as 0.31.4")
+    add("--chart", choices=("karpenter", "karpenter-crd"), default="karpenter", help="the chart that reads them")
+    add("--out", metavar="FILE", help="write the values to a new file, secrets included, and print none")
     return parser
+
+
+def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Ends the program where the options are not those of objects."""
+    if not args.filename:
+        parser.error("the following arguments are required: -f/--filename, or --values")
+    if args.to not in (None, *GENERATIONS):
+        parser.error(f"argument --to: invalid choice: {args.to!r} (choose from {', '.join(GENERATIONS)})")
+    if args.output == "table" or args.out or vars(args)["from"]:
+        parser.error("--from, --out and -o table go with --values")
 
 
 def _files(name: str, *, recursive: bool) -> Iterator[Path]:
@@ -115,8 +141,12 @@ def _print(report: ConversionReport, *, output: str) -> None:
 
 def run(argv: list[str]) -> int:
     """0: converted; 1: an error or a decision is open; 2: wrong usage, or nothing could be read."""
+    parser = make_parser()
     try:
-        args = make_parser().parse_args(argv)
+        args = parser.parse_args(argv)
+        if args.values:
+            return run_values(args, parser)
+        _check(parser, args)
     except SystemExit as wish:
         return wish.code if isinstance(wish.code, int) else _USAGE_ERROR
     options = Options(

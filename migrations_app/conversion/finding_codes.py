@@ -26,6 +26,8 @@ _CLASS_HOOK = "P@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go"
 _BETA_GUIDE = "P@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md"
 _V1_GUIDE = "P@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md"
 _KUBECTL = "kubernetes/kubectl: decoding of manifests"
+_VALUES = "P@v0.28.0 to v1.14.1:charts/karpenter/values.yaml"
+_HELM = "helm/helm:pkg/chartutil/coalesce.go"
 _OWN = "karpdash: own rule"
 
 CATALOGUE: Final[dict[str, FindingCode]] = {
@@ -69,6 +71,16 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     "not-yaml": FindingCode("error", "The text cannot be read as YAML or JSON.", _OWN),
     "file-unreadable": FindingCode("error", "The file cannot be opened or decoded.", _OWN),
     "too-large": FindingCode("error", "Input this large is refused before it is read.", _OWN),
+    "values-no-map": FindingCode("error", "Values of a chart are one map of keys.", _HELM),
+    "values-template": FindingCode(
+        "error", "A template is no values file before it is rendered, and what it becomes is not known here.", _OWN
+    ),
+    "values-not-read": FindingCode(
+        "error", "The strict reader takes one document without anchors, aliases, tags and repeated keys.", _OWN
+    ),
+    "values-secret": FindingCode(
+        "error", "What is printed ends in logs and scroll-back; a file of its own does not.", _OWN
+    ),
     "no-way-back": FindingCode(
         "error", "Going back to v1beta1 is what Karpenter's own webhook does during a rollback.", _POOL_HOOK
     ),
@@ -76,6 +88,12 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
         "error", "The input holds no Karpenter object of a generation that can be converted.", _CONVERT
     ),
     # action: converted, but a decision is required before it is applied
+    "values-lost": FindingCode(
+        "action", "The chart says nothing of a value it does not read, and nothing takes over what it did.", _VALUES
+    ),
+    "values-cluster-name": FindingCode(
+        "action", "From 0.33 on the controller ends where it is not told the name of its cluster.", _VALUES
+    ),
     "node-role-placeholder": FindingCode(
         "action",
         "v1beta1 needs the name of the node role; the old object names an instance profile at most.",
@@ -186,7 +204,19 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     "consolidation-never-lost": FindingCode(
         "warn", "The webhook turned Never into 0s and so switched consolidation on.", _POOL_HOOK
     ),
+    "values-default-changed": FindingCode(
+        "warn", "Whoever does not give the value gets another one with the new chart.", _VALUES
+    ),
+    "values-unknown": FindingCode("warn", "No known chart ever read a value of that name.", _VALUES),
+    "values-comments-lost": FindingCode(
+        "warn", "Values that are merged, or written in braces, are written anew without their comments.", _OWN
+    ),
     # info: worth knowing
+    "values-moved": FindingCode("info", "The chart reads the same value by another name.", _VALUES),
+    "values-left-out": FindingCode("info", "The chart does not read it any more, and nothing is lost.", _VALUES),
+    "values-name-override": FindingCode(
+        "info", "The conversion webhook is called by the name of the controller's Service.", _VALUES
+    ),
     "container-runtime-default": FindingCode(
         "info", "The new API has no containerRuntime; nodes run containerd as before.", _BETA_GUIDE
     ),

@@ -36,11 +36,13 @@ _DEEPEST = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadKey:
-    """A setting that was given but that the release does not read. `replacement` is empty if nothing replaces it."""
+    """A setting that was given but that the release does not read. `replacement` is empty if nothing replaces it;
+    `becomes` is what the release does of itself, None where that is not told."""
 
     key: str
     replacement: str = ""
     fate: str = ""
+    becomes: object = None
 
 
 def unread_helm_keys(
@@ -179,7 +181,8 @@ def _unread(
 
 def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
     fate = row.fate or _span(row.first, row.last)
-    return UnreadKey(key=row.key, replacement=_usable(row.replacement, release, rows=rows), fate=fate)
+    usable = _usable(row.replacement, release, rows=rows)
+    return UnreadKey(key=row.key, replacement=usable, fate=fate, becomes=row.becomes)
 
 
 def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:

@@ -15,11 +15,12 @@ TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason", "asked_at"),
-    "Installed": ("controller", "crd_release"),
+    "Installed": ("controller", "crd_release", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
+    "RunbookHop": ("values",),
 }
-"""By type the fields that are in no published JSON and in no schema."""
+"""By type the fields that are in no published JSON and in no schema; version 2 of a plan has `change` and `values`."""
 
 
 def published(report: Report) -> Report:
@@ -34,7 +35,7 @@ def published(report: Report) -> Report:
 
 def published_plan(plan: Runbook) -> Runbook:
     """The runbook as version 1 of its JSON: fixes are text alone."""
-    hops = tuple(replace(hop, steps=tuple(map(_finding, hop.steps))) for hop in plan.hops)
+    hops = tuple(replace(hop, steps=tuple(map(_finding, hop.steps)), values=UNSET) for hop in plan.hops)
     return replace(plan, cluster=_cluster(plan.cluster), hops=hops)
 
 
@@ -58,4 +59,4 @@ def _finding(finding: Finding) -> Finding:
 def _cluster(facts: ClusterFacts) -> ClusterFacts:
     if facts.installed is None:
         return facts
-    return replace(facts, installed=replace(facts.installed, controller=UNSET, crd_release=UNSET))
+    return replace(facts, installed=replace(facts.installed, controller=UNSET, crd_release=UNSET, given=UNSET))

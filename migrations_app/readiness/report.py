@@ -50,6 +50,18 @@ OWNERS: tuple[str, ...] = (
 )
 
 
+class GivenChart(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that were given to one Helm release of Karpenter, without secrets. `origin` says where they were read;
+    `unread` why they are not known."""
+
+    chart: str
+    release: str
+    namespace: str
+    origin: str
+    values: dict[str, Any] = {}
+    unread: str = ""
+
+
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """Where the controller is and who looks after it: what a command has to name. Managers as in inventory/managers."""
 
@@ -66,6 +78,8 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""
     controller: str | UnsetType = UNSET
     """The Service of the controller, which shares its name with the Deployment. Stored, and never published."""
+    given: tuple[GivenChart, ...] | UnsetType = UNSET
+    """The values of the charts. Stored, and never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.base import Remedy
+from migrations_app.conversion.chart_values.side_by_side import ValueRow
+from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording
@@ -109,6 +111,21 @@ def look_of(status: str, severity: str) -> Look:
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word="Fails")
     return wording.STATUSES.get(status, NONE)
+
+
+VALUE_TONES = {"lost": "warning", "renamed": "accent", "set": "accent", "default_changed": "warning"}
+"""By what becomes of a Helm value; any other is muted."""
+
+
+@register.filter
+def value_word(row: ValueRow) -> str:
+    """What becomes of a Helm value, in a word."""
+    return VALUE_WORDS[row.kind]
+
+
+@register.filter
+def value_tone(row: ValueRow) -> str:
+    return VALUE_TONES.get(row.kind, "muted")
 
 
 @register.filter

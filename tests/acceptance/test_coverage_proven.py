@@ -8,6 +8,7 @@ from migrations_app.karpenter.coverage.proven import PROVEN
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.versions import minor_order
 from tests.acceptance.clusters import CLEAN, objects
+from tests.acceptance.faults_aws import AWS_FAULTS
 from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.stands_for import STANDS_FOR
@@ -19,12 +20,17 @@ TELLS = {"queries": "queries_outside_current", "sources": "sources_outside_curre
 
 
 def planted() -> dict[str, set[str]]:
-    """By entry the checks that a planted fault proves (tests/acceptance/test_faults.py puts each to a whole scan)."""
+    """By entry the checks that a planted fault proves: test_faults.py puts each to a whole scan, test_fixes_in_aws.py
+    those that only AWS shows."""
     found: dict[str, set[str]] = {}
     for fault in FAULTS:
         for name in (fault.of, *STANDS_FOR.get(fault.of, ())):
             if name in ENTRIES:
                 found.setdefault(name, set()).add(fault.check)
+    for in_aws in AWS_FAULTS:
+        for name in in_aws.of:
+            if name in ENTRIES:
+                found.setdefault(name, set()).add(in_aws.check)
     return found
 
 
@@ -77,7 +83,6 @@ def test_the_counts_are_whole() -> None:
 
 
 def test_most_of_what_can_be_judged_is_proven() -> None:
-    """Of what only AWS shows nothing is planted here: no dump holds it."""
     judged_ones = [entry for entry in ENTRIES.values() if entry.extent in ("judged", "partly")]
     assert len(judged_ones) >= 200
     assert 2 * sum(entry.id in PROVEN for entry in judged_ones) > len(judged_ones)

@@ -86,6 +86,7 @@ def headers_told(path: str, method: str, status: int) -> set[str]:
         ("/api/v1/clusters/{id}", "clusters/{row.pk}"),
         ("/api/v1/clusters/{id}/labels", "clusters/{row.pk}/labels"),
         ("/api/v1/clusters/{id}/plan", "clusters/{row.pk}/plan"),
+        ("/api/v1/clusters/{id}/values", "clusters/{row.pk}/values"),
         ("/api/v1/clusters/{id}/policy", "clusters/{row.pk}/policy"),
         ("/api/v1/clusters/{id}/scans", "clusters/{row.pk}/scans"),
         ("/api/v1/snapshots/{id}", "snapshots/{row.latest_id}"),

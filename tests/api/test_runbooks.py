@@ -12,6 +12,7 @@ from django.test import Client
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.outputs.json_schema import plan_definitions
 from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.published import published_plan
 from tests.api.conftest import Tool
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
 
@@ -27,7 +28,7 @@ def planned() -> str:
 
 def test_the_plan_is_the_runbook_of_the_newest_snapshot(api: Tool) -> None:
     told = api("GET", planned())
-    assert (told.status_code, told.json()) == (200, json.loads(msgspec.json.encode(PLAN)))
+    assert (told.status_code, told.json()) == (200, json.loads(msgspec.json.encode(published_plan(PLAN))))
     assert [hop["lands"]["hop"] for hop in told.json()["hops"]] == ["0.32", "0.33+"]
     assert told["Content-Type"] == "application/json; charset=utf-8"
     assert told["Last-Modified"] == NOW.strftime("%a, %d %b %Y %H:%M:%S GMT")
@@ -95,3 +96,29 @@ def test_a_scan_makes_a_plan_with_commands(api: Tool, scanned: Any) -> None:
     told = api("GET", f"clusters/{scanned('beta_037').pk}/plan?hop=1.0").json()
     commands = [one["text"] for stage in told["hops"][0]["stages"] for one in stage["commands"] if one["how"] == "helm"]
     assert ["--version 1.0.14 --namespace kube-system" in one for one in commands] == [True, True]
+
+
+def test_values_are_told_hop_by_hop(api: Tool, scanned: Any) -> None:
+    row = scanned("alpha_030")
+    told = api("GET", f"clusters/{row.pk}/values").json()["results"]
+    assert [(one["starts"], one["lands"]) for one in told[:3]] == [
+        ("0.30.0", "0.31.5"), ("0.31.5", "0.32.10"), ("0.32.10", "0.37.8"),
+    ]  # fmt: skip
+    (moved,) = (one for one in told[2]["rows"] if one["key"] == "settings.aws.clusterName")
+    assert moved == {
+        "key": "settings.aws.clusterName",
+        "kind": "renamed",
+        "old": '"shop-prod"',
+        "new": '"shop-prod"',
+        "new_key": "settings.clusterName",
+        "why": "settings.clusterName takes over",
+        "loss": "",
+        "secret": False,
+    }
+    assert "settings.clusterName" in [one["key"] for one in told[3]["rows"] if one["kind"] == "kept"]
+    assert "values" not in api("GET", f"clusters/{row.pk}/plan").json()["hops"][0]
+
+
+def test_values_of_nobody(api: Tool) -> None:
+    for key in (a_cluster("never").pk, "00000000-0000-0000-0000-000000000001"):
+        assert api("GET", f"clusters/{key}/values").status_code == 404

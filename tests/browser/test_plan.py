@@ -22,6 +22,11 @@ def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transac
     page.goto(f"/clusters/{row.pk}/")
     page.get_by_role("link", name="Open runbook").click()
     page.get_by_role("heading", name="Install the CRDs of 0.37.8").wait_for()
+    values = page.locator("#values")
+    expect(values.get_by_text("default changed").first).to_be_visible()
+    values.get_by_text("stay as before").first.click()
+    expect(values.get_by_text("stay as before").locator("xpath=..").get_by_role("listitem").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     command = page.get_by_text("helm get values karpenter --namespace kube-system")
     expect(command, "Argo CD delivers here, so its form stands first").to_be_hidden()
     page.locator("[id^=stage-]", has=command).get_by_text("Helm values").first.click()

@@ -10,6 +10,9 @@ from tests import upstream
 
 # own codes, for what the upstream tools leave without one
 _OWN = {
+    "values-no-map", "values-template", "values-not-read", "values-secret", "values-lost", "values-cluster-name",
+    "values-default-changed", "values-unknown", "values-comments-lost", "values-moved", "values-left-out",
+    "values-name-override",
     "duplicate-object", "not-yaml", "file-unreadable", "too-large", "no-way-back", "same-name-result",
     "already-v1beta1", "nodeclaim-view-only", "container-runtime-default", "later-defaults",
 }  # fmt: skip

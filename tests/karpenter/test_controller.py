@@ -77,6 +77,7 @@ def test_what_replaces_values_at_0_33() -> None:
             key="settings.featureGates.driftEnabled",
             replacement="settings.featureGates.drift",
             fate="renamed at 0.32; from 1.0 on drift is always on",
+            becomes=True,
         ),
     ]
 

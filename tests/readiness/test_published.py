@@ -28,7 +28,9 @@ def names(tree: Any) -> set[str]:
 
 def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
-    assert internal == {"data", "reason", "asked_at", "reasons", "change", "controller", "crd_release"}
+    assert internal == {
+        "data", "reason", "asked_at", "reasons", "change", "controller", "crd_release", "given", "values",
+    }  # fmt: skip
     plan = msgspec.to_builtins(published_plan(runbook(REPORT)))
     assert "reasons" not in names(msgspec.json.decode(json_schema.render(REPORT))["parts"])
     assert "reason" not in names(msgspec.to_builtins(published(REPORT))["checks"])

@@ -1,11 +1,13 @@
 """The plan of a hop: stages in order, what is not known, the line of no return, and the Markdown of it."""
 
+import msgspec
 import pytest
 
-from migrations_app.checks.base import Evidence, Reason
+from migrations_app.checks.base import Evidence, Reason, Remedy
+from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.report import ClusterFacts, Installed, PathStep, Target
+from migrations_app.readiness.report import ClusterFacts, GivenChart, Installed, PathStep, Target
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, text
 
@@ -144,3 +146,47 @@ def test_hostile_text_is_text(ada, shop):
     assert "<script>alert" not in html
     assert "\u202e" not in html
     assert "\u202e" not in plan_of(ada, shop, "?download=hop").content.decode()
+
+
+def test_values_stand_side_by_side_with_their_reasons(ada, shop):
+    given = GivenChart(
+        chart="karpenter",
+        release="kp",
+        namespace="ops",
+        origin="Helm release record",
+        values={"settings": {"aws": {"clusterName": HOSTILE}}, "replicas": 2, "podAnnotations": {"token": "(removed)"}},
+    )
+    change = HelmChange(
+        chart="karpenter",
+        release="kp",
+        namespace="ops",
+        when="landing",
+        values=(
+            HelmValue("settings.aws.clusterName", why="settings.clusterName takes over"),
+            HelmValue("settings.clusterName", '"shop"', "takes over settings.aws.clusterName"),
+        ),
+    )
+    facts = a_report().cluster
+    installed = Installed(namespace="ops", release="kp", given=(given,))
+    finding = a_finding("moved", hop="0.33+", remedies=(Remedy(how="helm", text="x", change=change),))
+    report = a_report(checks=[finding], cluster=msgspec.structs.replace(facts, installed=installed))
+    a_snapshot(shop, report)
+    answer = plan_of(ada, shop, "?hop=0.33%2B")
+    words, html = "".join(text(answer).split()), answer.content.decode()
+    for told in (
+        "Helm values before and after this upgrade ops/kp chart karpenter, read from Helm release record",
+        "settings.aws.clusterName renamed",
+        'settings.clusterName: "shop" settings.clusterName takes over',
+        "2 values stay as before replicas: 2",
+    ):
+        assert "".join(told.split()) in words
+    assert HOSTILE not in html
+    assert html.count('data-label="Old"') == html.count('data-label="New"') == html.count('data-label="Why"') > 1
+
+
+def test_values_that_are_not_known_say_why(ada, shop):
+    unread = GivenChart(chart="karpenter", release="", namespace="", origin="", unread="secrets: forbidden")
+    installed = Installed(namespace="ops", release="kp", given=(unread,))
+    cluster = msgspec.structs.replace(a_report().cluster, installed=installed)
+    a_snapshot(shop, a_report(cluster=cluster))
+    assert "secrets: forbidden" in text(plan_of(ada, shop))

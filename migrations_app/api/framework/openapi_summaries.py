@@ -50,6 +50,7 @@ SUMMARIES = {
     "labels_read": "Show the labels of a cluster",
     "labels_change": "Change the labels of a cluster",
     "cluster_plan_read": "Show the runbook of a cluster",
+    "cluster_values_list": "List the Helm values of a cluster before and after each hop",
     "policies_read": "Show the policy of a cluster",
     "policies_change": "Set the policy of a cluster",
     "cluster_scans_list": "List scans of a cluster",

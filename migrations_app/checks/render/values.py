@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.checks.shell import note
+from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import parse
-
-_STEPS = re.compile(r"(?<!\\)\.")
-"""Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
 
 _PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
 """Text that YAML reads as it stands, where it is none of `_NO_TEXT`."""
@@ -33,11 +31,6 @@ def _printable(sign: str) -> str:
     if sign.isprintable():
         return sign
     return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
-
-
-def steps_of(key: str) -> list[str]:
-    """The steps of a dotted Helm key, without the backslashes before dots that belong to a step."""
-    return [step.replace("\\.", ".") for step in _STEPS.split(key)]
 
 
 def yaml_of(given: Mapping[str, str]) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 class HelmKey:
     """A value and the releases whose chart reads it, both ends included: a minor, a patch, or empty for an open end.
 
-    A key has several rows if it was removed for a while. `never` marks a value that no known chart reads.
+    A key has several rows if it was removed for a while. `never` marks a value that no known chart reads. `becomes` is
+    what the release does of itself once its chart does not read the value any more: who gave that has lost nothing.
     """
 
     key: str
@@ -21,6 +22,7 @@ class HelmKey:
     replacement: str = ""
     fate: str = ""
     never: bool = False
+    becomes: object = None
 
 
 def _moved(old: str, new: str, *, last: str = "", fate: str = "") -> tuple[HelmKey, HelmKey]:
@@ -79,6 +81,7 @@ SETTINGS_ROWS: tuple[HelmKey, ...] = (
         last="0.32",
         replacement="settings.featureGates.drift",
         fate="renamed at 0.32; from 1.0 on drift is always on",
+        becomes=True,
     ),
     HelmKey(
         key="settings.featureGates.drift",
@@ -86,6 +89,7 @@ SETTINGS_ROWS: tuple[HelmKey, ...] = (
         last="0.37",
         replacement="settings.featureGates.driftEnabled",
         fate="named driftEnabled before 0.32; from 1.0 on drift is always on",
+        becomes=True,
     ),
     HelmKey(key="settings.featureGates.spotToSpotConsolidation", first="0.34"),
     HelmKey(key="settings.featureGates.nodeRepair", first="1.1"),
@@ -105,7 +109,13 @@ SETTINGS_ROWS: tuple[HelmKey, ...] = (
 )
 
 LOGGING_ROWS: tuple[HelmKey, ...] = (
-    HelmKey(key="logEncoding", last="0.32", replacement="logConfig.logEncoding", fate="from 1.0 on always json"),
+    HelmKey(
+        key="logEncoding",
+        last="0.32",
+        replacement="logConfig.logEncoding",
+        fate="from 1.0 on always json",
+        becomes="json",
+    ),
     HelmKey(
         key="controller.logLevel",
         last="0.32",
@@ -122,8 +132,12 @@ LOGGING_ROWS: tuple[HelmKey, ...] = (
     HelmKey(key="controller.outputPaths", last="0.32", replacement="logOutputPaths", fate="from 1.0 on"),
     HelmKey(key="controller.errorOutputPaths", last="0.32", replacement="logErrorOutputPaths", fate="from 1.0 on"),
     HelmKey(key="logConfig.enabled", first="0.32", last="0.37", fate="gone at 1.0"),
-    HelmKey(key="logConfig.logEncoding", first="0.32", last="0.37", fate="gone at 1.0: always json"),
-    HelmKey(key="logConfig.logLevel", first="0.32", last="0.37", replacement="logLevel"),
+    HelmKey(key="logConfig.logEncoding", first="0.32", last="0.37", fate="gone at 1.0: always json", becomes="json"),
+    HelmKey(key="logConfig.logLevel.controller", first="0.32", last="0.37", replacement="logLevel"),
+    *(
+        HelmKey(key=f"logConfig.logLevel.{of}", first="0.32", last="0.37", fate="gone at 1.0: logLevel is the only one")
+        for of in ("global", "webhook")
+    ),
     HelmKey(key="logConfig.outputPaths", first="0.32", last="0.37", replacement="logOutputPaths"),
     HelmKey(key="logConfig.errorOutputPaths", first="0.32", last="0.37", replacement="logErrorOutputPaths"),
     HelmKey(key="logOutputPaths", first="1.0"),

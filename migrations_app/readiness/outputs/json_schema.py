@@ -12,11 +12,13 @@ import msgspec
 
 from migrations_app.checks.base import Reason
 from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
+from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
+from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import GivenChart, Report
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -56,10 +58,14 @@ def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
     return found
 
 
+ADDED = ("change", "values")
+"""Fields that version 2 of a plan has and version 1 does not."""
+
+
 def typed_plan_schema() -> dict[str, Any]:
     """The published document, docs/schema/plan-v2.json."""
-    kept = {name: tuple(field for field in fields if field != "change") for name, fields in INTERNAL.items()}
-    found = _of(Runbook, REFERENCES, internal=kept, dropped=("Reason",))
+    kept = {name: tuple(one for one in fields if one not in ADDED) for name, fields in INTERNAL.items()}
+    found = _of(Runbook, REFERENCES, internal=kept, dropped=(Reason.__name__, GivenChart.__name__))
     found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -89,7 +95,7 @@ def _of(
     template: str,
     *,
     internal: Mapping[str, tuple[str, ...]] = INTERNAL,
-    dropped: tuple[str, ...] = (Reason.__name__, *_CHANGES),
+    dropped: tuple[str, ...] = (Reason.__name__, GivenChart.__name__, ChartHop.__name__, ValueRow.__name__, *_CHANGES),
 ) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind], ref_template=template)
     for inner in dropped:

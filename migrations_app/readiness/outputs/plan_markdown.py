@@ -73,6 +73,8 @@ def _hop(view: HopView) -> Iterator[str]:
     yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
+    for one in view.values:
+        yield f"- {text(one.about)}{f': the file `{one.file}`' if one.file else ''}"
     for asked in view.questions:
         earlier = f", as at hop {asked.earlier}" if asked.earlier else ""
         yield f"- Not known{earlier}: {text(asked.summary)} (`{asked.checks}`)"

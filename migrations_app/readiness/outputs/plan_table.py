@@ -58,6 +58,8 @@ def _hop(view: HopView) -> Iterator[str]:
         yield from _commands(asked.commands)
     if view.forecast:
         yield f"   Forecast: {plain(view.forecast)}"
+    for one in view.values:
+        yield f"   {plain(one.about)}{f': {one.file}, below' if one.file else ''}"
     for step in view.steps:
         yield from _step(step)
     if view.settled:

@@ -10,11 +10,15 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from migrations_app.checks.base import How, Remedy
+from migrations_app.conversion.chart_values.side_by_side import RowKind
+from migrations_app.conversion.chart_values.table import lines as values_lines
 from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs.wording import forecast_number, ids, left_out, object_line
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.plan.stages import Lost, Stage
 
+EVIDENCE_SHOWN = 2
+CHANGES: tuple[RowKind, ...] = ("lost", "renamed", "removed", "set")
 COMMAND_LINES = 4
 """A longer command of a step is a file."""
 ITEM_LINES = 2
@@ -81,6 +85,13 @@ class QuestionView(NamedTuple):
     commands: tuple[CommandView, ...]
 
 
+class ValuesView(NamedTuple):
+    """What becomes of the values of one Helm release; `file` holds them side by side, empty where there are none."""
+
+    about: str
+    file: str = ""
+
+
 class HopView(NamedTuple):
     """One hop of the plan."""
 
@@ -90,6 +101,7 @@ class HopView(NamedTuple):
     forecast: str
     steps: tuple[StepView, ...]
     settled: int
+    values: tuple[ValuesView, ...] = ()
 
 
 class PrintedPlan(NamedTuple):
@@ -111,10 +123,29 @@ def plan_view(plan: Runbook) -> PrintedPlan:
             forecast=_forecast(hop),
             steps=tuple(_steps(at, hop, files=files, cluster=plan.cluster.name)),
             settled=sum(stage.settled for stage in hop.stages),
+            values=tuple(_values(at, hop, files=files)),
         )
         for at, hop in enumerate(plan.hops, 1)
     )
     return PrintedPlan(hops, tuple(files))
+
+
+def _values(at: int, hop: RunbookHop, *, files: list[PlanFile]) -> Iterator[ValuesView]:
+    named: dict[str, int] = {}
+    for chart in hop.charts:
+        about = f"Values of {chart.where} ({chart.chart})" if chart.release else "Helm values"
+        changes = sum(row.kind in CHANGES for row in chart.changed)
+        defaults = sum(row.kind == "default_changed" for row in chart.changed)
+        told = f"{about}: {changes} changed, {len(chart.kept)} kept, {defaults} defaults of the chart changed"
+        if not chart.rows:
+            yield ValuesView(f"{about}: {f'not known: {chart.unread}' if chart.unread else 'none given'}")
+            continue
+        same = named[chart.chart] = named.get(chart.chart, 0) + 1
+        name = f"{at}-values-{chart.chart}{f'-{same}' if same > 1 else ''}.txt"
+        head = f"{chart.where}, {chart.starts or 'the running release'} to {chart.lands}"
+        lines = [one for one in (head, f"read from: {chart.origin}", chart.unread) if one]
+        files.append(PlanFile(name, "\n".join((*lines, "", *values_lines(chart.rows)))))
+        yield ValuesView(told, name)
 
 
 def _questions(

@@ -16,6 +16,8 @@ from migrations_app.checks.render.charts import as_code, chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
+from migrations_app.conversion.chart_values.convert import DIGEST, TAG, pinned_image
+from migrations_app.conversion.chart_values.side_by_side import unread_at
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
@@ -43,6 +45,8 @@ class HopUpgrades:
     start: str = ""
     """The release that runs then; empty where that is not known, and so no upgrade before the landing is."""
     lands: str = ""
+    made: tuple[tuple[str, HelmValue], ...] = ()
+    """Every value that the hop changes, with its chart, in order."""
 
 
 @dataclass(slots=True)
@@ -54,32 +58,70 @@ class HelmWalk:
     """Chart and key to the value as JSON; empty text for one that was taken out."""
     _crds: Release | None = None
     """The release that the plan has brought the CRDs to; None where that is not known yet."""
+    _made: list[tuple[str, HelmValue]] = field(default_factory=list)
+    """What the hop changes that is taken."""
 
     def take(self, findings: Iterable[Finding], *, start: str, lands: str = "") -> HopUpgrades:
         """The upgrades of the next hop, which begins at the release `start`; empty where that is not known. What needs
         the release `lands` is changed with the landing."""
         changes = [_timed(one, lands) for one in _changes(findings)]
         earlier, had = frozenset(self._known.items()), self._crds
+        self._made = []
         before = tuple(self._before(changes, start=start))
         brought = self._crds != had
         new = frozenset(key for key, _ in self._known.items() - earlier)
         landing = [one for one in changes if one.when == "landing"]
-        controller, crds = (self._new(landing, chart) for chart in (CHART, CRD_CHART))
+        controller, crds = (self._new(landing, chart, to=parse(lands)) for chart in (CHART, CRD_CHART))
         self._crds = parse(lands) or self._crds
+        made = (*self._made, *((CRD_CHART, one) for one in self._called(lands)))
         return HopUpgrades(
             before=before, crds=crds, controller=controller, before_keys=new, crds_before=brought, start=start,
-            lands=lands,
+            lands=lands, made=made,
         )  # fmt: skip
 
-    def _new(self, changes: Iterable[HelmChange], chart: str) -> Values:
-        """What is not so already, each key once; what is set wins over what is taken out."""
+    def _called(self, lands: str) -> Iterator[HelmValue]:
+        """The values of the chart of the CRDs that its upgrade sets by itself."""
+        to = parse(lands)
+        told = {value.key for chart, value in self._made if chart == CRD_CHART}
+        if to is not None and self.installed is not None:
+            yield from (one for one in _webhook_values(to, self.installed) if one.key not in told)
+
+    def _new(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> Values:
+        """What is not so already, each key once; what is set wins over what is taken out. `to` is the release that the
+        upgrade brings, whose image has to be the chart's own."""
         every = [value for one in changes if one.chart == chart for value in one.values]
+        if to is not None:
+            every += [*(self._pinned(to) if chart == CHART else ()), *self._outlived(chart, to)]
         found: dict[str, HelmValue] = {}
         for value in sorted(every, key=lambda one: not one.text):
             found.setdefault(value.key, value)
         new = {key: value for key, value in found.items() if self._known.get((chart, key)) != value.text}
         self._known |= {(chart, key): value.text for key, value in new.items()}
+        self._made += [(chart, value) for value in new.values()]
         return tuple(new.values())
+
+    def _outlived(self, chart: str, to: Release) -> Iterator[HelmValue]:
+        """What an earlier hop of the plan has set and the chart of that release does not read any more."""
+        set_here = [(key, text) for (of, key), text in self._known.items() if of == chart and text]
+        for key, text in set_here:
+            unread = unread_at(key, to, chart=chart)
+            if unread is None:
+                continue
+            if unread.replacement and " " not in unread.replacement:
+                yield HelmValue(unread.replacement, text, f"takes over {key}")
+            yield HelmValue(key, why=f"{to} does not read it")
+
+    def _pinned(self, to: Release) -> Iterator[HelmValue]:
+        """The image of that release in place of another one that the values name: it would run on under the new chart.
+        It is set, since null would take out what the chart itself says of its image."""
+        here = self.installed
+        given = [one for one in (here.given or ()) if one.chart == CHART] if here else []
+        mine = [one for one in given if here and (one.namespace, one.release) == (here.namespace, here.release)]
+        keys = pinned_image(next((one.values for one in mine or given), {}), to)
+        if TAG in keys:
+            yield HelmValue(TAG, as_json(as_tag(to)), f"the values named the image of another release than {to}")
+        if DIGEST in keys:
+            yield HelmValue(DIGEST, '""', "the digest was that of another image")
 
     def _before(self, changes: list[HelmChange], *, start: str) -> Iterator[Remedy]:
         asked = [one for one in changes if one.when == "before"]
@@ -87,7 +129,7 @@ class HelmWalk:
         if not asked or runs is None:
             return
         to = max((runs, *(release(one.version) for one in asked if one.version)))
-        crds, main = self._new(asked, CRD_CHART), self._new(asked, CHART)
+        crds, main = self._new(asked, CRD_CHART, to=to), self._new(asked, CHART, to=to)
         again = any(one.chart == CHART and not one.values and not one.version for one in asked)
         if crds or to > runs or self._lacks_crds(asked):
             yield from crd_commands(str(to), self.installed, values=crds)

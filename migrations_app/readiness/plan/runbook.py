@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import Finding
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.plan.chart_values import ChartHop, ValuesWalk
 from migrations_app.readiness.plan.forecast import ForecastLine, forecast
 from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
@@ -56,6 +57,13 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
     """What an earlier hop of this plan asks for: it is told there, and not a step of this hop."""
+    values: tuple[ChartHop, ...] | UnsetType = ()
+    """The values of each Helm release before and after the hop; in version 1 of the JSON there are none."""
+
+    @property
+    def charts(self) -> tuple[ChartHop, ...]:
+        """The same, empty where they are left out."""
+        return self.values if self.values is not UNSET else ()
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
         """The open findings of that stage, in the order in which it names them."""
@@ -87,10 +95,12 @@ def runbook(report: Report) -> Runbook:
     """The runbook of a report; it has no hops when there is nothing left to do or no path could be told."""
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
-    walk, asked = HelmWalk(report.cluster.installed), _AskedFirst()
+    walk, values = HelmWalk(report.cluster.installed), ValuesWalk(report.cluster.installed)
+    asked = _AskedFirst()
     hops: list[RunbookHop] = []
     for start, step in zip(starts, report.target.path, strict=False):
-        hops.append(_hop(report, step, start=start, line=lines[step.hop], walk=walk, asked=asked))
+        made = _hop(report, step, start=start, line=lines[step.hop], walk=walk, values=values, asked=asked)
+        hops.append(made)
         asked.add(step.hop, report.checks)
     return Runbook(
         cluster=report.cluster,
@@ -126,7 +136,14 @@ class _AskedFirst:
 
 
 def _hop(
-    report: Report, step: PathStep, *, start: str, line: HopLine, walk: HelmWalk, asked: _AskedFirst
+    report: Report,
+    step: PathStep,
+    *,
+    start: str,
+    line: HopLine,
+    walk: HelmWalk,
+    values: ValuesWalk,
+    asked: _AskedFirst,
 ) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
@@ -151,6 +168,7 @@ def _hop(
         ),
         steps=tuple(sorted((finding for finding in mine if finding.status in OPEN), key=by_work)),
         done_earlier=tuple(asked.done(judged)),
+        values=values.take(upgrades.made, start=start, lands=step.release),
     )
 
 

@@ -65,9 +65,9 @@ class Account:
 class Recording(AwsSession):
     """A session at moto's server that notes each call; `answers` maps an operation to what moto cannot say."""
 
-    def __init__(self, url):
+    def __init__(self, url, *, region=REGION, account=ACCOUNT):
         super().__init__(
-            ClusterAccountAccess(region=REGION, account=ACCOUNT, keys=KEYS), OwnIdentity(keys=KEYS, endpoint=url)
+            ClusterAccountAccess(region=region, account=account, keys=KEYS), OwnIdentity(keys=KEYS, endpoint=url)
         )
         self.answers, self.calls, self.made = {}, set(), {}
 

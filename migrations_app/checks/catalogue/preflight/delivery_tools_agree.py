@@ -19,7 +19,7 @@ check = Check(
     why="Two tools undo each other's work for ever: what one brings to the hop the other takes back within minutes.",
     how="Labels, annotations and field managers of CRDs, the controller, pools and node classes, tool by tool.",
     reads=("crds", "controller", "nodepools", "ec2nodeclasses", "provisioners", "awsnodetemplates"),
-    says=("{count} object is applied by two tools", "{count} objects are applied by two tools"),
+    says=("{count} object is applied by more than one tool", "{count} objects are applied by more than one tool"),
     sources=(
         "aws/karpenter-provider-aws#6867",
         "aws/karpenter-provider-aws#6847",
@@ -44,8 +44,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     task = PersonTask(
-        what="decide which tool keeps each object, and take it out of the other without pruning",
-        why="both write it, and the cluster does not tell which of them is to",
+        what="decide which tool keeps each object, and take it out of the others without pruning",
+        why="each of them writes it, and the cluster does not tell which one is to",
         where="the managers of the fields below",
     )
     yield in_cluster(group(task, *dict.fromkeys(map(_managers, evidence))))

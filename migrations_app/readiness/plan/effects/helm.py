@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from migrations_app.checks.changes import Body, HelmChange, HelmValue
-from migrations_app.checks.render.values import steps_of
+from migrations_app.checks.changes import Body, HelmChange
+from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
@@ -128,7 +128,7 @@ def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -
     if record is None:
         return _delivered(inventory, change)
     told = {"chart_version": str(to), "app_version": str(to)} if to else {}
-    new = replace(record, config=laid(record.config, change.values), **told)
+    new = replace(record, config=laid(record.config, change.given.items()), **told)
     return with_fields(
         inventory, helm_releases=with_items(part, tuple(new if one is record else one for one in part.items))
     )
@@ -140,7 +140,7 @@ def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown
     if given is None or not isinstance(part, Seen):
         return NotShown("record_not_read", f"{change.chart} {change.release}")
     items = tuple(
-        _with_spec(one, given.path, tree=laid(given.tree, change.values))
+        _with_spec(one, given.path, tree=laid(given.tree, change.given.items()))
         if (one.kind, one.namespace, one.name) == (given.kind, given.namespace, given.name)
         else one
         for one in part.items
@@ -156,23 +156,6 @@ def _with_spec(one: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDeliv
         holder = holder.setdefault(step, {})
     holder[last] = tree
     return replace(one, spec=spec)
-
-
-def laid(config: Body, values: tuple[HelmValue, ...]) -> Body:
-    """The values as they are after the change; maps that become empty stay, as a person leaves them."""
-    after = copy.deepcopy(config)
-    for value in values:
-        *above, last = steps_of(value.key)
-        holder = after
-        for step in above:
-            if not isinstance(holder.get(step), dict):
-                holder[step] = {}
-            holder = holder[step]
-        if value.text:
-            holder[last] = json.loads(value.text)
-        else:
-            holder.pop(last, None)
-    return after
 
 
 def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.checks.changes import HelmChange
+from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.inventory.facts.controller import (
     CHART,
     CRD_CHART,
@@ -30,7 +31,6 @@ from migrations_app.readiness.plan.effects.controller import release_of
 from migrations_app.readiness.plan.effects.crd_landing import brought_crds
 from migrations_app.readiness.plan.effects.environment import with_environment
 from migrations_app.readiness.plan.effects.followers import put
-from migrations_app.readiness.plan.effects.helm import laid
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 
 HASHES = {
@@ -98,7 +98,7 @@ def _record(one: o.HelmRelease, to: str, *, values: tuple[HelmChange, ...]) -> o
     config = one.config
     for change in values:
         if (change.chart, change.release) == (one.chart, one.name):
-            config = laid(config, change.values)
+            config = laid(config, change.given.items())
     return replace(one, chart_version=to, app_version=to, config=config, revision=one.revision + 1)
 
 

@@ -1,0 +1,128 @@
+"""The values of a chart for another release: moved where a key has a successor, taken out where it has none."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from migrations_app.conversion.chart_values.side_by_side import (
+    MAIN,
+    ValueChange,
+    ValueRow,
+    side_by_side,
+    unread_at,
+)
+from migrations_app.conversion.chart_values.trees import EMPTY, VARIABLES, Tree, laid, leaves, steps_of, value_of
+from migrations_app.conversion.findings import ConversionFinding
+from migrations_app.karpenter.controller_settings import ends_with_webhooks, unknown_helm_keys, unread_env_names
+from migrations_app.karpenter.detection import image_release
+from migrations_app.karpenter.versions import Release, minor_order
+
+KIND: Final = "Values"
+TAG: Final = "controller.image.tag"
+DIGEST: Final = "controller.image.digest"
+LONGEST: Final = 60
+"""A longer value is not told in a sentence."""
+_OVERRIDES: Final = ("fullnameOverride", "nameOverride")
+_CODES: Final = {
+    "renamed": "values-moved",
+    "lost": "values-lost",
+    "removed": "values-left-out",
+    "default_changed": "values-default-changed",
+}
+
+
+class ConvertedValues(NamedTuple):
+    """`tree` is for the new release, `changes` are what leads to it; `rows` hide what is secret, the tree does not."""
+
+    tree: dict[str, Any]
+    changes: tuple[ValueChange, ...]
+    rows: tuple[ValueRow, ...]
+    findings: tuple[ConversionFinding, ...]
+
+
+def convert_values(old: Tree, *, chart: str, start: Release, lands: Release) -> ConvertedValues:
+    """The values for the chart of the release `lands`, which were given to that of `start`."""
+    changes = tuple(_changes(old, chart=chart, lands=lands))
+    rows = side_by_side(old, changes, chart=chart, start=start, lands=lands)
+    tree = laid(old, ((one.key, one.text) for one in changes), prune=True)
+    found = (*_told(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
+    return ConvertedValues(tree, changes, rows, found)
+
+
+def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
+    given = leaves(old, empty=True)
+    taken: set[str] = set()
+    for key, value in given.items():
+        unread = None if key.startswith(VARIABLES) else unread_at(key, lands, chart=chart)
+        if unread is None:
+            continue
+        to = unread.replacement
+        if value in EMPTY:
+            yield ValueChange(key, "")
+        elif to and " " not in to and to not in taken and value_of(old, to) in EMPTY:
+            taken.add(to)
+            yield ValueChange(key, "", f"{to} takes over")
+            yield ValueChange(to, json.dumps(value, ensure_ascii=False), f"takes over {key}", key)
+        elif to and " " not in to:
+            yield ValueChange(key, "", f"{to} is given as well, and counts")
+        else:
+            yield ValueChange(key, "", f"{lands} does not read it")
+    if chart == MAIN:
+        why = f"it names another image than that of {lands}, which the chart knows by itself"
+        yield from (ValueChange(key, "", why) for key in pinned_image(old, lands))
+        yield from _variables(old, lands)
+
+
+def pinned_image(tree: Tree, lands: Release) -> tuple[str, ...]:
+    """The keys that name the image of another release: it would keep its controller under the new chart, and so would a
+    digest beside it."""
+    tag, digest = (value_of(tree, key) for key in (TAG, DIGEST))
+    pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
+    if (pinned is not None and pinned != lands) or (digest and pinned != lands):
+        return tuple(key for key, value in ((TAG, tag), (DIGEST, digest)) if value)
+    return ()
+
+
+def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:
+    rows = value_of(old, VARIABLES)
+    if not isinstance(rows, list):
+        return
+    names = [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
+    gone = {one.key for one in unread_env_names(names, lands)}
+    if gone:
+        left = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
+        text = json.dumps(left, ensure_ascii=False) if left else ""
+        yield ValueChange(VARIABLES, text, f"{lands} does not read {', '.join(sorted(gone))}")
+
+
+def _told(rows: tuple[ValueRow, ...], chart: str) -> Iterator[ConversionFinding]:
+    for row in rows:
+        code = _CODES.get(row.kind)
+        if code:
+            yield ConversionFinding(code, KIND, chart, tuple(steps_of(row.key.partition("[")[0])), _sentence(row))
+
+
+def _sentence(row: ValueRow) -> str:
+    match row.kind:
+        case "renamed":
+            return f"{row.key} is {row.new_key} now"
+        case "default_changed":
+            old, new = (text if len(text) <= LONGEST else "a list" for text in (row.old or "none", row.new or "none"))
+            return f"nobody gives {row.key}, and the chart's own value goes from {old} to {new}: {row.why}"
+        case "lost":
+            return f"{row.key} is left out: {row.loss or row.why}"
+        case _:
+            return f"{row.key} is left out: {row.why}"
+
+
+def _open(old: Tree, tree: Tree, *, lands: Release) -> Iterator[ConversionFinding]:
+    """What the tables cannot settle."""
+    if minor_order(lands.minor) >= (0, 33) and not value_of(tree, "settings.clusterName"):
+        what = "settings.clusterName is not given here: the controller ends without it"
+        yield ConversionFinding("values-cluster-name", KIND, MAIN, ("settings", "clusterName"), what)
+    for key in unknown_helm_keys(old):
+        yield ConversionFinding("values-unknown", KIND, MAIN, (key,), f"no known chart reads {key}; it stays")
+    for key in _OVERRIDES:
+        if value_of(tree, key) and not ends_with_webhooks("webhook.serviceName", lands):
+            what = f"{key} gives the Service another name: karpenter-crd needs it as webhook.serviceName"
+            yield ConversionFinding("values-name-override", KIND, MAIN, (key,), what)

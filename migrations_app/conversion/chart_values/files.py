@@ -1,0 +1,166 @@
+"""Values files: read strictly, merged as Helm merges them, converted, and written with their comments."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from migrations_app.conversion.chart_values.convert import KIND, ConvertedValues, convert_values
+from migrations_app.conversion.chart_values.side_by_side import CRDS, MAIN, ValueRow
+from migrations_app.conversion.chart_values.trees import hidden, merged, steps_of
+from migrations_app.conversion.findings import ConversionFinding, worst
+from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import writer
+from migrations_app.manifests.map_text import MapEdit, edited
+from migrations_app.manifests.yaml_reader import MIB, YamlLimits, compose, read_documents
+
+MOST_BYTES: Final = MIB
+"""Helm keeps a release in one object of the API server, which takes no more."""
+_LIMITS: Final = YamlLimits(size=MOST_BYTES, documents=1, depth=40, nodes=100_000)
+_TEMPLATES: Final = ("{{", "{%")
+_CODES: Final = {"yaml_too_large": "too-large"}
+
+
+class ValuesFile(NamedTuple):
+    """A file that was read: its map and its text."""
+
+    name: str
+    tree: dict[str, Any]
+    text: str
+
+
+class ValuesReport(NamedTuple):
+    """What became of the values. `text` is YAML for the new release and may hold secrets; empty where a file could not
+    be used, for then nothing is written."""
+
+    text: str
+    tree: dict[str, Any]
+    rows: tuple[ValueRow, ...]
+    findings: tuple[ConversionFinding, ...]
+    secret: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0: converted; 1: something has to be decided; 2: nothing could be used."""
+        if not self.text:
+            return 2
+        return int(worst(self.findings) in ("error", "action"))
+
+
+def convert_files(
+    given: Iterable[tuple[str, bytes]], *, start: Release, lands: Release, chart: str = MAIN
+) -> ValuesReport:
+    """The values for the chart of the release `lands`. Several files are merged, the later over the earlier; the values
+    of the two charts are also found below their names, as an umbrella chart holds them."""
+    files: list[ValuesFile] = []
+    faults: list[ConversionFinding] = []
+    for name, raw in given:
+        read = _read(name, raw)
+        if isinstance(read, ConversionFinding):
+            faults.append(read)
+        else:
+            files.append(read)
+    if faults:
+        return ValuesReport("", {}, (), tuple(faults))
+    none: dict[str, Any] = {}
+    tree = reduce(merged, (file.tree for file in files), none)
+    every = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
+    after = _together(tree, every)
+    text, kept = _written(files, every, after=after)
+    found = [_placed(one, above) for above, values in every.items() for one in values.findings]
+    if not kept:
+        what = "the values are written anew: comments between them are gone"
+        found.append(ConversionFinding("values-comments-lost", KIND, chart, (), what))
+    rows = tuple(row for values in every.values() for row in values.rows)
+    return ValuesReport(text, after, rows, tuple(found), hidden(after) != after)
+
+
+def _read(name: str, raw: bytes) -> ValuesFile | ConversionFinding:
+    if _is_template(name, raw):
+        return _fault("values-template", name, what="it holds a template; render it first, as helmfile or gomplate do")
+    try:
+        documents = list(read_documents(raw, limits=_LIMITS, error=InvalidManifest))
+    except InvalidInput as wrong:
+        return _fault(_CODES.get(wrong.code, "values-not-read"), name, what=str(wrong))
+    text = raw.decode("utf-8-sig")
+    # Read strictly first, then as Helm reads it: `on` is true there.
+    tree = next(compose(text, limits=_LIMITS)).value if documents else {}
+    if not isinstance(tree, dict) and tree is not None:
+        kind = "a list" if isinstance(tree, list) else "plain text"
+        return _fault("values-no-map", name, what=f"the document is {kind}, a map is wanted")
+    if isinstance(tree, dict) and {"apiVersion", "kind"} <= tree.keys():
+        return _fault("values-no-map", name, what=f"it is a manifest ({tree['kind']}); leave out --values for it")
+    return ValuesFile(name, tree or {}, text)
+
+
+def _is_template(name: str, raw: bytes) -> bool:
+    """Whether the file is a template: by the end of its name, or by an action that stands outside of quotes."""
+    if name.endswith((".gotmpl", ".tpl", ".tmpl", ".j2")):
+        return True
+    lines = raw[:MOST_BYTES].decode("utf-8", "replace").splitlines()
+    return any(_is_action(line) for line in lines)
+
+
+def _is_action(line: str) -> bool:
+    told = line.split(" #", 1)[0].strip()
+    value = told.partition(": ")[2].strip() or told.removeprefix("- ").strip()
+    return told.startswith(_TEMPLATES) or value.startswith(_TEMPLATES)
+
+
+def _fault(code: str, name: str, *, what: str) -> ConversionFinding:
+    return ConversionFinding(code, KIND, name, (), what)
+
+
+def _charts_in(tree: Mapping[str, Any]) -> list[str]:
+    """The names of charts that the values stand below; one empty name where they stand at the top."""
+    return [name for name in (MAIN, CRDS) if isinstance(tree.get(name), dict)] or [""]
+
+
+def _below(tree: dict[str, Any], above: str, *, start: Release, lands: Release, chart: str) -> ConvertedValues:
+    return convert_values(tree[above] if above else tree, chart=above or chart, start=start, lands=lands)
+
+
+def _placed(finding: ConversionFinding, above: str) -> ConversionFinding:
+    at = (above, *finding.at) if above else finding.at
+    return ConversionFinding(finding.code, finding.kind, finding.name, at, finding.what, finding.proposal)
+
+
+def _together(tree: dict[str, Any], every: Mapping[str, ConvertedValues]) -> dict[str, Any]:
+    if "" in every:
+        return every[""].tree
+    return {**tree, **{above: values.tree for above, values in every.items()}}
+
+
+def _written(
+    files: list[ValuesFile], every: Mapping[str, ConvertedValues], *, after: dict[str, Any]
+) -> tuple[str, bool]:
+    """The YAML, and whether comments are kept: those of one file are."""
+    if len(files) == 1:
+        edits = [edit for above, values in every.items() for edit in _edits(values, above)]
+        kept = edited(files[0].text, edits, wanted=after)
+        if kept is not None:
+            return kept, True
+    return (writer.text_of(after) if after else "{}\n"), not any("#" in file.text for file in files)
+
+
+def _edits(values: ConvertedValues, above: str) -> Iterator[MapEdit]:
+    prefix = (above,) if above else ()
+    moved = {one.source for one in values.changes}
+    lost = {row.key: row.loss for row in values.rows}
+    for one in values.changes:
+        source = (*prefix, *steps_of(one.source)) if one.source else ()
+        why = "" if one.key in moved else lost.get(one.key) or one.why
+        yield MapEdit((*prefix, *steps_of(one.key)), one.text, why, source)
+
+
+def as_json(report: ValuesReport) -> str:
+    """The values, the rows and the findings as JSON; what is secret is not in it."""
+    told = {
+        "values": hidden(report.tree),
+        "rows": [msgspec.to_builtins(row) for row in report.rows],
+        "findings": [one.as_dict() for one in report.findings],
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"

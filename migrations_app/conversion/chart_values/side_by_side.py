@@ -1,0 +1,164 @@
+"""Old and new values of a chart next to each other, with what became of each key and why."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from migrations_app.conversion.chart_values.trees import VARIABLES, Tree, hidden, laid, leaves, steps_of
+from migrations_app.karpenter.chart_defaults import ChangedDefault, changed_defaults
+from migrations_app.karpenter.controller_settings import (
+    UnreadKey,
+    ends_with_webhooks,
+    unread_crd_chart_keys,
+    unread_env_names,
+    unread_helm_keys,
+)
+from migrations_app.karpenter.versions import Release
+from migrations_app.redaction import REMOVED, is_secret_name, is_whole
+
+MAIN: Final = "karpenter"
+CRDS: Final = "karpenter-crd"
+RowKind = Literal["renamed", "set", "removed", "lost", "not_read", "default_changed", "kept"]
+KINDS: Final[tuple[RowKind, ...]] = (
+    "lost", "renamed", "removed", "set", "default_changed", "not_read", "kept",
+)  # fmt: skip
+"""In the order in which they are told."""
+
+
+class ValueRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One key. `old` and `new` are JSON, empty where the value is not given.
+
+    `lost`: taken out, and nothing takes over what it did; `loss` says what that is. `not_read`: it stays, and the chart
+    of the new release does not read it. `default_changed`: nobody gives it, and the chart's own value is another one.
+    """
+
+    key: str
+    kind: RowKind
+    old: str = ""
+    new: str = ""
+    new_key: str = ""
+    """Where a renamed value stands now."""
+    why: str = ""
+    loss: str = ""
+    secret: bool = False
+    """Whether a part of the value is not shown."""
+
+
+class ValueChange(NamedTuple):
+    """A dotted key, its new value as JSON, empty where it is taken out, and the reason. `source` is the key that it
+    takes over from."""
+
+    key: str
+    text: str
+    why: str = ""
+    source: str = ""
+
+
+def side_by_side(
+    old: Tree, changes: Iterable[ValueChange], *, chart: str, start: Release | None, lands: Release
+) -> tuple[ValueRow, ...]:
+    """A row for each value that is given before or after the changes, and for each default that changes between the
+    two releases; none of the latter where `start` is not known. Rows that change something come first."""
+    told = {one.key: one for one in changes}
+    was, comes = leaves(old), leaves(laid(old, ((one.key, one.text) for one in told.values())))
+    rows = list(_Compared(was, comes, told=told, chart=chart, lands=lands).rows())
+    if chart == MAIN and start is not None:
+        given = (*was, *comes)
+        rows += [_default(one) for one in changed_defaults(start, lands) if not _is_given(one.key, given)]
+    return tuple(sorted(rows, key=lambda row: KINDS.index(row.kind)))
+
+
+def after(old: Tree, changes: Iterable[ValueChange]) -> dict[str, Any]:
+    """The values as they are then: the old ones of the next hop."""
+    return laid(old, ((one.key, one.text) for one in changes))
+
+
+def unread_at(key: str, release: Release, *, chart: str) -> UnreadKey | None:
+    """What the tables say of a key that the chart of that release does not read; None for one that it reads, or that
+    they do not know."""
+    if key.startswith(f"{VARIABLES}["):
+        return next(iter(unread_env_names([key[len(VARIABLES) + 1 : -1]], release)), None)
+    unread = unread_crd_chart_keys if chart == CRDS else unread_helm_keys
+    return next(iter(unread(laid({}, ((key, "true"),)), release)), None)
+
+
+class _Compared:
+    """Two sets of values, compared key by key."""
+
+    def __init__(
+        self,
+        was: Mapping[str, Any],
+        comes: Mapping[str, Any],
+        *,
+        told: Mapping[str, ValueChange],
+        chart: str,
+        lands: Release,
+    ) -> None:
+        self.was, self.comes, self.told = was, comes, told
+        self.chart, self.lands = chart, lands
+
+    def rows(self) -> Iterator[ValueRow]:
+        unread = {key: found for key in self.was if (found := unread_at(key, self.lands, chart=self.chart))}
+        gone = [key for key in self.was if key not in self.comes]
+        new = {key for key in self.comes if key not in self.was}
+        moved = {key: unread[key].replacement for key in gone if key in unread and unread[key].replacement in new}
+        for key in self.was:
+            if key in moved:
+                yield self._row(key, "renamed", new_key=moved[key], new=self.comes[moved[key]])
+            elif key not in self.comes:
+                yield self._gone(key, unread.get(key))
+            elif self.comes[key] != self.was[key]:
+                yield self._row(key, "set", new=self.comes[key])
+            elif key in unread:
+                yield self._row(key, "not_read", new=self.comes[key], loss=unread[key].fate)
+            else:
+                yield self._row(key, "kept", new=self.comes[key])
+        yield from (self._row(key, "set", new=self.comes[key]) for key in self.comes if key in new - {*moved.values()})
+
+    def _gone(self, key: str, unread: UnreadKey | None) -> ValueRow:
+        harmless = unread is None or ends_with_webhooks(key, self.lands) or unread.replacement in self.comes
+        if harmless or unread is None or unread.becomes == self.was[key]:
+            return self._row(key, "removed", why=unread.fate if unread else "")
+        where = f"{unread.fate}; instead: {unread.replacement}" if unread.replacement else unread.fate
+        return self._row(key, "lost", loss=where)
+
+    def _row(
+        self, key: str, kind: RowKind, *, new: object = None, new_key: str = "", why: str = "", loss: str = ""
+    ) -> ValueRow:
+        old, secret = shown(key, self.was.get(key))
+        then, also = shown(new_key or key, new)
+        return ValueRow(
+            key=key,
+            kind=kind,
+            old=old,
+            new=then,
+            new_key=new_key,
+            why="" if kind == "kept" else self._why(key) or self._why(new_key) or why,
+            loss=loss,
+            secret=secret or also,
+        )
+
+    def _why(self, key: str) -> str:
+        """The reason of the change of that key, or of one that holds it."""
+        holds = (key, VARIABLES) if key.startswith(f"{VARIABLES}[") else (key,)
+        return next((self.told[one].why for one in holds if one in self.told), "")
+
+
+def shown(key: str, value: object) -> tuple[str, bool]:
+    """The value as JSON without what is secret, and whether anything is left out; a reference to a Secret is no
+    secret."""
+    if value is None:
+        return "", False
+    name = key.rpartition("[")[2].strip("]") if key.endswith("]") else steps_of(key)[-1]
+    told = REMOVED if isinstance(value, str) and value and is_secret_name(name) else hidden(value)
+    return json.dumps(told, ensure_ascii=False), told != value or not is_whole(told)
+
+
+def _is_given(key: str, given: Iterable[str]) -> bool:
+    return any(one == key or key.startswith(f"{one}.") for one in given)
+
+
+def _default(one: ChangedDefault) -> ValueRow:
+    return ValueRow(key=one.key, kind="default_changed", old=one.old, new=one.new, why=one.why)

@@ -1,0 +1,40 @@
+"""Old and new values as lines of text: for a terminal, and for the file beside a runbook."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from migrations_app.conversion.chart_values.side_by_side import RowKind, ValueRow
+
+WORDS: Final[dict[RowKind, str]] = {
+    "lost": "lost",
+    "renamed": "renamed",
+    "removed": "removed",
+    "set": "set",
+    "default_changed": "default changed",
+    "not_read": "not read",
+    "kept": "kept",
+}
+"""What is said of each kind of row."""
+
+
+def lines(rows: Iterable[ValueRow]) -> Iterator[str]:
+    """A block of lines for each row that changes something, and one line for those that stay as they are."""
+    kept = []
+    for row in rows:
+        if row.kind == "kept":
+            kept.append(row.key)
+        else:
+            yield from _block(row)
+    if kept:
+        yield f"{WORDS['kept']}  {', '.join(kept)}"
+
+
+def _block(row: ValueRow) -> Iterator[str]:
+    to = f" -> {row.new_key}" if row.new_key else ""
+    yield f"{WORDS[row.kind]}  {row.key}{to}"
+    yield f"  old   {row.old or '(none)'}"
+    yield f"  new   {row.new or '(none)'}"
+    if row.why:
+        yield f"  why   {row.why}"
+    if row.loss:
+        yield f"  lost  {row.loss}"

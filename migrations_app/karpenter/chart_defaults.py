@@ -1,0 +1,51 @@
+"""What a chart does of itself in a release, for values that nobody gives, and what changes from one to another."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from migrations_app.karpenter.releases import find
+from migrations_app.karpenter.table_types import MinorRelease, Since
+from migrations_app.karpenter.tables.default_rows import DEFAULT_ROWS
+from migrations_app.karpenter.versions import Release, release
+
+GATES = "settings.featureGates"
+
+
+class ChangedDefault(NamedTuple):
+    """A value whose default is `old` in one release and `new` in another, as JSON; empty where the chart has none."""
+
+    key: str
+    old: str
+    new: str
+    why: str
+
+
+def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
+    """The defaults of the chart karpenter that are other ones at `lands` than at `start`; empty where the tables do not
+    know one of the two minors. New values of features that are off count as no change."""
+    old, new = find(start), find(lands)
+    if old is None or new is None:
+        return []
+    return [one for one in _compared(old, new, start=start, lands=lands) if one.old != one.new]
+
+
+def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Release) -> Iterator[ChangedDefault]:
+    for row in DEFAULT_ROWS:
+        was = _at(row.since, start)
+        if was or row.appears:
+            yield ChangedDefault(row.key, was, _at(row.since, lands), row.why)
+    why = "the port that metrics are scraped from"
+    yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
+    on, comes = old.webhook_enabled(start), new.webhook_enabled(lands)
+    if None not in (on, comes):
+        yield ChangedDefault("webhook.enabled", json.dumps(on), json.dumps(comes), "whether the webhook answers")
+    for gate in new.gates:
+        default = old.gate_default(gate.name)
+        if default is not None:
+            key = f"{GATES}.{gate.name[0].lower()}{gate.name[1:]}"
+            yield ChangedDefault(key, json.dumps(default), json.dumps(gate.default), "whether the feature gate is on")
+
+
+def _at(since: tuple[Since[str], ...], running: Release) -> str:
+    return next((one.value for one in reversed(since) if running >= release(one.patch)), "")

@@ -1,0 +1,187 @@
+"""The text of a YAML map after some of its keys were set, moved or taken out: everything else stays, comments too."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from migrations_app.errors import InvalidInput
+from migrations_app.manifests import writer
+from migrations_app.manifests.writer import Plain
+from migrations_app.manifests.yaml_reader import compose
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_STEP: Final = "  "
+_KEY: Final = re.compile(r"\s*(?:[^\s#'\"{\[&*!|>%@`-][^#:]*|'[^']*'|\"[^\"]*\")\s*:(?:\s|$)")
+Steps = tuple[str, ...]
+
+
+class MapEdit(NamedTuple):
+    """The key at `steps` is set to `text`, which is JSON, or taken out where that is empty. `why` stands as a comment
+    in the place of what is taken out; `source` is the key whose comments it takes along."""
+
+    steps: Steps
+    text: str
+    why: str = ""
+    source: Steps = ()
+
+
+class _Place(NamedTuple):
+    """Where a key and its value stand: lines from `start` up to `end`, which is not included; `indent` in columns."""
+
+    start: int
+    end: int
+    indent: int
+    block: bool
+    """Whether the value is a map in block style with something in it."""
+
+
+def edited(text: str, edits: Iterable[MapEdit], *, wanted: Plain) -> str | None:
+    """The text after the edits; None where it cannot be edited line by line, such as a map in braces, or where the
+    result would not read as `wanted`."""
+    lines = text.splitlines()
+    order = sorted(edits, key=lambda one: not one.text)  # a moved key takes its comments along before it goes
+    try:
+        for edit in order:
+            _make(lines, edit)
+        after = "\n".join(lines) + "\n" if lines else ""
+        found = next(iter(compose(after)), None)
+    except (_NotByLine, InvalidInput, yaml.YAMLError):
+        return None
+    return after if (found.value if found else None) == (wanted or None) else None
+
+
+class _NotByLine(Exception):
+    """The text is not written one key a line."""
+
+
+def _make(lines: list[str], edit: MapEdit) -> None:
+    if not edit.text:
+        _take_out(lines, edit)
+        return
+    if _place(lines, edit.steps) is not None:
+        _replace(lines, edit)
+    else:
+        _add(lines, edit)
+
+
+def _take_out(lines: list[str], edit: MapEdit) -> None:
+    place = _place(lines, edit.steps)
+    if place is None:
+        return
+    steps = edit.steps
+    while len(steps) > 1 and _is_alone(lines, steps):
+        steps = steps[:-1]
+        place = _place(lines, steps) or place
+    told = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
+    told = told if steps != edit.steps else []
+    told += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
+    lines[place.start : place.end] = [f"{' ' * place.indent}{one}" for one in told]
+
+
+def _replace(lines: list[str], edit: MapEdit) -> None:
+    place = _place(lines, edit.steps)
+    assert place is not None  # noqa: S101 - the caller has looked
+    lines[place.start : place.end] = _written(edit.steps[-1:], edit.text, indent=place.indent)
+
+
+def _add(lines: list[str], edit: MapEdit) -> None:
+    """Below the nearest map that is there, after its last key."""
+    about = _comments(lines, edit.source)
+    depth = next((count for count in range(len(edit.steps) - 1, 0, -1) if _place(lines, edit.steps[:count])), 0)
+    if depth == 0:
+        at, indent = len(lines), 0
+        while at and not lines[at - 1].strip():
+            at -= 1
+    else:
+        holder = _place(lines, edit.steps[:depth])
+        if holder is None or not holder.block:
+            raise _NotByLine
+        at, indent = holder.end, _inner(lines, edit.steps[:depth])
+    new = _written(edit.steps[depth:], edit.text, indent=indent)
+    lines[at:at] = [*(f"{' ' * indent}{one}" for one in about), *new]
+
+
+def _written(steps: Steps, text: str, *, indent: int) -> list[str]:
+    body: Plain = json.loads(text)
+    for step in reversed(steps):
+        body = {step: body}
+    return [f"{' ' * indent}{line}" if line else "" for line in writer.text_of(body).splitlines()]
+
+
+def _comments(lines: list[str], steps: Steps) -> list[str]:
+    """The comments right above a key and behind its value, from the first sign on."""
+    place = _place(lines, steps) if steps else None
+    if place is None:
+        return []
+    first = place.start
+    while first and re.match(r"\s*#", lines[first - 1]):
+        first -= 1
+    own = [line.strip() for line in lines[first : place.start]]
+    behind = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
+    if behind and not re.search(r"['\"]", lines[place.start]):
+        own.append(behind[1].strip())
+    del lines[first : place.start]
+    return own
+
+
+def _root(lines: list[str]) -> Any:  # noqa: ANN401 - PyYAML has no types for its C parser
+    root = yaml.compose("\n".join(lines) + "\n", Loader=_LOADER)
+    if root is not None and (not isinstance(root, yaml.MappingNode) or root.flow_style):
+        raise _NotByLine
+    return root
+
+
+def _pairs(node: Any, steps: Steps) -> Iterator[tuple[Any, Any, int]]:  # noqa: ANN401 - as above
+    """Key, value and the line that the next key begins at, or the end of the map, for each step."""
+    for step in steps:
+        if not isinstance(node, yaml.MappingNode) or node.flow_style:
+            return
+        keys = [key for key, _ in node.value]
+        at = next((number for number, key in enumerate(keys) if key.value == step), None)
+        if at is None:
+            return
+        following = keys[at + 1].start_mark.line if at + 1 < len(keys) else -1
+        yield keys[at], node.value[at][1], following
+        node = node.value[at][1]
+
+
+def _place(lines: list[str], steps: Steps) -> _Place | None:
+    """Where the key stands; None where it is not there. Raises _NotByLine where it shares a line with others."""
+    root = _root(lines)
+    found = list(_pairs(root, steps)) if root is not None else []
+    if len(found) < len(steps):
+        return None
+    key, value, _ = found[-1]
+    start, indent = key.start_mark.line, key.start_mark.column
+    if lines[start][:indent].strip() or not _KEY.match(lines[start]):
+        raise _NotByLine
+    end = next((line for _, _, line in reversed(found) if line >= 0), len(lines))
+    while end > start + 1 and _is_apart(lines[end - 1], indent):
+        end -= 1
+    block = isinstance(value, yaml.MappingNode) and not value.flow_style and bool(value.value)
+    return _Place(start, end, indent, block)
+
+
+def _is_apart(line: str, indent: int) -> bool:
+    """Whether the line, behind a value, belongs to what follows: empty, or a comment no deeper than the key."""
+    stripped = line.lstrip()
+    return not stripped or (stripped.startswith("#") and len(line) - len(stripped) <= indent)
+
+
+def _is_alone(lines: list[str], steps: Steps) -> bool:
+    """Whether the key is the only one of its map."""
+    *_, (_, holder, _) = list(_pairs(_root(lines), steps[:-1]))
+    return isinstance(holder, yaml.MappingNode) and len(holder.value) == 1
+
+
+def _inner(lines: list[str], steps: Steps) -> int:
+    """The column of the keys of that map."""
+    *_, (_, holder, _) = list(_pairs(_root(lines), steps))
+    return int(holder.value[0][0].start_mark.column)
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

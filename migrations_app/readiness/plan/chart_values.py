@@ -1,0 +1,107 @@
+"""The values of each Helm release at each hop, old beside new: the old ones are the new ones of the hop before."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from migrations_app.checks.changes import HelmValue
+from migrations_app.conversion.chart_values.side_by_side import CRDS, MAIN, ValueChange, ValueRow, after, side_by_side
+from migrations_app.karpenter.versions import parse, release
+from migrations_app.readiness.report import GivenChart, Installed
+
+SECOND = "another release of this chart runs the controller, so nothing of this plan changes these values"
+NOT_TOLD = "this scan was made before the values were kept; scan again"
+
+
+class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
+    """One Helm release at one hop. `origin` says where its values were read. `unread` says why they are not known, or
+    why nothing changes them; empty where they are."""
+
+    chart: str
+    release: str
+    namespace: str
+    origin: str
+    starts: str
+    lands: str
+    rows: tuple[ValueRow, ...] = ()
+    unread: str = ""
+
+    @property
+    def where(self) -> str:
+        """Namespace and name of the release; the chart where no release is known."""
+        return f"{self.namespace}/{self.release}" if self.release else self.chart
+
+    @property
+    def changed(self) -> tuple[ValueRow, ...]:
+        """The rows that are not as before."""
+        return tuple(row for row in self.rows if row.kind != "kept")
+
+    @property
+    def kept(self) -> tuple[ValueRow, ...]:
+        """The rows that stay as they are."""
+        return tuple(row for row in self.rows if row.kind == "kept")
+
+
+class ValuesWalk:
+    """Goes through the hops of a plan in order."""
+
+    def __init__(self, installed: Installed | None) -> None:
+        self._installed = installed
+        given = installed.given if installed else ()
+        self._charts: list[GivenChart] = list(given or ()) if given is not UNSET else []
+        self._told = given is not UNSET
+
+    def take(self, made: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> tuple[ChartHop, ...]:
+        """The next hop. `made` are its changes, each with its chart; `start` is empty where that is not known."""
+        if self._installed is None:
+            return ()
+        if not self._told:
+            return (self._unknown(NOT_TOLD, start=start, lands=lands),)
+        if not any(one.chart == CRDS for one in self._charts) and any(chart == CRDS for chart, _ in made):
+            fresh = GivenChart(
+                chart=CRDS, release=CRDS, namespace=self._installed.namespace, origin="not installed yet"
+            )
+            self._charts.append(fresh)
+        return tuple(self._hops(made, start=start, lands=lands))
+
+    def _hops(self, made: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> Iterator[ChartHop]:
+        for number, given in enumerate(self._charts):
+            if given.unread:
+                yield self._unknown(given.unread, start=start, lands=lands)
+                continue
+            own = self._is_changed(given)
+            changes = [ValueChange(one.key, one.text, one.why) for chart, one in made if own and chart == given.chart]
+            rows = side_by_side(given.values, changes, chart=given.chart, start=parse(start), lands=release(lands))
+            self._charts[number] = msgspec.structs.replace(given, values=after(given.values, changes))
+            yield ChartHop(
+                chart=given.chart,
+                release=given.release,
+                namespace=given.namespace,
+                origin=given.origin,
+                starts=start,
+                lands=lands,
+                rows=rows,
+                unread="" if own else SECOND,
+            )
+
+    def _is_changed(self, given: GivenChart) -> bool:
+        """Whether the plan changes that release, where there are several of one chart."""
+        alike = [one for one in self._charts if one.chart == given.chart]
+        if len(alike) == 1 or self._installed is None:
+            return True
+        if given.chart == CRDS:
+            return f"{given.namespace}/{given.release}" == self._installed.crd_release
+        return (given.namespace, given.release) == (self._installed.namespace, self._installed.release)
+
+    def _unknown(self, why: str, *, start: str, lands: str) -> ChartHop:
+        here = self._installed
+        return ChartHop(
+            chart=MAIN,
+            release=here.release if here else "",
+            namespace=here.namespace if here else "",
+            origin="",
+            starts=start,
+            lands=lands,
+            unread=why,
+        )

@@ -1,0 +1,149 @@
+"""Faults that only AWS shows, planted into the account of a clean cluster as its owner could make them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.acceptance.aws_account import ACCOUNT, SPOT, CleanAccount, trust
+from tests.acceptance.planting import Plant, put
+
+PlantInAws = Callable[[CleanAccount], Any]
+ALPHA, BETA, CURRENT = ("v0.31.4", "v0.32.10"), ("v0.37.8", "v1.0.14"), ("v1.14.1",)
+"""The releases whose policies the hop of alpha-031, beta-033 and v1-13 asks for, with the one before."""
+
+
+def _nothing(_account: CleanAccount) -> None:
+    """The fault is what the policies leave out."""
+
+
+def _unplanted(_documents: list[dict[str, Any]]) -> None:
+    """The cluster stays as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsFault:
+    """`check` fails, and its evidence or summary holds `says`. `of` are the changes and pains that it stands for.
+
+    `not_in_moto` says why the fix cannot be run against moto; empty where its lines are run.
+    """
+
+    of: tuple[str, ...]
+    on: str
+    check: str
+    says: str
+    tags: tuple[str, ...]
+    passes: str = ""
+    plant: PlantInAws = _nothing
+    in_cluster: Plant = _unplanted
+    not_in_moto: str = ""
+    hop: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.on}/{self.of[0]}/{self.check}"
+
+
+def _queue(account: CleanAccount) -> str:
+    return f"{account.url}/{ACCOUNT}/{account.clean.name}"
+
+
+def _no_queue(account: CleanAccount) -> None:
+    account.client("sqs").delete_queue(QueueUrl=_queue(account))
+
+
+def _nobody_sends(account: CleanAccount) -> None:
+    account.client("sqs").set_queue_attributes(QueueUrl=_queue(account), Attributes={"Policy": ""})
+
+
+def _no_spot_role(account: CleanAccount) -> None:
+    account.client("iam").delete_role(RoleName=SPOT)
+
+
+def _trusts_another(account: CleanAccount) -> None:
+    document = trust("ec2.amazonaws.com")
+    account.client("iam").update_assume_role_policy(RoleName=account.controller, PolicyDocument=document)
+
+
+def _nobodys_instance(account: CleanAccount) -> None:
+    ec2 = account.client("ec2")
+    image = ec2.describe_images()["Images"][0]["ImageId"]
+    tags = {"karpenter.sh/nodepool": "default", f"kubernetes.io/cluster/{account.clean.name}": "owned"}
+    rows = [{"Key": key, "Value": value} for key, value in tags.items()]
+    given = {"ResourceType": "instance", "Tags": rows}
+    ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, TagSpecifications=[given])
+
+
+def _nothing_spot(account: CleanAccount) -> None:
+    """The document with what spot requests need taken out of every statement."""
+    iam = account.client("iam")
+    for name in iam.list_role_policies(RoleName=account.controller)["PolicyNames"]:
+        found = iam.get_role_policy(RoleName=account.controller, PolicyName=name)["PolicyDocument"]
+        text = json.dumps(found).replace(":spot-instances-request/*", ":no-such-thing/*")
+        account.attach(name, text)
+
+
+SPOT_POOL = put(
+    "Provisioner",
+    "",
+    "spec/requirements",
+    [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
+)
+
+SPOT_NODE_POOL = put(
+    "NodePool",
+    "",
+    "spec/template/spec/requirements",
+    [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
+)
+
+AWS_FAULTS: tuple[AwsFault, ...] = (
+    AwsFault(
+        of=("iam-beta-policy",), on="alpha-031", check="controller_permitted", says="ec2:RunInstances",
+        tags=("v0.31.4",),
+    ),
+    AwsFault(
+        of=("IAM-01",), on="alpha-031", check="role_profiles_permitted", says="iam:CreateInstanceProfile",
+        tags=("v0.31.4",),
+    ),
+    AwsFault(
+        of=("iam-alpha-policy-removed-early",), on="alpha-031", check="legacy_permissions_kept",
+        says="ec2:TerminateInstances", tags=("v0.32.10",),
+    ),
+    AwsFault(
+        of=("IAM-02", "iam-spot-instances-request"), on="finished-032", check="controller_permitted",
+        says="spot-instances-request", tags=("v0.32.10", "v0.37.8"), plant=_nothing_spot, in_cluster=SPOT_NODE_POOL,
+    ),
+    AwsFault(
+        of=("iam-v1-policy", "IAM-03"), on="beta-033", check="controller_permitted", says="ec2:CreateTags",
+        tags=("v0.37.8",),
+    ),
+    AwsFault(
+        of=("IAM-05",), on="beta-033", check="role_profiles_permitted", says="iam:PassRole", tags=BETA, passes="Other",
+    ),
+    AwsFault(
+        of=("iam-describe-instance-status", "AWS-05"), on="v1-13", check="controller_permitted",
+        says="ec2:DescribeInstanceStatus", tags=("v1.0.14",),
+    ),
+    AwsFault(
+        of=("AWS-03",), on="alpha-031", check="interruption_queue_answers", says="alpha-031", tags=ALPHA,
+        plant=_no_queue,
+    ),
+    AwsFault(
+        of=("queue without senders",), on="beta-033", check="interruption_queue_answers", says="events.amazonaws.com",
+        tags=BETA, plant=_nobody_sends,
+    ),
+    AwsFault(
+        of=("role of another service",), on="beta-033", check="controller_trust_fits", says="", tags=BETA,
+        plant=_trusts_another,
+    ),
+    AwsFault(
+        of=("spot-service-linked-role", "CONV-02"), on="alpha-031", check="spot_role_present", says="", tags=ALPHA,
+        plant=_no_spot_role, in_cluster=SPOT_POOL,
+        not_in_moto="moto names the role after the service, AWS names it AWSServiceRoleForEC2Spot",
+    ),
+    AwsFault(
+        of=("AWS-04",), on="beta-033", check="instances_have_claims", says="", tags=BETA, plant=_nobodys_instance,
+        not_in_moto="whose the instance is has to be seen before it is ended",
+    ),
+)  # fmt: skip
