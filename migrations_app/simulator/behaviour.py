@@ -1,12 +1,12 @@
-"""How the stand-in behaves, well or badly; a test changes it while the thread runs."""
+"""How the simulator behaves, well or badly; it may be changed while it runs."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 
 
 @dataclass(slots=True)
-class Switches:
-    """Everything is as it should be unless a test says otherwise."""
+class Behaviour:
+    """Everything is as it should be unless it is told otherwise."""
 
     version: str = "v1beta1"
     """Of NodePools and NodeClaims, as the running release speaks."""

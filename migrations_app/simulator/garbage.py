@@ -1,8 +1,7 @@
 """The garbage collector: dependents go with their owner, and a foreground deletion waits for them."""
 
-from tests.servers.api_client import Document
-from tests.standin.api import Api
-from tests.standin.view import View, going, owners
+from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.cluster_view import ClusterView, going, owners
 
 FOREGROUND = "foregroundDeletion"
 PLURALS = {
@@ -13,23 +12,23 @@ PLURALS = {
 }
 
 
-class Garbage:
+class GarbageCollector:
     """One pass a tick."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: SimulatorApi) -> None:
         self._api = api
 
-    def work(self, view: View) -> None:
-        things = [(f"{one.of.pools_path}/{one.name}", one.doc) for one in view.pools]
-        for path, doc in [*things, *view.addressed()]:
+    def work(self, view: ClusterView) -> None:
+        objects = [(f"{one.of.pools_path}/{one.name}", one.doc) for one in view.pools]
+        for path, doc in [*objects, *view.addressed()]:
             if going(doc) and FOREGROUND in doc["metadata"].get("finalizers", ()):
                 self._foreground(view, path, doc)
-        living = {doc["metadata"]["uid"] for _, doc in [*things, *view.addressed()]}
+        living = {doc["metadata"]["uid"] for _, doc in [*objects, *view.addressed()]}
         for path, doc in view.addressed():
             if not going(doc) and self._orphaned(view, doc, living):
                 self._api.delete(path, uid=doc["metadata"]["uid"])
 
-    def _foreground(self, view: View, path: str, owner: Document) -> None:
+    def _foreground(self, view: ClusterView, path: str, owner: Document) -> None:
         """Dependents first, in the foreground as well; the owner goes when none is left."""
         left = view.owned_by(owner["metadata"]["uid"])
         for place, doc in left:
@@ -39,7 +38,7 @@ class Garbage:
         if not left:
             self._api.drop_finalizer(path, owner, FOREGROUND)
 
-    def _orphaned(self, view: View, doc: Document, living: set[str]) -> bool:
+    def _orphaned(self, view: ClusterView, doc: Document, living: set[str]) -> bool:
         """All owners of kinds that are served are gone; of a kind that is not served nobody can tell."""
         known = [one for one in owners(doc) if one["kind"] in PLURALS]
         if not known or any(PLURALS[one["kind"]] in view.unserved for one in known):

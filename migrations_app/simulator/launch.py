@@ -1,48 +1,47 @@
 """New machines: a claim with its node, under names that count up or, when told so, come again."""
 
-from tests.servers.api_client import Document
-from tests.standin.api import Api
-from tests.standin.switches import Switches
-from tests.standin.view import NODES, TERMINATION, Thing, View
+from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.cluster_view import NODES, TERMINATION, ClusterView, KarpenterObject
 
 ZONE, KUBELET = "eu-central-1a", "v1.28.15-eks-94953ac"
 
 
-class Launcher:
+class NodeLauncher:
     """Hands out names; `gone` gives one back for those who want the same again."""
 
-    def __init__(self, api: Api, switches: Switches) -> None:
-        self._api, self._switches = api, switches
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour) -> None:
+        self._api, self._behaviour = api, behaviour
         self._made = 0
         self._free: list[str] = []
 
     def gone(self, node: Document) -> None:
         self._free.append(node["metadata"]["name"])
 
-    def launch(self, view: View, pool: Thing, *, count: int) -> list[str]:
+    def launch(self, view: ClusterView, pool: KarpenterObject, *, count: int) -> list[str]:
         """The names of the nodes that were asked for; none when nothing is launched."""
-        return [self._one(view, pool) for _ in range(count)] if self._switches.launches else []
+        return [self._one(view, pool) for _ in range(count)] if self._behaviour.launches else []
 
-    def _one(self, view: View, pool: Thing) -> str:
+    def _one(self, view: ClusterView, pool: KarpenterObject) -> str:
         self._made += 1
         name = self._name()
         while name in view.nodes:
             self._made += 1
             name = self._name()
-        made = launched(self._api, pool, name=name, number=self._made, joins=self._switches.joins)
-        view.claims.append(Thing(pool.of, made[0]))
+        made = launched(self._api, pool, name=name, number=self._made, joins=self._behaviour.joins)
+        view.claims.append(KarpenterObject(pool.of, made[0]))
         if len(made) > 1:
             view.nodes[name] = made[1]
         return name
 
     def _name(self) -> str:
-        if self._switches.same_node_names and self._free:
+        if self._behaviour.same_node_names and self._free:
             return self._free.pop(0)
         return f"ip-10-30-{self._made // 250}-{self._made % 250}.eu-central-1.compute.internal"
 
 
 def launched(
-    api: Api, pool: Thing, *, name: str, number: int, joins: bool = True, hashed: bool = True
+    api: SimulatorApi, pool: KarpenterObject, *, name: str, number: int, joins: bool = True, hashed: bool = True
 ) -> list[Document]:
     """The claim as stored, and its node when that joins."""
     of, labels = pool.of, _labels(pool)
@@ -67,7 +66,7 @@ def launched(
     return [claim, _made(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))]
 
 
-def _node(name: str, pool: Thing, *, labels: dict[str, str], owner: Document, provider_id: str) -> Document:
+def _node(name: str, pool: KarpenterObject, *, labels: dict[str, str], owner: Document, provider_id: str) -> Document:
     inner = pool.doc["spec"] if pool.of.pool == "Provisioner" else pool.doc["spec"]["template"]["spec"]
     spec: Document = {"providerID": provider_id}
     if inner.get("taints"):
@@ -85,7 +84,7 @@ def _node(name: str, pool: Thing, *, labels: dict[str, str], owner: Document, pr
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
-def _labels(pool: Thing) -> dict[str, str]:
+def _labels(pool: KarpenterObject) -> dict[str, str]:
     spec, template = pool.doc["spec"], pool.doc["spec"].get("template", {})
     own = spec.get("labels") if pool.of.pool == "Provisioner" else template.get("metadata", {}).get("labels")
     return {
@@ -102,7 +101,7 @@ def _labels(pool: Thing) -> dict[str, str]:
     }
 
 
-def _spec(pool: Thing) -> Document:
+def _spec(pool: KarpenterObject) -> Document:
     if pool.of.pool == "Provisioner":
         return {"machineTemplateRef": pool.doc["spec"].get("providerRef", {"name": "default"})}
     inner = pool.doc["spec"]["template"]["spec"]
@@ -124,5 +123,5 @@ def _owner(doc: Document, *, kind: str, api_version: str) -> Document:
 
 def _made(doc: Document | None) -> Document:
     if doc is None:
-        raise AssertionError("a name of the stand-in was taken already")
+        raise RuntimeError("a name of the simulator was taken already")
     return doc

@@ -1,24 +1,22 @@
 """Minikubelet: pods are replaced, placed, run and ended, and their budgets counted."""
 
 import math
-from typing import Any
 
-from tests.servers.api_client import Document
-from tests.standin.api import Api, pod_path
-from tests.standin.switches import Switches
-from tests.standin.view import View, going, is_ready, owners, stays_with_node, tolerates
+from migrations_app.simulator.api import Document, SimulatorApi, pod_path
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.cluster_view import ClusterView, going, is_ready, owners, stays_with_node, tolerates
 
 READY = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")]
 
 
-class Pods:
+class PodController:
     """One pass a tick; `_next` numbers the pods of each owner."""
 
-    def __init__(self, api: Api, switches: Switches) -> None:
-        self._api, self._switches = api, switches
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour) -> None:
+        self._api, self._behaviour = api, behaviour
         self._next: dict[str, int] = {}
 
-    def work(self, view: View) -> None:
+    def work(self, view: ClusterView) -> None:
         self._end(view)
         for owner in view.replicas:
             self._replace(view, owner)
@@ -27,12 +25,12 @@ class Pods:
         for budget in view.budgets:
             self._count(view, budget)
 
-    def _end(self, view: View) -> None:
+    def _end(self, view: ClusterView) -> None:
         for pod in [pod for pod in view.pods if going(pod)]:
             self._api.delete(pod_path(pod), uid=pod["metadata"]["uid"], more={"gracePeriodSeconds": 0})
             view.pods.remove(pod)
 
-    def _replace(self, view: View, owner: Document) -> None:
+    def _replace(self, view: ClusterView, owner: Document) -> None:
         if going(owner):
             return
         uid = owner["metadata"]["uid"]
@@ -45,13 +43,13 @@ class Pods:
 
     def _free_name(self, owner: Document, taken: set[str]) -> str:
         name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
-        first = 0 if self._switches.same_pod_names else self._next.get(uid, 0)
+        first = 0 if self._behaviour.same_pod_names else self._next.get(uid, 0)
         number = next(number for number in range(first, first + len(taken) + 1) if f"{name}-{number}" not in taken)
         self._next[uid] = number + 1
         return f"{name}-{number}"
 
-    def _place(self, view: View) -> None:
-        free = free_slots(view, self._switches.slots)
+    def _place(self, view: ClusterView) -> None:
+        free = free_slots(view, self._behaviour.slots)
         for pod in waiting(view):
             node = next((name for name, left in free.items() if left > 0 and _fits(pod, view.nodes[name])), "")
             if node and self._bind(pod, node):
@@ -66,8 +64,8 @@ class Pods:
             pod["spec"]["nodeName"] = node
         return bound
 
-    def _run(self, view: View) -> None:
-        if not self._switches.runs:
+    def _run(self, view: ClusterView) -> None:
+        if not self._behaviour.runs:
             return
         for pod in view.pods:
             if pod["spec"].get("nodeName") and not is_ready(pod):
@@ -75,7 +73,7 @@ class Pods:
                 if self._api.patch(f"{pod_path(pod)}/status", {"status": status}) is not None:
                     pod["status"] = status
 
-    def _count(self, view: View, budget: Document) -> None:
+    def _count(self, view: ClusterView, budget: Document) -> None:
         metadata, old = budget["metadata"], budget.get("status", {})
         expected, healthy, wanted = counted(view, budget)
         told = {
@@ -93,24 +91,25 @@ class Pods:
                 budget["status"] = told
 
 
-def replica(owner: Document, name: str, **spec: Any) -> Document:
-    """A pod of this ReplicaSet."""
+def replica(owner: Document, name: str, *, node: str = "") -> Document:
+    """A pod of this ReplicaSet; with `node` it is placed there."""
     template, metadata = owner["spec"]["template"], owner["metadata"]
     reference = {"apiVersion": "apps/v1", "kind": owner.get("kind", "ReplicaSet"), "name": metadata["name"]}
     by = reference | {"uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
     marks = template.get("metadata", {})
     own = {"name": name, "namespace": metadata["namespace"], "ownerReferences": [by]}
     own |= {key: marks[key] for key in ("labels", "annotations") if marks.get(key)}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"] | spec}
+    placed = {"nodeName": node} if node else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"] | placed}
 
 
-def waiting(view: View) -> list[Document]:
+def waiting(view: ClusterView) -> list[Document]:
     """Pods that nobody has placed, oldest names first."""
     found = [pod for pod in view.pods if not pod["spec"].get("nodeName") and not going(pod)]
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 
 
-def free_slots(view: View, slots: int) -> dict[str, int]:
+def free_slots(view: ClusterView, slots: int) -> dict[str, int]:
     """How many more pods each node takes, for those that take any, by name."""
     free: dict[str, int] = {}
     for name in sorted(view.nodes):
@@ -124,7 +123,7 @@ def free_slots(view: View, slots: int) -> dict[str, int]:
     return free
 
 
-def counted(view: View, budget: Document) -> tuple[int, int, int]:
+def counted(view: ClusterView, budget: Document) -> tuple[int, int, int]:
     """(expected, healthy, wanted) of a budget."""
     space, wants = budget["metadata"]["namespace"], budget["spec"]["selector"].get("matchLabels", {})
     mine = [pod for pod in view.pods if pod["metadata"]["namespace"] == space and _matches(pod, wants)]

@@ -1,10 +1,9 @@
-"""The cluster as the stand-in sees it at one moment; who changes something says so here, too."""
+"""The cluster as it was read at one moment; a controller that changes something changes it here, too."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.servers.api_client import Document
-from tests.standin.api import Api
+from migrations_app.simulator.api import Document, SimulatorApi
 
 CORE, NODES, PODS = "/apis/karpenter.sh", "/api/v1/nodes", "/api/v1/pods"
 CLASSES = "/apis/karpenter.k8s.aws"
@@ -52,7 +51,7 @@ def current(version: str) -> Generation:
 
 
 @dataclass(slots=True)
-class Thing:
+class KarpenterObject:
     """A pool or a claim with the generation it is of."""
 
     of: Generation
@@ -80,13 +79,13 @@ class Thing:
 
 
 @dataclass(slots=True)
-class View:
+class ClusterView:
     """Everything of one look. `claims` and `pools` hold what is served only; `unserved` names the other plurals."""
 
     pods: list[Document]
     nodes: dict[str, Document]
-    claims: list[Thing]
-    pools: list[Thing]
+    claims: list[KarpenterObject]
+    pools: list[KarpenterObject]
     classes: list[Document]
     replicas: list[Document]
     budgets: list[Document]
@@ -95,7 +94,7 @@ class View:
     def pods_on(self, node: str) -> list[Document]:
         return [pod for pod in self.pods if pod["spec"].get("nodeName") == node]
 
-    def claim_of(self, node: Document) -> Thing | None:
+    def claim_of(self, node: Document) -> KarpenterObject | None:
         name = node["metadata"]["name"]
         return next((claim for claim in self.claims if claim.node_name == name), None)
 
@@ -105,32 +104,32 @@ class View:
 
     def addressed(self) -> list[tuple[str, Document]]:
         """Every dependent that the collector looks after, with its path."""
-        found = [(f"{thing.of.claims_path}/{thing.name}", thing.doc) for thing in self.claims]
+        found = [(f"{found.of.claims_path}/{found.name}", found.doc) for found in self.claims]
         found += [(f"{NODES}/{name}", node) for name, node in self.nodes.items()]
         return found
 
 
-def look(api: Api, version: str) -> View:
+def read_cluster(api: SimulatorApi, version: str) -> ClusterView:
     """One look. Owners are read after what they own: an owner that is missed then is really gone."""
     pods = api.items(PODS) or []
     nodes = {node["metadata"]["name"]: node for node in api.items(NODES) or ()}
     generations = (ALPHA, current(version))
-    view = View(pods, nodes, [], [], [], [], [])
+    view = ClusterView(pods, nodes, [], [], [], [], [])
     for of in generations:
-        view.claims += _things(api, of, of.claims, view)
+        view.claims += _listed(api, of, of.claims, view)
     for of in generations:
-        view.pools += _things(api, of, of.pools, view)
+        view.pools += _listed(api, of, of.pools, view)
     view.classes = api.items(f"{CLASSES}/{version}/ec2nodeclasses") or []
     view.replicas = api.items("/apis/apps/v1/replicasets") or []
     view.budgets = api.items("/apis/policy/v1beta1/poddisruptionbudgets") or []
     return view
 
 
-def _things(api: Api, of: Generation, plural: str, view: View) -> list[Thing]:
+def _listed(api: SimulatorApi, of: Generation, plural: str, view: ClusterView) -> list[KarpenterObject]:
     found = api.items(f"{CORE}/{of.version}/{plural}")
     if found is None:
         view.unserved.add(plural)
-    return [Thing(of, doc) for doc in found or ()]
+    return [KarpenterObject(of, doc) for doc in found or ()]
 
 
 def owners(doc: Document) -> list[Document]:
