@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.simulator.api import SimulatorApi, pod_path
-from migrations_app.simulator.cluster_view import ALPHA, KarpenterObject
-from migrations_app.simulator.launch import launched
-from migrations_app.simulator.pods import READY, replica
+from migrations_app.simulator.generations import ALPHA, KarpenterObject
+from migrations_app.simulator.karpenter.launch import launched
+from migrations_app.simulator.pods import READY
+from migrations_app.simulator.workloads import replica
 from tests.servers.api_client import Document
 from tests.servers.apiserver import ApiServer
 from tests.simulator.http_api import HttpSimulatorApi
@@ -39,7 +40,7 @@ def alpha_fleet(server: ApiServer, size: Size | None = None, *, pool: str = "def
         _create(api, "/api/v1/namespaces", _space())
         made = _create(api, "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates", node_template(pool))
         made = _create(api, ALPHA.pools_path, provisioner(pool, **size.spec))
-        nodes = _machines(api, KarpenterObject(ALPHA, made), size)
+        nodes = _machines(api, KarpenterObject(ALPHA, made | {"kind": ALPHA.pool}), size)
         for number in range(size.apps):
             _app(api, f"app-{number}", number=number, size=size, nodes=nodes)
         return nodes
