@@ -5,7 +5,7 @@ A worker records in the database; a rehearsal keeps its own record. Both carry o
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
 from migrations_app.actions.changes import Change
@@ -13,6 +13,10 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import JournalEntry, Position
 from migrations_app.errors import Conflict
+
+HOUR = timedelta(hours=1)
+COUNTED = "delete"
+"""The verb that the hourly limit counts: deletions cost capacity and cannot be undone."""
 
 
 class RolloutHalted(Conflict):
@@ -130,3 +134,8 @@ class Execution(Protocol):
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
         """Whether the line's request can no longer arrive; `deadline` is that of the request, in seconds (R18)."""
+
+
+def hour_is_full(lately: int, most: int) -> str:
+    """What it waits for after that many deletions within an hour, in words; empty if one more is allowed."""
+    return f"the next hour: {lately} deletions of at most {most} an hour are done" if lately >= most else ""

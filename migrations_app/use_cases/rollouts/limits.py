@@ -10,13 +10,8 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
-from migrations_app.use_cases.rollouts.execution import RolloutHalted
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hour_is_full
 from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
-
-HOUR = timedelta(hours=1)
-COUNTED = "delete"
-"""The verb that the hourly limit counts: deletions cost capacity and cannot be undone."""
-
 
 def refuse_batch(row: Rollout) -> None:
     """Raises RolloutHalted `right_gone`, or `closed` by a freeze or change window."""
@@ -56,8 +51,3 @@ def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
         intent_at__gt=Now() - HOUR,
     ).count()
     return hour_is_full(lately, most)
-
-
-def hour_is_full(lately: int, most: int) -> str:
-    """What it waits for after that many deletions within an hour, in words; empty if one more is allowed."""
-    return f"the next hour: {lately} deletions of at most {most} an hour are done" if lately >= most else ""
