@@ -1,0 +1,57 @@
+"""Admission webhooks: those that answer admit everything, those whose service is down refuse as configured."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from migrations_app.twin.answers import internal
+from migrations_app.twin.definitions import service_of
+from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.selectors import of_budget
+from migrations_app.twin.state import NAMESPACES, Work
+
+Tree = dict[str, Any]
+_GROUP = "admissionregistration.k8s.io"
+_CONFIGURATIONS = ((_GROUP, "mutatingwebhookconfigurations"), (_GROUP, "validatingwebhookconfigurations"))
+
+
+def refuse_by_webhooks(work: Work, document: Tree, *, operation: str) -> None:
+    """Raises RequestRefused if a webhook that has to admit this request is down."""
+    if not work.state.definitions.down or work.call.kind.group == _GROUP:
+        return
+    for webhook in _webhooks(work):
+        if service_of(webhook.get("clientConfig") or {}) not in work.state.definitions.down:
+            continue
+        asked = any(_covers(rule, work, operation=operation) for rule in webhook.get("rules") or ())
+        if asked and webhook.get("failurePolicy") != "Ignore" and _selected(webhook, work, document=document):
+            service = service_of(webhook["clientConfig"]).rpartition("/")[2]
+            told = f'failed calling webhook "{webhook.get("name")}": Post: service "{service}" not found'
+            message = f"Internal error occurred: {told}"
+            raise internal(message, reason="InternalError", causes=[Cause("", "", told)])
+
+
+def _webhooks(work: Work) -> Iterator[Tree]:
+    for place in _CONFIGURATIONS:
+        for stored in work.state.store.collection(place).between(""):
+            yield from stored.document.get("webhooks") or ()
+
+
+def _covers(rule: Mapping[str, Any], work: Work, *, operation: str) -> bool:
+    call = work.call
+    plural = f"{call.kind.plural}/{call.subresource}" if call.subresource else call.kind.plural
+    resources = rule.get("resources") or ()
+    wide = "*/*" in resources or ("*" in resources and not call.subresource)
+    named = wide or plural in resources or (f"{call.kind.plural}/*" in resources)
+    return (
+        named
+        and bool({"*", operation} & set(rule.get("operations") or ()))
+        and bool({"*", call.kind.group} & set(rule.get("apiGroups") or ()))
+        and bool({"*", call.version} & set(rule.get("apiVersions") or ()))
+    )
+
+
+def _selected(webhook: Tree, work: Work, *, document: Tree) -> bool:
+    labels = document["metadata"].get("labels") or {}
+    space = work.state.store.find(NAMESPACES, ("", work.call.namespace))
+    around = (space.document["metadata"].get("labels") or {}) if space else {}
+    pairs = (("objectSelector", labels), ("namespaceSelector", around))
+    return all(of_budget(webhook.get(key) or {}, empty=True)(held) for key, held in pairs)

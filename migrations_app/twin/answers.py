@@ -1,0 +1,115 @@
+"""What the twin answers: an HTTP status with a document, and refusals with the Status document of a real server."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from migrations_app.twin.objects.faults import Cause, causes_told
+from migrations_app.twin.objects.kinds import ServedKind
+
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`document` must not be changed: it may be the very object that is stored."""
+
+    status: int
+    document: Tree
+
+
+class RequestRefused(Exception):
+    """A refusal of the twin; `answer` is what the caller gets."""
+
+    def __init__(
+        self, status: int, reason: str, *, message: str, details: Tree | None = None, causes: Iterable[Cause] = ()
+    ) -> None:
+        super().__init__(message)
+        told: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+        whole = dict(details or {})
+        if listed := causes_told(causes):
+            whole["causes"] = listed
+        if reason:
+            told["reason"] = reason
+        if whole or details is not None:
+            told["details"] = whole
+        self.answer = Answer(status, told | {"code": status})
+
+
+def success(details: Tree | None = None, *, code: int = 0) -> Tree:
+    """The Status document of a request that worked."""
+    told: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return told | ({"details": details} if details else {}) | ({"code": code} if code else {})
+
+
+def bad_request(message: str) -> RequestRefused:
+    return RequestRefused(400, "BadRequest", message=message)
+
+
+def internal(message: str, *, reason: str = "", causes: Iterable[Cause] = ()) -> RequestRefused:
+    return RequestRefused(500, reason, message=message, causes=causes)
+
+
+def no_such_path() -> RequestRefused:
+    """The answer to a resource that is not served: its details name no object."""
+    message = "the server could not find the requested resource"
+    return RequestRefused(404, "NotFound", message=message, details={})
+
+
+def not_found(kind: ServedKind, name: str) -> RequestRefused:
+    return RequestRefused(
+        404, "NotFound", message=f'{kind.resource} "{name}" not found', details=details_of(kind, name)
+    )
+
+
+def already_exists(kind: ServedKind, name: str) -> RequestRefused:
+    message = f'{kind.resource} "{name}" already exists'
+    return RequestRefused(409, "AlreadyExists", message=message, details=details_of(kind, name))
+
+
+def conflict(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
+    message = f'Operation cannot be fulfilled on {kind.resource} "{name}": {why}'
+    return RequestRefused(409, "Conflict", message=message, details=details_of(kind, name))
+
+
+def modified(kind: ServedKind, name: str) -> RequestRefused:
+    why = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(kind, name, why=why)
+
+
+def forbidden(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
+    target = f' "{name}"' if name else ""
+    message = f"{kind.resource}{target} is forbidden: {why}"
+    return RequestRefused(403, "Forbidden", message=message, details=details_of(kind, name))
+
+
+def invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> RequestRefused:
+    """422: the object breaks these rules; a cause is said once, however often a rule found it."""
+    every = tuple(dict.fromkeys(causes))
+    said = [f"{one.field}: {one.message}" for one in every]
+    listed = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    group = {"group": kind.group} if kind.group else {}
+    details = {"name": name, **group, "kind": kind.kind}
+    message = f'{kind.qualified} "{name}" is invalid: {listed}'
+    return RequestRefused(422, "Invalid", message=message, details=details, causes=every)
+
+
+def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[Cause]) -> None:
+    """Raises RequestRefused if there is a cause."""
+    every = tuple(causes)
+    if every:
+        raise invalid(kind, name, causes=every)
+
+
+def refuse_options(what: str, causes: Iterable[Cause]) -> NoReturn:
+    """Raises the refusal of a query parameter or of DeleteOptions; `what` is the kind of the options."""
+    every = tuple(causes)
+    message = f'{what}.meta.k8s.io "" is invalid: ' + ", ".join(f"{one.field}: {one.message}" for one in every)
+    details = {"group": "meta.k8s.io", "kind": what}
+    raise RequestRefused(422, "Invalid", message=message, details=details, causes=every)
+
+
+def details_of(kind: ServedKind, name: str) -> Tree:
+    group = {"group": kind.group} if kind.group else {}
+    named = {"name": name} if name else {}
+    return {**named, **group, "kind": kind.plural}

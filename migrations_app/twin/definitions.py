@@ -1,0 +1,200 @@
+"""What is served: the built-in kinds, and those that CustomResourceDefinitions bring with schema and conversion."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrations_app.twin.answers import internal
+from migrations_app.twin.objects.faults import Cause, required, wrong
+from migrations_app.twin.objects.kinds import Place, ServedKind, built_in
+from migrations_app.twin.objects.shapes import CORE, Shape
+from migrations_app.twin.objects.structural import Schema, admitted, pruned
+from migrations_app.twin.store import StoredObject
+
+Tree = dict[str, Any]
+Converter = Callable[[Tree, str], Tree]
+"""The object in the wanted apiVersion, as a conversion webhook answers it. It must not change what it is given."""
+_CLUSTER = "Cluster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One kind as it is served now. `serial` changes with the CustomResourceDefinition, so that old views are told."""
+
+    kind: ServedKind
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    with_status: frozenset[str] = frozenset()
+    """The versions that have the subresource status."""
+    webhook: str = ""
+    """The service or address that converts; empty if only the apiVersion changes."""
+    serial: int = 0
+    ending: bool = False
+    """Its CustomResourceDefinition is being deleted: nothing new is taken."""
+
+    def shape(self, version: str) -> Shape:
+        return self.schemas.get(version) if self.kind.custom else CORE
+
+    def has_status(self, version: str) -> bool:
+        return version in self.with_status if self.kind.custom else self.kind.status
+
+
+def of_crd(crd: Tree, serial: int) -> Definition:
+    """The definition that a CustomResourceDefinition makes."""
+    spec = crd["spec"]
+    versions = [one for one in spec["versions"] if one.get("served")]
+    storage = next(one["name"] for one in spec["versions"] if one.get("storage"))
+    with_status = frozenset(one["name"] for one in versions if "status" in (one.get("subresources") or {}))
+    kind = ServedKind(
+        group=spec["group"],
+        plural=spec["names"]["plural"],
+        kind=spec["names"]["kind"],
+        versions=tuple(one["name"] for one in versions),
+        storage=storage,
+        namespaced=spec.get("scope") != _CLUSTER,
+        counted=True,
+        custom=True,
+        unconditional=False,
+    )
+    schemas = {
+        one["name"]: schema
+        for one in spec["versions"]
+        if (schema := (one.get("schema") or {}).get("openAPIV3Schema")) is not None
+    }
+    ending = bool(crd["metadata"].get("deletionTimestamp"))
+    return Definition(
+        kind=kind, schemas=schemas, with_status=with_status, webhook=webhook_of(spec), serial=serial, ending=ending
+    )
+
+
+def webhook_of(spec: Tree) -> str:
+    """The `namespace/name` of the service that converts, or its address; empty if only the apiVersion changes."""
+    conversion = spec.get("conversion") or {}
+    if conversion.get("strategy") != "Webhook":
+        return ""
+    client = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    return service_of(client)
+
+
+def service_of(client: Tree) -> str:
+    """Whom a clientConfig calls: `namespace/name` of a service, or an address."""
+    service = client.get("service")
+    return f"{service.get('namespace')}/{service.get('name')}" if service else str(client.get("url", ""))
+
+
+class Definitions:
+    """Every kind that is served, by group and plural.
+
+    `converters` answer for conversion webhooks, by CRD name; a webhook without one, or whose service is in `down`,
+    fails as one that nobody answers.
+    """
+
+    def __init__(self, minor: int) -> None:
+        self._kinds: dict[Place, Definition] = {kind.place: Definition(kind=kind) for kind in built_in(minor)}
+        self._serial = 0
+        self.converters: dict[str, Converter] = {}
+        self.down: set[str] = set()
+
+    def __iter__(self) -> Iterator[Definition]:
+        return iter(self._kinds.values())
+
+    def find(self, place: Place) -> Definition | None:
+        return self._kinds.get(place)
+
+    def by_kind(self, group: str, kind: str) -> Definition | None:
+        return next((one for one in self._kinds.values() if (one.kind.group, one.kind.kind) == (group, kind)), None)
+
+    def define(self, crd: Tree) -> None:
+        """Serves what this CustomResourceDefinition says, from now on."""
+        self._serial += 1
+        made = of_crd(crd, self._serial)
+        self._kinds[made.kind.place] = made
+
+    def serve(self, kind: ServedKind) -> None:
+        """Serves a kind of which no CustomResourceDefinition is known."""
+        self._kinds.setdefault(kind.place, Definition(kind=kind))
+
+    def forget(self, place: Place) -> None:
+        self._kinds.pop(place, None)
+
+    def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
+        """The stored object in that version. Raises RequestRefused if its conversion fails."""
+        document, wanted = stored.document, definition.kind.api_version(version)
+        if stored.serial == definition.serial and document["apiVersion"] == wanted:
+            return document
+        self._refuse_broken(definition, document, wanted=wanted)
+        held = (stored.views or {}).get(version)
+        if held is not None and held[0] == definition.serial:
+            return held[1]
+        if stored.serial != definition.serial:
+            document = admitted(document, definition.schemas.get(document["apiVersion"].rpartition("/")[2]))
+        found = self.converted(definition, document, version=version)
+        stored.views = (stored.views or {}) | {version: (definition.serial, found)}
+        return found
+
+    def converted(self, definition: Definition, document: Tree, *, version: str) -> Tree:
+        """The object in that version. Raises RequestRefused if the conversion fails."""
+        wanted = definition.kind.api_version(version)
+        if document["apiVersion"] == wanted:
+            return document
+        if not definition.webhook:
+            return _pruned(document | {"apiVersion": wanted}, definition.schemas.get(version))
+        self._refuse_broken(definition, document, wanted=wanted)
+        found = self.converters[definition.kind.resource](document, wanted)
+        own = {key: found["metadata"][key] for key in ("labels", "annotations") if found["metadata"].get(key)}
+        kept = {key: value for key, value in document["metadata"].items() if key not in ("labels", "annotations")}
+        return _pruned(found | {"apiVersion": wanted, "metadata": kept | own}, definition.schemas.get(version))
+
+    def _refuse_broken(self, definition: Definition, document: Tree, *, wanted: str) -> None:
+        if document["apiVersion"] == wanted or not definition.webhook:
+            return
+        if definition.webhook in self.down or definition.kind.resource not in self.converters:
+            kind, name = definition.kind.kind, definition.webhook.rpartition("/")[2]
+            source = document["apiVersion"]
+            message = f'conversion webhook for {source}, Kind={kind} failed: Post: service "{name}" not found'
+            raise internal(message)
+
+
+def _pruned(document: Tree, schema: Schema | None) -> Tree:
+    if schema is None:
+        return document
+    head = {key: document[key] for key in ("apiVersion", "kind", "metadata") if key in document}
+    body = {key: value for key, value in document.items() if key not in head}
+    found: Tree = pruned(body, schema)
+    return document if found == body else head | found
+
+
+def crd_faults(crd: Tree) -> Iterator[Cause]:
+    """What is wrong with a CustomResourceDefinition, as far as the twin looks."""
+    spec = crd.get("spec") or {}
+    names, versions = spec.get("names") or {}, spec.get("versions") or []
+    for field_name, held in (("group", spec), ("plural", names), ("kind", names)):
+        if not held.get(field_name):
+            yield required(f"spec.{'' if field_name == 'group' else 'names.'}{field_name}")
+    wanted = f"{names.get('plural')}.{spec.get('group')}"
+    if crd["metadata"].get("name") != wanted:
+        yield wrong("metadata.name", crd["metadata"].get("name"), why='must be spec.names.plural+"."+spec.group')
+    if sum(bool(one.get("storage")) for one in versions) != 1:
+        yield wrong("spec.versions", len(versions), why="must have exactly one version marked as storage version")
+    known = [one.get("name") for one in versions]
+    for place, version in enumerate((crd.get("status") or {}).get("storedVersions") or ()):
+        if version not in known:
+            yield wrong(f"status.storedVersions[{place}]", version, why="must appear in spec.versions")
+
+
+def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:
+    """The CustomResourceDefinition as the server stores it: names filled in, storage version noted, and its status."""
+    spec = dict(crd["spec"])
+    names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]
+    spec |= {"names": names, "conversion": spec.get("conversion") or {"strategy": "None"}}
+    storage = next(one["name"] for one in spec["versions"] if one.get("storage"))
+    status = dict(crd.get("status") or {})
+    stored = list(status.get("storedVersions") or ((old or {}).get("status") or {}).get("storedVersions") or ())
+    status["storedVersions"] = stored if storage in stored else [*stored, storage]
+    status.setdefault("acceptedNames", names)
+    if not status.get("conditions"):
+        pairs = (("NamesAccepted", "NoConflicts", "no conflicts found"), ("Established", "InitialNamesAccepted", "-"))
+        status["conditions"] = [
+            {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+            for kind, reason, message in pairs
+        ]
+    return crd | {"spec": spec, "status": status}

@@ -1,0 +1,72 @@
+"""What the twin serves, told as an API server tells it: /version, /api, /apis and the resources of each version."""
+
+from typing import Any
+
+from migrations_app.twin.answers import Answer, no_such_path
+from migrations_app.twin.definitions import Definition, Definitions
+
+Tree = dict[str, Any]
+_VERBS = ["create", "delete", "get", "list", "patch", "update"]
+_STATUS_VERBS = ["get", "patch", "update"]
+_ON_PODS = (("pods/binding", "Binding"), ("pods/eviction", "Eviction"))
+
+
+def answer(path: str, definitions: Definitions, *, version: Tree) -> Answer:
+    """The answer to a path that names no resource. Raises RequestRefused."""
+    parts = path.strip("/").split("/")
+    if parts == ["version"]:
+        return Answer(200, version)
+    if parts == ["api"]:
+        return Answer(200, {"kind": "APIVersions", "versions": ["v1"]})
+    groups = _groups(definitions)
+    if parts == ["apis"]:
+        every = [_group(name, versions) for name, versions in groups.items() if name]
+        return Answer(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": every})
+    if len(parts) == 2 and parts[0] == "apis" and parts[1] in groups:
+        return Answer(200, {"kind": "APIGroup", "apiVersion": "v1"} | _group(parts[1], groups[parts[1]]))
+    group, wanted = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
+    if parts[0] == "apis" and len(parts) == 3:
+        group, wanted = parts[1], parts[2]
+    if wanted and wanted in groups.get(group, ()):
+        return Answer(200, _resources(definitions, group, version=wanted))
+    raise no_such_path()
+
+
+def _groups(definitions: Definitions) -> dict[str, list[str]]:
+    """The versions of each group, in the order in which they are preferred."""
+    found: dict[str, list[str]] = {}
+    for definition in definitions:
+        held = found.setdefault(definition.kind.group, [])
+        held += [version for version in definition.kind.versions if version not in held]
+    return {group: sorted(versions, key=preference) for group, versions in sorted(found.items())}
+
+
+def preference(version: str) -> tuple[int, int, int]:
+    """Sorts versions as an API server does: stable ones first, then beta, then alpha, each newest first."""
+    digits = "".join(letter if letter.isdigit() else " " for letter in version).split()
+    stage = 2 if "alpha" in version else 1 if "beta" in version else 0
+    numbers = [-int(one) for one in digits[:2]] + [0, 0]
+    return stage, numbers[0], numbers[1]
+
+
+def _group(name: str, versions: list[str]) -> Tree:
+    told = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": told, "preferredVersion": told[0]}
+
+
+def _resources(definitions: Definitions, group: str, *, version: str) -> Tree:
+    mine = [one for one in definitions if one.kind.group == group and version in one.kind.versions]
+    resources = [told for one in mine for told in _told(one, version)]
+    group_version = f"{group}/{version}" if group else version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
+
+
+def _told(definition: Definition, version: str) -> list[Tree]:
+    kind = definition.kind
+    head = {"singularName": kind.kind.lower(), "namespaced": kind.namespaced, "kind": kind.kind}
+    found = [{"name": kind.plural} | head | {"verbs": _VERBS}]
+    if definition.has_status(version):
+        found.append({"name": f"{kind.plural}/status"} | head | {"verbs": _STATUS_VERBS})
+    if kind.place == ("", "pods"):
+        found += [{"name": name, "namespaced": True, "kind": of, "verbs": ["create"]} for name, of in _ON_PODS]
+    return found

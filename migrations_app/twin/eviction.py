@@ -1,0 +1,146 @@
+"""The subresources of pods that schedulers and drains use: eviction, held by PodDisruptionBudgets, and binding.
+
+Source: kubernetes/kubernetes@v1.20.2:pkg/registry/core/pod/storage/{eviction.go,storage.go}.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from migrations_app.twin.answers import (
+    Answer,
+    RequestRefused,
+    bad_request,
+    conflict,
+    forbidden,
+    internal,
+    no_such_path,
+    success,
+)
+from migrations_app.twin.calls import Call
+from migrations_app.twin.deletion import delete
+from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.kinds import Place, ServedKind
+from migrations_app.twin.objects.selectors import of_budget
+from migrations_app.twin.state import Work
+from migrations_app.twin.store import StoredObject
+
+Tree = dict[str, Any]
+BUDGETS: Place = ("policy", "poddisruptionbudgets")
+_NOT_HELD = ("Pending", "Succeeded", "Failed")
+_MOST_DISRUPTED = 2000
+_FIRST_WITHOUT_DOUBT = 22
+"""Servers before 1.22 count pods that are going already; later ones evict them without asking a budget."""
+
+
+def posted(work: Work) -> Answer:
+    """POST to a subresource of a pod."""
+    if work.call.kind.place != ("", "pods"):
+        raise no_such_path()
+    if work.call.subresource == "eviction":
+        return evict(work)
+    if work.call.subresource == "binding":
+        return bind(work)
+    raise no_such_path()
+
+
+def evict(work: Work) -> Answer:
+    """Deletes the pod if its budget allows one more disruption."""
+    body = work.call.body if isinstance(work.call.body, dict) else {}
+    named = (body.get("metadata") or {}).get("name")
+    if named != work.call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    stored = work.state.find(work.call)
+    options = dict(body.get("deleteOptions") or {})
+    dry = work.call.dry or bool(options.get("dryRun"))
+    if not _free(work, stored.document):
+        _count(work, stored.document, dry=dry)
+    asked = replace(work.call, method="DELETE", subresource="", body=options | ({"dryRun": ["All"]} if dry else {}))
+    delete(Work(work.state, asked))
+    return Answer(201, success(code=201))
+
+
+def _free(work: Work, pod: Tree) -> bool:
+    """Whether no budget is asked for this pod."""
+    going = work.state.minor >= _FIRST_WITHOUT_DOUBT and "deletionTimestamp" in pod["metadata"]
+    return going or (pod.get("status") or {}).get("phase") in _NOT_HELD
+
+
+def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
+    labels = pod["metadata"].get("labels") or {}
+    if not labels:
+        return []
+    found = []
+    for stored in work.state.store.collection(BUDGETS).between(work.call.namespace):
+        empty = stored.document["apiVersion"] == "policy/v1"
+        if of_budget(stored.document["spec"].get("selector"), empty=empty)(labels):
+            found.append(stored)
+    return found
+
+
+def _count(work: Work, pod: Tree, *, dry: bool) -> None:
+    """Takes one disruption from the budget of the pod. Raises RequestRefused if there is none left."""
+    held = _budgets(work, pod)
+    if not held:
+        return
+    if len(held) > 1:
+        raise internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+    budget = held[0].document
+    status = _allowed(work, budget)
+    if dry:
+        return
+    definition = work.state.definitions.find(BUDGETS)
+    if definition is not None:
+        disrupted = (status.get("disruptedPods") or {}) | {pod["metadata"]["name"]: work.state.now()}
+        left = status | {"disruptionsAllowed": status["disruptionsAllowed"] - 1, "disruptedPods": disrupted}
+        work.state.put(definition, budget | {"status": left}, version=budget["apiVersion"].rpartition("/")[2])
+
+
+def _allowed(work: Work, budget: Tree) -> Tree:
+    """The status of a budget that allows a disruption. Raises RequestRefused."""
+    status, name = dict(budget.get("status") or {}), budget["metadata"]["name"]
+    allowed = status.get("disruptionsAllowed", 0)
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _held(f"The disruption budget {name} is still being processed by the server.")
+    definition = work.state.definitions.find(BUDGETS)
+    if definition is not None and allowed < 0:
+        raise forbidden(definition.kind, name, why="pdb disruptions allowed is negative")
+    if definition is not None and len(status.get("disruptedPods") or {}) > _MOST_DISRUPTED:
+        raise forbidden(definition.kind, name, why="DisruptedPods map too big - too many evictions not confirmed")
+    if allowed == 0:
+        wanted, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        raise _held(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently")
+    return status
+
+
+def _held(why: str) -> RequestRefused:
+    message = "Cannot evict pod as it would violate the pod's disruption budget."
+    cause = Cause("DisruptionBudget", "", why)
+    return RequestRefused(429, "TooManyRequests", message=message, causes=[cause])
+
+
+def bind(work: Work) -> Answer:
+    """Puts the pod onto the node that the body names."""
+    body: Any = work.call.body
+    target = str(((body or {}).get("target") or {}).get("name") or "") if isinstance(body, dict) else ""
+    if not target:
+        raise bad_request("a Binding names its target")
+    pod = work.state.find(work.call).document
+    held = str(pod["spec"].get("nodeName") or "")
+    if "deletionTimestamp" in pod["metadata"]:
+        why = f"pod {work.call.name} is being deleted, cannot be assigned to a host"
+        raise conflict(_binding(work.call), work.call.name, why=why)
+    if held:
+        why = f"pod {work.call.name} is already assigned to node {held!r}"
+        raise conflict(_binding(work.call), work.call.name, why=why)
+    status = pod.get("status") or {}
+    others = [one for one in status.get("conditions") or () if one.get("type") != "PodScheduled"]
+    told = {"type": "PodScheduled", "status": "True", "lastTransitionTime": work.state.now()}
+    spec = pod["spec"] | {"nodeName": target}
+    work.stored(pod | {"spec": spec, "status": status | {"conditions": [*others, told]}})
+    return Answer(201, success(code=201))
+
+
+def _binding(call: Call) -> ServedKind:
+    return replace(call.kind, plural="pods/binding")

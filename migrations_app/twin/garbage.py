@@ -1,0 +1,197 @@
+"""The garbage collector: dependents go with their last owner, are orphaned, or hold up an owner that waits for them.
+
+Source: kubernetes/kubernetes@v1.20.2:pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem). The
+real one works beside the server and takes its time; here it is done when the request is answered.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from migrations_app.twin.answers import RequestRefused
+from migrations_app.twin.calls import Call
+from migrations_app.twin.deletion import FOREGROUND, ORPHAN, delete
+from migrations_app.twin.objects.kinds import CRD, Place
+from migrations_app.twin.state import State, Work
+from migrations_app.twin.store import Key, StoredObject
+
+Tree = dict[str, Any]
+Owner = Mapping[str, Any]
+
+
+class GarbageCollector:
+    """Works on the objects that were written or deleted since it last looked."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._refused: list[tuple[Place, Key, StoredObject]] = []
+
+    def collect(self) -> None:
+        """Looks at every object in the queue, and at those that this touches; what was refused is tried next time."""
+        queue = [*self._refused, *self._state.touched]
+        self._refused.clear()
+        while queue:
+            self._state.touched.clear()
+            for place, key, stored in queue:
+                try:
+                    self._look(place, key, uid=stored.uid)
+                except RequestRefused:
+                    self._refused.append((place, key, stored))
+            queue = [*self._state.touched]
+        self._state.touched.clear()
+
+    def _look(self, place: Place, key: Key, *, uid: str) -> None:
+        found = self._state.store.find(place, key)
+        if found is None or found.uid != uid:
+            for one_place, one_key in self._state.store.dependents(uid):
+                self._settle(one_place, one_key)
+            return
+        finalizers = _finalizers(found)
+        if _is_going(found) and ORPHAN in finalizers:
+            self._orphan(place, key, owner=found)
+        elif _is_going(found) and FOREGROUND in finalizers:
+            self._foreground(place, key, owner=found)
+        else:
+            self._settle(place, key)
+
+    def _orphan(self, place: Place, key: Key, *, owner: StoredObject) -> None:
+        for one_place, one_key in self._state.store.dependents(owner.uid):
+            found = self._state.store.find(one_place, one_key)
+            if found is not None:
+                left = [one for one in _owners(found) if one.get("uid") != owner.uid]
+                self._write(one_place, found.document, changed={"ownerReferences": left})
+        self._drop_finalizer(place, key, finalizer=ORPHAN)
+
+    def _foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
+        for one_place, one_key in self._state.store.dependents(owner.uid):
+            self._settle(one_place, one_key)
+        if not self._blocking(owner.uid):
+            self._drop_finalizer(place, key, finalizer=FOREGROUND)
+
+    def _blocking(self, uid: str) -> bool:
+        """Whether a dependent is left that its owner has to wait for."""
+        found = (self._state.store.find(*where) for where in self._state.store.dependents(uid))
+        return any(
+            owner.get("uid") == uid and owner.get("blockOwnerDeletion")
+            for one in found
+            if one is not None
+            for owner in _owners(one)
+        )
+
+    def _settle(self, place: Place, key: Key) -> None:
+        """Deletes an object without a living owner; takes references to absent owners off one that has another."""
+        found = self._state.store.find(place, key)
+        if found is None or not _owners(found) or _is_going(found):
+            return
+        told = [(owner, self._told(owner, key)) for owner in _owners(found)]
+        if any(state == "unknown" for _, state in told):
+            return
+        solid = [owner for owner, state in told if state == "solid"]
+        if solid:
+            if len(solid) < len(told):
+                self._write(place, found.document, changed={"ownerReferences": solid})
+            return
+        waiting = any(state == "waiting" for _, state in told)
+        if waiting and self._state.store.dependents(found.uid):
+            self._unblock(place, key)
+            self._delete(place, key, policy="Foreground")
+            return
+        finalizers = _finalizers(found)
+        policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
+        self._delete(place, key, policy=policy)
+
+    def _told(self, owner: Owner, key: Key) -> str:
+        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown (not served)."""
+        group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+        definition = self._state.definitions.by_kind(group, str(owner.get("kind", "")))
+        if definition is None:
+            return "unknown"
+        where = (key[0] if definition.kind.namespaced else "", str(owner.get("name", "")))
+        found = self._state.store.find(definition.kind.place, where)
+        if found is None or found.uid != owner.get("uid"):
+            return "absent"
+        return "waiting" if _is_going(found) and FOREGROUND in _finalizers(found) else "solid"
+
+    def _unblock(self, place: Place, key: Key) -> None:
+        """In a circle of owners nobody waits for the other."""
+        found = self._state.store.find(place, key)
+        if found is None:
+            return
+        going = [self._state.store.find(*where) for where in self._state.store.dependents(found.uid)]
+        if any(one is not None and _is_going(one) and FOREGROUND in _finalizers(one) for one in going):
+            owners = [{**one, "blockOwnerDeletion": False} for one in _owners(found)]
+            self._write(place, found.document, changed={"ownerReferences": owners})
+
+    def _drop_finalizer(self, place: Place, key: Key, *, finalizer: str) -> None:
+        found = self._state.store.find(place, key)
+        if found is None:
+            return
+        left = [name for name in _finalizers(found) if name != finalizer]
+        if left:
+            self._write(place, found.document, changed={"finalizers": left})
+        else:
+            self._state.drop(place, key)
+
+    def _write(self, place: Place, document: Tree, *, changed: Tree) -> None:
+        definition = self._state.definitions.find(place)
+        if definition is None:
+            return
+        metadata = {key: value for key, value in (document["metadata"] | changed).items() if value != []}
+        version = document["apiVersion"].rpartition("/")[2]
+        self._state.put(definition, document | {"metadata": metadata}, version=version)
+
+    def _delete(self, place: Place, key: Key, *, policy: str) -> None:
+        definition = self._state.definitions.find(place)
+        if definition is not None:
+            body = {"propagationPolicy": policy}
+            version = definition.kind.storage
+            call = Call(
+                method="DELETE", definition=definition, version=version, namespace=key[0], name=key[1], body=body
+            )
+            delete(Work(self._state, call))
+
+
+def settle_definitions(state: State) -> None:
+    """Serves what CustomResourceDefinitions say that were written; ends those that are deleted with their objects."""
+    seen = 0
+    while seen < len(state.touched):
+        place, key, _ = state.touched[seen]
+        seen += 1
+        if place == CRD.place:
+            _settle_definition(state, key)
+            continue
+        definition = state.definitions.find(place)
+        if definition is not None and definition.ending:
+            _settle_definition(state, ("", definition.kind.resource))
+
+
+def _settle_definition(state: State, key: Key) -> None:
+    plural, _, group = key[1].partition(".")
+    found = state.store.find(CRD.place, key)
+    if found is None:
+        state.definitions.forget((group, plural))
+        return
+    state.definitions.define(found.document)
+    definition = state.definitions.find((group, plural))
+    if definition is None or not definition.ending:
+        return
+    objects = state.store.collection((group, plural)).objects
+    for namespace, name in [where for where, one in objects.items() if not _is_going(one)]:
+        version = definition.kind.storage
+        delete(
+            Work(state, Call(method="DELETE", definition=definition, version=version, namespace=namespace, name=name))
+        )
+    if not objects:
+        state.drop(CRD.place, key)
+        state.definitions.forget((group, plural))
+
+
+def _finalizers(stored: StoredObject) -> list[str]:
+    return list(stored.document["metadata"].get("finalizers") or ())
+
+
+def _owners(stored: StoredObject) -> list[Owner]:
+    return list(stored.document["metadata"].get("ownerReferences") or ())
+
+
+def _is_going(stored: StoredObject) -> bool:
+    return "deletionTimestamp" in stored.document["metadata"]

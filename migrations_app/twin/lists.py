@@ -1,0 +1,96 @@
+"""GET of one object and of lists: selectors, pages that all show the state of the first one."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from migrations_app.twin.answers import Answer, RequestRefused, bad_request
+from migrations_app.twin.objects.selectors import SelectorError, by_fields, by_labels
+from migrations_app.twin.state import Work
+
+Tree = dict[str, Any]
+KEPT = 16
+"""How many begun lists can be continued; older tokens have expired, as after a server's compaction."""
+
+
+class _Token(msgspec.Struct, frozen=True):
+    number: int
+    at: int
+
+
+@dataclass(slots=True)
+class BegunLists:
+    """Lists of which further pages may be asked for. Objects are held by reference: pages stay as the first was."""
+
+    _held: dict[int, tuple[str, str, list[Tree]]] = field(default_factory=dict)
+    _count: int = 0
+
+    def begin(self, path: str, revision: str, *, items: list[Tree]) -> int:
+        self._count += 1
+        self._held[self._count] = path, revision, items
+        if len(self._held) > KEPT:
+            del self._held[min(self._held)]
+        return self._count
+
+    def resume(self, token: str, path: str) -> tuple[_Token, str, list[Tree]]:
+        """The token read, with the resource version and the items of its list. Raises RequestRefused."""
+        try:
+            told = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_Token)
+        except (msgspec.DecodeError, binascii.Error, ValueError):
+            raise bad_request("invalid continue token: continue key is not valid") from None
+        found = self._held.get(told.number)
+        if found is None or found[0] != path:
+            message = "The provided continue parameter is too old to display a consistent list result."
+            raise RequestRefused(410, "Expired", message=message)
+        return told, found[1], found[2]
+
+    def expire(self) -> None:
+        """Forgets every begun list, as a compaction does."""
+        self._held.clear()
+
+
+def get(work: Work) -> Answer:
+    """GET of one object."""
+    return Answer(200, work.state.view(work.call, work.state.find(work.call)))
+
+
+def listed(work: Work, begun: BegunLists) -> Answer:
+    """GET of a list."""
+    call = work.call
+    path = f"{call.api_version}/{call.namespace}/{call.kind.plural}"
+    size = int(text) if (text := call.query.get("limit", "0")).isdecimal() else 0
+    if token := call.query.get("continue"):
+        told, revision, items = begun.resume(token, path)
+        start, number = told.at, told.number
+    else:
+        start, number, revision, items = 0, 0, str(work.state.store.revision), [*_wanted(work)]
+    end = start + size if size else len(items)
+    metadata: Tree = {"resourceVersion": revision}
+    if end < len(items):
+        number = number or begun.begin(path, revision, items=items)
+        token = base64.urlsafe_b64encode(msgspec.json.encode(_Token(number, end))).decode()
+        metadata["continue"] = token
+        if not call.query.get("labelSelector") and not call.query.get("fieldSelector"):
+            metadata["remainingItemCount"] = len(items) - end
+    head = {"kind": f"{call.kind.kind}List", "apiVersion": call.api_version, "metadata": metadata}
+    return Answer(200, head | {"items": items[start:end]})
+
+
+def _wanted(work: Work) -> Iterator[Tree]:
+    call = work.call
+    try:
+        tests = (
+            by_labels(call.query.get("labelSelector", "")),
+            by_fields(call.query.get("fieldSelector", ""), call.kind.place),
+        )
+    except SelectorError as wrong:
+        raise bad_request(str(wrong)) from None
+    wanted = [test for test in tests if test is not None]
+    for stored in work.state.store.collection(call.kind.place).between(call.namespace):
+        document = work.state.view(call, stored)
+        if all(test(document) for test in wanted):
+            yield document

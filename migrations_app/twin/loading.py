@@ -1,0 +1,81 @@
+"""Fills a twin with the objects of a reading: as they were, with their uids and versions of the API."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from migrations_app.clients.bundle.index import guessed_plural
+from migrations_app.karpenter import kinds
+from migrations_app.twin.definitions import Definition, accepted, crd_faults
+from migrations_app.twin.objects.kinds import CRD, ServedKind
+from migrations_app.twin.state import State
+
+Tree = dict[str, Any]
+_ALWAYS = ("default", "kube-system")
+
+
+def load(state: State, documents: Iterable[Mapping[str, Any]]) -> None:
+    """Stores the objects, definitions first; of an object that is given twice the first stays.
+
+    A kind that no CustomResourceDefinition brings is served as its objects show it, without a schema. Namespaces that
+    objects name are made where they are missing. Documents without kind or name are left out.
+    """
+    whole = [one for one in documents if one.get("kind") and (one.get("metadata") or {}).get("name")]
+    whole.sort(key=lambda one: one["kind"] != CRD.kind)
+    for document in whole:
+        _store(state, dict(document))
+    spaces = {str(one["metadata"].get("namespace") or "") for one in whole} | set(_ALWAYS)
+    for name in sorted(spaces - {""}):
+        _store(state, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "status": _ACTIVE})
+    state.touched.clear()
+
+
+_ACTIVE = {"phase": "Active"}
+
+
+def _store(state: State, document: Tree) -> None:
+    definition = _definition(state, document)
+    metadata = {key: value for key, value in document["metadata"].items() if value is not None}
+    if not definition.kind.namespaced:
+        metadata.pop("namespace", None)
+    key = metadata.get("namespace", ""), metadata["name"]
+    if state.store.find(definition.kind.place, key) is not None:
+        return
+    metadata.setdefault("uid", state.next_uid())
+    metadata.setdefault("creationTimestamp", state.now())
+    if definition.kind.counted:
+        metadata.setdefault("generation", 1)
+    document = document | {"metadata": metadata}
+    if definition.kind.place == CRD.place:
+        if [*crd_faults(document)]:
+            return
+        document = accepted(document, None, now=state.now())
+        state.definitions.define(document)
+    state.put_as_it_is(definition, document)
+
+
+def _definition(state: State, document: Tree) -> Definition:
+    group, _, version = str(document.get("apiVersion", "")).rpartition("/")
+    found = state.definitions.by_kind(group, document["kind"])
+    if found is None:
+        state.definitions.serve(_as_shown(document, group=group, version=version))
+        found = state.definitions.by_kind(group, document["kind"])
+    assert found is not None, "it was served just now"  # noqa: S101 - for the type checker
+    return found
+
+
+def _as_shown(document: Tree, *, group: str, version: str) -> ServedKind:
+    """A kind of which only an object is known."""
+    row = kinds.find(document["kind"], group=group)
+    plural = row.plural if row else guessed_plural(document["kind"])
+    namespaced = bool(document["metadata"].get("namespace"))
+    return ServedKind(
+        group=group,
+        plural=plural,
+        kind=document["kind"],
+        versions=(version,),
+        storage=version,
+        namespaced=namespaced,
+        counted=True,
+        custom=True,
+        unconditional=False,
+    )

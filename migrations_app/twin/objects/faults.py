@@ -1,0 +1,42 @@
+"""Why an object is refused: causes with the reason, the field and the sentence of a real API server."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause of a refusal: `reason` such as FieldValueInvalid, the path of the field, and the sentence."""
+
+    reason: str
+    field: str
+    message: str
+
+
+def causes_told(causes: Iterable[Cause]) -> list[dict[str, str]]:
+    """The causes as a Status document lists them."""
+    parts = ((("reason", one.reason), ("message", one.message), ("field", one.field)) for one in causes)
+    return [{key: text for key, text in each if text} for each in parts]
+
+
+def wrong(field: str, value: Any, *, why: str) -> Cause:  # noqa: ANN401 - any JSON value can be wrong
+    return Cause("FieldValueInvalid", field, f"Invalid value: {json.dumps(value, default=str)}: {why}")
+
+
+def required(field: str, why: str = "") -> Cause:
+    return Cause("FieldValueRequired", field, f"Required value{': ' if why else ''}{why}")
+
+
+def not_supported(field: str, value: Any, *, choice: Iterable[Any]) -> Cause:  # noqa: ANN401 - as above
+    told = ", ".join(json.dumps(one) for one in choice)
+    return Cause("FieldValueNotSupported", field, f"Unsupported value: {json.dumps(value)}: supported values: {told}")
+
+
+def prohibited(field: str, why: str) -> Cause:
+    return Cause("FieldValueForbidden", field, f"Forbidden: {why}")
+
+
+def repeated(field: str, value: Any) -> Cause:  # noqa: ANN401 - as above
+    return Cause("FieldValueDuplicate", field, f"Duplicate value: {json.dumps(value)}")

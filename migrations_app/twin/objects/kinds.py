@@ -1,0 +1,138 @@
+"""The kinds that every API server has, and how the server treats objects of a kind.
+
+Sources: kubernetes/kubernetes@v1.20.2:pkg/registry (strategies), and the deprecation guide for first and last versions.
+"""
+
+from dataclasses import dataclass, replace
+
+Place = tuple[str, str]
+"""(group, plural)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedKind:
+    """One kind: where it is served, and which rules of the server hold for its objects."""
+
+    group: str
+    plural: str
+    kind: str
+    versions: tuple[str, ...] = ("v1",)
+    storage: str = "v1"
+    namespaced: bool = True
+    status: bool = False
+    """It has the subresource status."""
+    counted: bool = False
+    """metadata.generation counts changes of what people write."""
+    custom: bool = False
+    """A CustomResourceDefinition brings it."""
+    unconditional: bool = True
+    """PUT is taken without a resourceVersion."""
+    returned: bool = False
+    """A deletion answers with the object, not with a Status."""
+
+    @property
+    def place(self) -> Place:
+        return self.group, self.plural
+
+    @property
+    def resource(self) -> str:
+        """Such as `nodepools.karpenter.sh`: what the server calls the kind in sentences."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def qualified(self) -> str:
+        """Such as `NodePool.karpenter.sh`."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    def api_version(self, version: str) -> str:
+        return f"{self.group}/{version}" if self.group else version
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        return tuple(self.api_version(version) for version in self.versions)
+
+
+def _kind(kind: str, plural: str, group: str = "", *, versions: str = "v1", flags: str = "") -> ServedKind:
+    held = set(flags.split())
+    each = tuple(versions.split())
+    return ServedKind(
+        group=group,
+        plural=plural,
+        kind=kind,
+        versions=each,
+        storage=each[0],
+        namespaced="cluster" not in held,
+        status="status" in held,
+        counted="counted" in held,
+        unconditional="conditional" not in held,
+        returned="returned" in held,
+    )
+
+
+_ADMISSION, _RBAC, _STORAGE = "admissionregistration.k8s.io", "rbac.authorization.k8s.io", "storage.k8s.io"
+_ALWAYS = (
+    _kind("Namespace", "namespaces", flags="cluster status"),
+    _kind("Node", "nodes", flags="cluster status"),
+    _kind("Pod", "pods", flags="status returned"),
+    _kind("ConfigMap", "configmaps"),
+    _kind("Secret", "secrets"),
+    _kind("Service", "services", flags="status returned"),
+    _kind("Endpoints", "endpoints"),
+    _kind("ServiceAccount", "serviceaccounts", flags="returned"),
+    _kind("PersistentVolume", "persistentvolumes", flags="cluster status returned"),
+    _kind("PersistentVolumeClaim", "persistentvolumeclaims", flags="status returned"),
+    _kind("Event", "events"),
+    _kind("LimitRange", "limitranges"),
+    _kind("ResourceQuota", "resourcequotas", flags="status returned"),
+    _kind("PodTemplate", "podtemplates", flags="counted returned"),
+    _kind("ReplicationController", "replicationcontrollers", flags="status counted"),
+    _kind("Deployment", "deployments", "apps", flags="status counted"),
+    _kind("ReplicaSet", "replicasets", "apps", flags="status counted"),
+    _kind("StatefulSet", "statefulsets", "apps", flags="status counted"),
+    _kind("DaemonSet", "daemonsets", "apps", flags="status counted"),
+    _kind("Job", "jobs", "batch", flags="status counted"),
+    _kind("NetworkPolicy", "networkpolicies", "networking.k8s.io", flags="counted"),
+    _kind("Ingress", "ingresses", "networking.k8s.io", flags="status counted"),
+    _kind("Lease", "leases", "coordination.k8s.io", flags="conditional"),
+    _kind("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", flags="status"),
+    _kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", flags="cluster counted"),
+    _kind("StorageClass", "storageclasses", _STORAGE, flags="cluster returned"),
+    _kind("CSINode", "csinodes", _STORAGE, flags="cluster returned"),
+    _kind("ClusterRole", "clusterroles", _RBAC, flags="cluster"),
+    _kind("ClusterRoleBinding", "clusterrolebindings", _RBAC, flags="cluster"),
+    _kind("Role", "roles", _RBAC),
+    _kind("RoleBinding", "rolebindings", _RBAC),
+    _kind("APIService", "apiservices", "apiregistration.k8s.io", flags="cluster status conditional"),
+    _kind(
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        _ADMISSION,
+        flags="cluster counted conditional",
+    ),
+    _kind(
+        "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", _ADMISSION, flags="cluster counted conditional"
+    ),
+)
+CRD = _kind(
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    "apiextensions.k8s.io",
+    flags="cluster status counted conditional",
+)
+_CRON_JOB = _kind("CronJob", "cronjobs", "batch", versions="v1 v1beta1", flags="status counted")
+_BUDGET = _kind(
+    "PodDisruptionBudget", "poddisruptionbudgets", "policy", versions="v1 v1beta1", flags="status counted conditional"
+)
+_SLICE = _kind("EndpointSlice", "endpointslices", "discovery.k8s.io", versions="v1 v1beta1", flags="counted")
+_FIRST_WITH_V1, _LAST_WITH_BETA = 21, 24
+
+
+def built_in(minor: int) -> tuple[ServedKind, ...]:
+    """The kinds of the API server 1.<minor>."""
+    return (*_ALWAYS, CRD, *(_of_minor(kind, minor) for kind in (_CRON_JOB, _BUDGET, _SLICE)))
+
+
+def _of_minor(kind: ServedKind, minor: int) -> ServedKind:
+    if minor < _FIRST_WITH_V1:
+        return replace(kind, versions=("v1beta1",), storage="v1beta1")
+    return kind if minor <= _LAST_WITH_BETA else replace(kind, versions=("v1",), storage="v1")

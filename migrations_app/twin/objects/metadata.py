@@ -1,0 +1,152 @@
+"""Rules on metadata: names, labels, finalizers, owners, and what an update must not change.
+
+Source: kubernetes/apimachinery@v0.20.2:pkg/api/validation/objectmeta.go.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from migrations_app.twin.objects.faults import Cause, prohibited, required, wrong
+from migrations_app.twin.objects.kinds import ServedKind
+
+Tree = Mapping[str, Any]
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_PATH_NAME = re.compile(r"[^/%]+")
+_KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
+_LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
+_MOST_ANNOTATIONS = 256 * 1024
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
+_OF_A_PATH = frozenset(
+    ("rbac.authorization.k8s.io", plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+)
+_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
+    """What is wrong with the metadata of an object of that kind."""
+    name = metadata.get("name") or ""
+    if not name:
+        yield required("metadata.name", "name or generateName is required")
+    elif not _is_name(name, kind):
+        yield wrong("metadata.name", name, why="a lowercase RFC 1123 subdomain must consist of lower case characters")
+    yield from _map_faults(metadata.get("labels") or {}, "metadata.labels", values=True)
+    annotations = metadata.get("annotations") or {}
+    yield from _map_faults({key.lower(): "" for key in annotations}, "metadata.annotations", values=False)
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
+        yield Cause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MOST_ANNOTATIONS} bytes")
+    yield from _finalizer_faults(metadata.get("finalizers") or ())
+    yield from _owner_faults(metadata.get("ownerReferences") or ())
+
+
+def _is_name(name: str, kind: ServedKind) -> bool:
+    if kind.place in _OF_A_PATH:
+        return bool(_PATH_NAME.fullmatch(name)) and name not in (".", "..")
+    if kind.place in _OF_ONE_LABEL:
+        return len(name) <= _LONGEST_LABEL and bool(_LABEL.fullmatch(name))
+    return len(name) <= _LONGEST_NAME and bool(_SUBDOMAIN.fullmatch(name))
+
+
+def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterator[Cause]:
+    for key, value in pairs.items():
+        if not _is_qualified(key):
+            yield wrong(field, key, why="name part must consist of alphanumeric characters, '-', '_' or '.'")
+        if values and value and (len(value) > _LONGEST_LABEL or not _KEY_NAME.fullmatch(value)):
+            yield wrong(field, value, why="a valid label must be an empty string or consist of alphanumeric characters")
+
+
+def _is_qualified(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(prefix)):
+        return False
+    return len(name) <= _LONGEST_KEY and bool(_KEY_NAME.fullmatch(name))
+
+
+def _finalizer_faults(finalizers: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of texts, if it is one
+    for place, name in enumerate(finalizers):
+        if not _is_qualified(name):
+            yield wrong(f"metadata.finalizers[{place}]", name, why="name part must consist of alphanumeric characters")
+        elif "/" not in name and name not in _STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            yield wrong(f"metadata.finalizers[{place}]", name, why=why)
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        why = "finalizers orphan and foregroundDeletion cannot be both set"
+        yield wrong("metadata.finalizers", list(finalizers), why=why)
+
+
+def _owner_faults(owners: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of references, if it is one
+    for owner in owners:
+        if not owner.get("apiVersion", "").rpartition("/")[2]:
+            yield wrong(
+                "metadata.ownerReferences.apiVersion", owner.get("apiVersion", ""), why="version must not be empty"
+            )
+        for key in ("kind", "name", "uid"):
+            if not owner.get(key):
+                yield wrong(f"metadata.ownerReferences.{key}", owner.get(key, ""), why=f"{key} must not be empty")
+    controllers = [owner for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        yield wrong(
+            "metadata.ownerReferences", len(controllers), why="Only one reference can have Controller set to true"
+        )
+
+
+def update_faults(new: Tree, old: Tree) -> Iterator[Cause]:
+    """What an update must not change in metadata."""
+    if old.get("deletionTimestamp"):
+        added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]
+        if added:
+            why = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
+            yield prohibited("metadata.finalizers", why)
+    for key in _IMMUTABLE:
+        if new.get(key) != old.get(key):
+            yield wrong(f"metadata.{key}", new.get(key), why="field is immutable")
+
+
+def kept(new: Tree, old: Tree) -> dict[str, Any]:
+    """The new metadata with what an update never changes: taken from the old where it is empty or only informative."""
+    found = {key: value for key, value in new.items() if value is not None and key not in ("selfLink", "clusterName")}
+    for key in ("creationTimestamp", "generation"):
+        _from(old, found, key=key)
+    if old.get("deletionTimestamp"):
+        _from(old, found, key="deletionTimestamp")
+        if found.get("deletionGracePeriodSeconds") is None:
+            _from(old, found, key="deletionGracePeriodSeconds")
+    for key in ("uid", "name", "namespace"):
+        if not found.get(key):
+            _from(old, found, key=key)
+    for key in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if key in found and not found[key]:
+            del found[key]
+    return found
+
+
+def _from(old: Tree, found: dict[str, Any], *, key: str) -> None:
+    if key in old:
+        found[key] = old[key]
+    else:
+        found.pop(key, None)
+
+
+def type_faults(document: Tree) -> str:
+    """Which field of the metadata has a type that no server decodes; empty if none has."""
+    metadata = document.get("metadata")
+    if metadata is None:
+        return ""
+    if not isinstance(metadata, Mapping):
+        return "metadata"
+    for key in ("labels", "annotations"):
+        held = metadata.get(key) or {}
+        if not isinstance(held, Mapping) or any(not isinstance(value, str) for value in held.values()):
+            return key
+    for key in ("name", "namespace", "uid", "resourceVersion", "generateName"):
+        if not isinstance(metadata.get(key) or "", str):
+            return key
+    finalizers = metadata.get("finalizers") or []
+    if not isinstance(finalizers, list) or any(not isinstance(one, str) for one in finalizers):
+        return "finalizers"
+    owners = metadata.get("ownerReferences") or []
+    odd = not isinstance(owners, list) or any(not isinstance(one, Mapping) for one in owners)
+    return "ownerReferences" if odd else ""

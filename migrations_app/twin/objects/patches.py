@@ -1,0 +1,120 @@
+"""Merge patches (RFC 7386) and JSON patches (RFC 6902). The document stays as it is; unchanged parts are shared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from migrations_app.manifests.writer import Plain
+
+_OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+
+
+class PatchError(ValueError):
+    """The patch does not fit the document: a path that is not there, a test that fails, an unknown operation."""
+
+
+def merged(document: Plain, patch: Plain) -> Plain:
+    """The document after the merge patch."""
+    if not isinstance(patch, Mapping):
+        return patch
+    found = dict(document) if isinstance(document, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        else:
+            found[key] = merged(found.get(key), value)
+    return found
+
+
+def json_patched(document: Plain, patch: list[Any]) -> Plain:
+    """The document after every operation. Raises PatchError; TypeError if the patch is no list of operations."""
+    for operation in patch:
+        if not isinstance(operation, Mapping):
+            raise TypeError("an operation of a JSON patch is an object")
+        document = _applied(document, operation)
+    return document
+
+
+def _applied(document: Plain, operation: Mapping[str, Any]) -> Plain:
+    name, path = operation.get("op"), _pointer(operation.get("path"))
+    if name not in _OPERATIONS:
+        raise PatchError(f"Unexpected kind: {name}")
+    if name in ("move", "copy"):
+        source = _pointer(operation.get("from"))
+        value = _value_at(document, source)
+        if name == "move":
+            document = _changed(document, source, name="remove")
+        return _changed(document, path, name="add", value=value)
+    if name == "remove":
+        return _changed(document, path, name=name)
+    if "value" not in operation and name != "test":
+        raise PatchError("an operation of this kind has a value")
+    if name == "test":
+        if _tested(document, path) != operation.get("value"):
+            raise PatchError("testing path failed")
+        return document
+    return _changed(document, path, name=str(name), value=operation["value"])
+
+
+def _tested(document: Plain, path: tuple[str, ...]) -> Plain:
+    """The value at the path; None where the last step is absent, as the API server tests it."""
+    holder = _value_at(document, path[:-1])
+    if path and isinstance(holder, dict):
+        return holder.get(path[-1])
+    return _value_at(document, path)
+
+
+def _pointer(path: Plain) -> tuple[str, ...]:
+    if not isinstance(path, str) or (path and not path.startswith("/")):
+        raise PatchError(f"{path!r} is no JSON pointer")
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:])
+
+
+def _value_at(document: Plain, path: tuple[str, ...]) -> Plain:
+    for step in path:
+        if isinstance(document, dict) and step in document:
+            document = document[step]
+        elif isinstance(document, list):
+            document = document[_index(document, step, last=len(document) - 1)]
+        else:
+            raise PatchError(f"{step!r} is missing")
+    return document
+
+
+def _index(items: list[Any], step: str, *, last: int) -> int:
+    if not step.isascii() or not step.isdigit() or int(step) > last:
+        raise PatchError(f"{step!r} is no place in a list of {len(items)}")
+    return int(step)
+
+
+def _changed(document: Plain, path: tuple[str, ...], *, name: str, value: Plain = None) -> Plain:
+    """A copy of the document with the operation done at the path."""
+    if not path:
+        if name == "remove":
+            raise PatchError("the whole document is not removed")
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(document, dict):
+        return _in_map(document, step, rest=rest, name=name, value=value)
+    if isinstance(document, list):
+        return _in_list(document, step, rest=rest, name=name, value=value)
+    raise PatchError(f"{step!r} is missing")
+
+
+def _in_map(holder: dict[str, Any], step: str, *, rest: tuple[str, ...], name: str, value: Plain) -> Plain:
+    if step not in holder and (rest or name != "add"):
+        raise PatchError(f"{step!r} is missing")
+    if rest:
+        return {**holder, step: _changed(holder[step], rest, name=name, value=value)}
+    if name == "remove":
+        return {key: held for key, held in holder.items() if key != step}
+    return {**holder, step: value}
+
+
+def _in_list(items: list[Any], step: str, *, rest: tuple[str, ...], name: str, value: Plain) -> Plain:
+    if not rest and name == "add":
+        at = len(items) if step == "-" else _index(items, step, last=len(items))
+        return [*items[:at], value, *items[at:]]
+    at = _index(items, step, last=len(items) - 1)
+    if rest:
+        return [*items[:at], _changed(items[at], rest, name=name, value=value), *items[at + 1 :]]
+    return [*items[:at], *([] if name == "remove" else [value]), *items[at + 1 :]]

@@ -1,0 +1,97 @@
+"""How the lists and maps of an object merge: as a whole, as a set, or item by item by their keys.
+
+A shape is the JSON schema of a custom resource, or a name of the core kinds, whose lists are told by field name;
+None is a value that no schema describes: its maps merge by key, its lists as a whole.
+Source: kubernetes/kubernetes@v1.20.2:api/openapi-spec (x-kubernetes-list-type, x-kubernetes-patch-merge-key).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from migrations_app.twin.objects.structural import LIST_KEYS, LIST_TYPE, MAP_TYPE
+
+Shape = Mapping[str, Any] | str | None
+
+_BY_NAME: Mapping[str, tuple[str, ...]] = {
+    "addresses": ("type",),
+    "conditions": ("type",),
+    "containerStatuses": ("name",),
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "finalizers": (),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ownerReferences": ("uid",),
+    "podIPs": ("ip",),
+    "secrets": ("name",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+    "webhooks": ("name",),
+}
+_PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
+_WHOLE_MAPS = frozenset(
+    {"selector", "labelSelector", "namespaceSelector", "objectSelector", "fieldRef", "resourceFieldRef"}
+)
+CORE = "*"
+
+
+def below(shape: Shape, key: str) -> Shape:
+    """The shape of a member of a map."""
+    if isinstance(shape, str) or key == "metadata":
+        return key
+    if shape is None:
+        return None
+    properties, more = shape.get("properties") or {}, shape.get("additionalProperties")
+    inner = properties.get(key, more)
+    return inner if isinstance(inner, Mapping) else None
+
+
+def within(shape: Shape) -> Shape:
+    """The shape of the items of a list."""
+    if isinstance(shape, str):
+        return CORE
+    inner = (shape or {}).get("items")
+    return inner if isinstance(inner, Mapping) else None
+
+
+def merges(value: Any, shape: Shape) -> bool:  # noqa: ANN401 - plain JSON
+    """Whether the value is a map or list of which each member counts by itself."""
+    if isinstance(value, Mapping):
+        return shape not in _WHOLE_MAPS if isinstance(shape, str) else (shape or {}).get(MAP_TYPE) != "atomic"
+    return isinstance(value, list) and _keys(value, shape) is not None
+
+
+def _keys(value: list[Any], shape: Shape) -> tuple[str, ...] | None:
+    """The keys of the items; empty for a set, None for a list that is one value."""
+    if isinstance(shape, str):
+        if shape == "ports":
+            return next((keys for keys in _PORT_KEYS if all(keys[0] in one for one in value)), None)
+        return _BY_NAME.get(shape)
+    kind = (shape or {}).get(LIST_TYPE)
+    if kind == "set":
+        return ()
+    return tuple((shape or {}).get(LIST_KEYS) or ()) or None if kind == "map" else None
+
+
+def members(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401 - plain JSON
+    """The members of a map or list that merges: path element as in fieldsV1, value, shape."""
+    if isinstance(value, Mapping):
+        for key, held in value.items():
+            yield f"f:{key}", held, below(shape, key)
+        return
+    keys = _keys(value, shape)
+    for one in value:
+        if not keys:
+            yield f"v:{_json(one)}", one, within(shape)
+        else:
+            told = {key: one.get(key, "TCP") for key in keys if key in one or key == "protocol"}
+            yield f"k:{_json(told)}", one, within(shape)
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - plain JSON
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,147 @@
+"""The entrance to the twin: one HTTP request in, one answer out."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from threading import RLock
+from typing import Any
+
+from migrations_app.twin import deletion, discovery, eviction, lists, loading, writes
+from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
+from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
+from migrations_app.twin.calls import JSON, check_options, read_path
+from migrations_app.twin.definitions import Converter, Definitions
+from migrations_app.twin.garbage import GarbageCollector, settle_definitions
+from migrations_app.twin.objects.kinds import Place
+from migrations_app.twin.state import Clock, State, Work
+
+Tree = dict[str, Any]
+NEWEST_MINOR = 33
+
+
+class Twin:
+    """A Kubernetes API server in memory. Thread-safe; documents in and out are never changed in place.
+
+    `clock` tells the time, `minor` is the server's minor version, `seed` makes uids repeatable. Writes to the kinds
+    in `untracked` keep no managedFields: for pods and nodes, whose fields nobody applies. Without `collects` no
+    garbage is collected, as on an API server without a controller manager.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        minor: int = NEWEST_MINOR,
+        seed: str = "twin",
+        untracked: Collection[Place] = (),
+        collects: bool = True,
+        version: Tree | None = None,
+    ) -> None:
+        self._state = State(clock, minor, seed, frozenset(untracked), Definitions(minor))
+        self._access = Access()
+        self._begun = lists.BegunLists()
+        self._garbage = GarbageCollector(self._state) if collects else None
+        self._lock = RLock()
+        self._version = version or {"major": "1", "minor": str(minor), "gitVersion": f"v1.{minor}.0"}
+        loading.load(self._state, ())
+
+    @property
+    def converters(self) -> dict[str, Converter]:
+        """Conversion webhooks that answer, by the name of their CustomResourceDefinition."""
+        return self._state.definitions.converters
+
+    @property
+    def down(self) -> set[str]:
+        """The services, as `namespace/name`, or addresses, at which no webhook answers."""
+        return self._state.definitions.down
+
+    def grant(self, user: str, rules: Iterable[Mapping[str, Any]]) -> None:
+        """Lets a user do what these rules of a ClusterRole say; `admin` may do everything, others nothing else."""
+        self._access.grant(user, rules)
+
+    def load(self, documents: Iterable[Mapping[str, Any]]) -> None:
+        """Adds the objects of a reading as they are: with their uids, and nothing checked."""
+        with self._lock:
+            loading.load(self._state, documents)
+
+    def expire_lists(self) -> None:
+        """Lets every continue token expire, as a compaction does."""
+        self._begun.expire()
+
+    def now(self) -> str:
+        """The twin's time, as objects tell it."""
+        return self._state.now()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,  # noqa: ANN401 - what is sent may be anything
+        content_type: str = JSON,
+        user: str = ADMIN,
+    ) -> Answer:
+        """The answer to one HTTP request; refusals are answers, too."""
+        with self._lock:
+            try:
+                return self._answered(method, path, query=query or {}, body=body, content_type=content_type, user=user)
+            except RequestRefused as refused:
+                return refused.answer
+            finally:
+                self._settle()
+
+    def _settle(self) -> None:
+        if self._state.touched:
+            settle_definitions(self._state)
+            if self._garbage is not None:
+                self._garbage.collect()
+            self._state.touched.clear()
+
+    def _answered(self, method: str, path: str, **sent: Any) -> Answer:  # noqa: ANN401 - the fields of Call
+        parts = path.strip("/").split("/")
+        if parts[:2] == ["apis", REVIEWS] and len(parts) == 4 and method == "POST":
+            if parts[3] not in REVIEW_KINDS:
+                raise no_such_path()
+            return self._access.review(parts[3], sent["body"], user=sent["user"])
+        found = read_path(path, self._state.definitions)
+        if found is None:
+            return discovery.answer(path, self._state.definitions, version=self._version)
+        call = replace(found, method=method, **sent)
+        self._access.check(call)
+        check_options(call)
+        return self._verb(Work(self._state, call))()
+
+    def _verb(self, work: Work) -> Callable[[], Answer]:
+        call = work.call
+        if call.query.get("watch") in ("1", "true"):
+            raise bad_request("the twin answers no watches")
+        if call.method == "POST" and call.subresource:
+            return lambda: eviction.posted(work)
+        if call.subresource and not (call.subresource == "status" and call.definition.has_status(call.version)):
+            raise no_such_path()
+        if not call.name:
+            many = {"GET": lambda: lists.listed(work, self._begun), "POST": lambda: self._create(work)}
+            return many.get(call.method) or _not_allowed()
+        one = {
+            "GET": lambda: lists.get(work),
+            "PUT": lambda: writes.replace(work),
+            "PATCH": lambda: self._patch(work),
+            "DELETE": lambda: deletion.delete(work),
+        }
+        return one.get(call.method) or _not_allowed()
+
+    def _create(self, work: Work) -> Answer:
+        if work.call.definition.ending:
+            message = "create not allowed while custom resource definition is terminating"
+            raise RequestRefused(405, "MethodNotAllowed", message=message, details={})
+        return writes.create(work)
+
+    def _patch(self, work: Work) -> Answer:
+        if self._state.store.find(work.call.kind.place, work.call.key) is None:
+            self._access.check_creation(work.call)
+        return writes.patch(work)
+
+
+def _not_allowed() -> Callable[[], Answer]:
+    message = "the server does not allow this method on the requested resource"
+    raise RequestRefused(405, "MethodNotAllowed", message=message, details={})

@@ -1,0 +1,132 @@
+"""The stored objects: found by key at once, listed in the order of their keys, and told by their owners' uids."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from migrations_app.twin.objects.kinds import Place
+
+Tree = dict[str, Any]
+_SHARED = ("labels", "annotations", "ownerReferences")
+Key = tuple[str, str]
+"""(namespace, name)."""
+
+
+@dataclass(slots=True)
+class StoredObject:
+    """One object in the version in which it was written; a write puts another one in its place.
+
+    `serial` tells by which form of its definition it was written. `views` holds it in other versions, by version.
+    """
+
+    document: Tree
+    serial: int = 0
+    views: dict[str, tuple[int, Tree]] | None = None
+
+    @property
+    def uid(self) -> str:
+        return str(self.document["metadata"]["uid"])
+
+
+class SharedParts:
+    """Equal parts of pods, held once: most pods of a workload differ in name, node and status only."""
+
+    def __init__(self) -> None:
+        self._held: dict[bytes, Any] = {}
+
+    def shared(self, document: Tree) -> Tree:
+        """The document with the parts of its spec, its labels and its owners replaced by equal ones."""
+        metadata = {key: self._one(value) if key in _SHARED else value for key, value in document["metadata"].items()}
+        spec = {key: self._one(value) for key, value in (document.get("spec") or {}).items()}
+        return document | {"metadata": metadata, "spec": spec}
+
+    def _one(self, value: Any) -> Any:  # noqa: ANN401 - plain JSON
+        if not isinstance(value, dict | list):
+            return value
+        return self._held.setdefault(msgspec.json.encode(value), value)
+
+
+@dataclass(slots=True)
+class Collection:
+    """The objects of one kind."""
+
+    objects: dict[Key, StoredObject] = field(default_factory=dict)
+    keys: list[Key] = field(default_factory=list)
+
+    def put(self, key: Key, stored: StoredObject) -> None:
+        if key not in self.objects:
+            insort(self.keys, key)
+        self.objects[key] = stored
+
+    def take(self, key: Key) -> StoredObject:
+        del self.keys[bisect_left(self.keys, key)]
+        return self.objects.pop(key)
+
+    def between(self, namespace: str) -> Iterator[StoredObject]:
+        """The objects of a namespace, of all for an empty one, in order."""
+        if not namespace:
+            return (self.objects[key] for key in self.keys)
+        first = bisect_left(self.keys, (namespace, ""))
+        last = bisect_right(self.keys, (namespace, "\U0010ffff"))
+        return (self.objects[key] for key in self.keys[first:last])
+
+
+class Store:
+    """Every object, by kind. `revision` grows by one with each write; it is the objects' resourceVersion."""
+
+    def __init__(self) -> None:
+        self.revision = 1
+        self._collections: dict[Place, Collection] = {}
+        self._dependents: dict[str, dict[tuple[Place, Key], None]] = {}
+        self._places: dict[str, tuple[Place, Key]] = {}
+
+    def collection(self, place: Place) -> Collection:
+        found = self._collections.get(place)
+        if found is None:
+            found = self._collections[place] = Collection()
+        return found
+
+    def find(self, place: Place, key: Key) -> StoredObject | None:
+        found = self._collections.get(place)
+        return found.objects.get(key) if found else None
+
+    def by_uid(self, uid: str) -> tuple[Place, Key] | None:
+        """Where the object with this uid is; None if there is none."""
+        return self._places.get(uid)
+
+    def dependents(self, uid: str) -> list[tuple[Place, Key]]:
+        """Where the objects are that name this uid as an owner."""
+        return list(self._dependents.get(uid, ()))
+
+    def next_revision(self) -> str:
+        self.revision += 1
+        return str(self.revision)
+
+    def put(self, place: Place, key: Key, *, stored: StoredObject) -> None:
+        old = self.find(place, key)
+        if old is not None:
+            self._forget(place, key, old=old)
+        self.collection(place).put(key, stored)
+        self._places[stored.uid] = place, key
+        for uid in owner_uids(stored.document):
+            self._dependents.setdefault(uid, {})[place, key] = None
+
+    def drop(self, place: Place, key: Key) -> None:
+        self._forget(place, key, old=self.collection(place).take(key))
+
+    def _forget(self, place: Place, key: Key, *, old: StoredObject) -> None:
+        self._places.pop(old.uid, None)
+        for uid in owner_uids(old.document):
+            held = self._dependents.get(uid)
+            if held is not None:
+                held.pop((place, key), None)
+                if not held:
+                    del self._dependents[uid]
+
+
+def owner_uids(document: Tree) -> list[str]:
+    """The uids in metadata.ownerReferences."""
+    return [str(owner.get("uid", "")) for owner in document["metadata"].get("ownerReferences") or ()]

@@ -1,0 +1,146 @@
+"""What the server adds to, keeps from and counts on objects of each kind.
+
+Sources: kubernetes/kubernetes@v1.20.2:pkg/registry/*/strategy.go, pkg/apis/core/v1/defaults.go and the admission
+plugins that are on by default (Priority, DefaultTolerationSeconds, TaintNodesByCondition).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.twin.calls import Call
+from migrations_app.twin.definitions import accepted, crd_faults
+from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.kinds import CRD, ServedKind
+
+Tree = dict[str, Any]
+_POD, _NODE, _NAMESPACE = ("", "pods"), ("", "nodes"), ("", "namespaces")
+_BUDGET = ("policy", "poddisruptionbudgets")
+_FIRST_WITH_NAME_LABEL = 21
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_SECONDS = 300
+_TOLERATED = tuple(
+    {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
+    for what in ("not-ready", "unreachable")
+)
+_POD_SPEC: Tree = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "securityContext": {},
+    "schedulerName": "default-scheduler",
+    "priority": 0,
+    "enableServiceLinks": True,
+    "preemptionPolicy": "PreemptLowerPriority",
+}
+_CONTAINER: Tree = {
+    "resources": {},
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_BUDGET_STATUS: Tree = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+
+
+def blank(document: Tree, call: Call) -> Tree:
+    """The empty object against which the fields of a new one count as added."""
+    head = {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": {}}
+    return head if call.kind.custom else head | {"spec": {}, "status": {}}
+
+
+def created(document: Tree, call: Call, *, minor: int, now: str) -> Tree:
+    """The new object as the server stores it."""
+    place = call.kind.place
+    if call.definition.has_status(call.version) and place != _NODE:
+        document = {key: value for key, value in document.items() if key != "status"}
+    if place == _POD:
+        return _pod(document)
+    if place == _NODE:
+        return _node(document)
+    if place == _BUDGET:
+        return document | {"status": _BUDGET_STATUS}
+    if place == CRD.place and not [*crd_faults(document)]:
+        return accepted(document, None, now=now)
+    return _namespace(document, minor) if place == _NAMESPACE else document
+
+
+def _pod(pod: Tree) -> Tree:
+    given = pod.get("spec") or {}
+    spec = _POD_SPEC | given
+    tolerations = list(given.get("tolerations") or ())
+    held = {(one.get("key"), one.get("effect")) for one in tolerations if one.get("operator") == "Exists"}
+    everything = any(not one.get("key") and one.get("effect") in (None, "", "NoExecute") for one in tolerations)
+    if not everything:
+        tolerations += [one for one in _TOLERATED if (one["key"], one["effect"]) not in held]
+    spec["tolerations"] = tolerations
+    spec["containers"] = [_container(one) for one in given.get("containers") or ()]
+    return pod | {"spec": spec, "status": {"phase": "Pending", "qosClass": _quality(spec["containers"])}}
+
+
+def _container(one: Tree) -> Tree:
+    tag = str(one.get("image", "")).rpartition("/")[2].partition(":")[2]
+    policy = "Always" if tag in ("", "latest") else "IfNotPresent"
+    return _CONTAINER | {"imagePullPolicy": policy} | one
+
+
+def _quality(containers: list[Tree]) -> str:
+    """The class of a pod by its containers' requests and limits for CPU and memory."""
+    each = [(one["resources"].get("requests") or {}, one["resources"].get("limits") or {}) for one in containers]
+    if not any(requests or limits for requests, limits in each):
+        return "BestEffort"
+    wanted = {"cpu", "memory"}
+    bound = all(wanted <= limits.keys() and (limits | requests) == limits for requests, limits in each)
+    return "Guaranteed" if bound else "Burstable"
+
+
+def _node(node: Tree) -> Tree:
+    spec, status = dict(node.get("spec") or {}), dict(node.get("status") or {})
+    taints = list(spec.get("taints") or ())
+    if not any((one.get("key"), one.get("effect")) == tuple(_NOT_READY.values()) for one in taints):
+        taints.append(_NOT_READY)
+    if status.get("capacity"):
+        status.setdefault("allocatable", status["capacity"])
+    return node | {"spec": spec | {"taints": taints}, "status": status}
+
+
+def _namespace(space: Tree, minor: int) -> Tree:
+    metadata = space["metadata"]
+    if minor >= _FIRST_WITH_NAME_LABEL:
+        metadata = metadata | {"labels": (metadata.get("labels") or {}) | {_NAME_LABEL: metadata.get("name", "")}}
+    spec = (space.get("spec") or {}) | {"finalizers": ["kubernetes"]}
+    return space | {"metadata": metadata, "spec": spec, "status": {"phase": "Active"}}
+
+
+def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
+    """The wanted document with the half that this endpoint leaves as it was: the status, or all but the status."""
+    if call.subresource == "status":
+        metadata = document["metadata"]
+        if call.kind.custom:
+            metadata = old["metadata"]
+        found = {key: value for key, value in old.items() if key != "status"} | {"metadata": metadata}
+        return found | ({"status": document["status"]} if document.get("status") is not None else {})
+    if not call.definition.has_status(call.version):
+        return document
+    found = {key: value for key, value in document.items() if key != "status"}
+    return found | ({"status": old["status"]} if "status" in old else {})
+
+
+def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
+    """The changed object with its generation counted."""
+    if call.kind.place == CRD.place and not [*crd_faults(document)]:
+        document = accepted(document, old, now=now)
+    if call.kind.counted and not call.subresource and _said(document, call) != _said(old, call):
+        generation = int(old["metadata"].get("generation") or 0) + 1
+        return document | {"metadata": document["metadata"] | {"generation": generation}}
+    return document
+
+
+def _said(document: Tree, call: Call) -> Tree:
+    """What people write into an object."""
+    status = {"status"} if call.definition.has_status(call.version) else set()
+    return {key: value for key, value in document.items() if key != "metadata" and key not in status}
+
+
+def faults_of(document: Tree, kind: ServedKind) -> Iterator[Cause]:
+    """What is wrong with an object of a built-in kind, as far as the twin looks."""
+    if kind.place == CRD.place:
+        yield from crd_faults(document)

@@ -1,0 +1,325 @@
+"""Creating and changing objects: POST, PUT, the patches, and server-side apply.
+
+Sources: kubernetes/apiserver@v0.20.2:pkg/registry/generic/registry/store.go, pkg/registry/rest, pkg/endpoints/handlers.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from migrations_app.twin import strategies
+from migrations_app.twin.admission import refuse_by_webhooks
+from migrations_app.twin.answers import (
+    Answer,
+    RequestRefused,
+    already_exists,
+    bad_request,
+    conflict,
+    internal,
+    modified,
+    not_found,
+    refuse_invalid,
+    refuse_options,
+)
+from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
+from migrations_app.twin.objects import metadata as rules
+from migrations_app.twin.objects import ownership, patches, structural, validation
+from migrations_app.twin.objects.faults import Cause, required, wrong
+from migrations_app.twin.objects.ownership import ApplyConflict, Change
+from migrations_app.twin.state import Work
+from migrations_app.twin.store import StoredObject
+
+Tree = dict[str, Any]
+_BY_SERVER = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+_SUPPORTED = (MERGE, JSON_PATCH, APPLY)
+
+
+def create(work: Work) -> Answer:
+    """POST of an object."""
+    document = object_in(work.call)
+    if document["kind"] != work.call.kind.kind:
+        named = str(document["metadata"].get("name", ""))
+        why = f"must be {work.call.kind.kind}"
+        refuse_invalid(work.call.kind, named, causes=[wrong("kind", document["kind"], why=why)])
+    work.state.check_namespace(work.call.named(str(document["metadata"].get("name", ""))))
+    return Answer(201, _created(work, document))
+
+
+def _created(work: Work, document: Tree) -> Tree:
+    metadata = document["metadata"]
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = f"{metadata['generateName']}{work.state.suffix()}"
+    refuse_by_webhooks(work, document, operation="CREATE")
+    made = _new(work, document)
+    name = str(made["metadata"].get("name", ""))
+    _refuse_faults(work.call, made, name=name)
+    if metadata.get("resourceVersion") not in (None, "", "0"):
+        raise internal("resourceVersion should not be set on objects to be created")
+    if work.state.store.find(work.call.kind.place, (work.call.namespace, name)) is not None:
+        raise already_exists(work.call.kind, name)
+    return (
+        made
+        if work.call.dry
+        else work.state.view(work.call, work.state.put(work.call.definition, made, version=work.call.version))
+    )
+
+
+def _new(work: Work, document: Tree) -> Tree:
+    """The object as it would be stored: admitted, with uid, time and owner of its fields."""
+    _refuse_types(work.call, document)
+    given = document["metadata"]
+    metadata = {key: value for key, value in given.items() if value is not None and key not in _BY_SERVER}
+    managed = metadata.pop("managedFields", None)
+    metadata.pop("resourceVersion", None)
+    if work.call.kind.counted:
+        metadata["generation"] = 1
+    metadata |= {"uid": work.state.next_uid(), "creationTimestamp": work.state.now()}
+    schema = work.call.definition.schemas.get(work.call.version)
+    made = structural.admitted(document | {"metadata": rules.kept(metadata, metadata)}, schema)
+    made = strategies.created(made, work.call, minor=work.state.minor, now=work.state.now())
+    if work.call.kind.place in work.state.untracked or managed == []:
+        return made
+    return _owned(made, _change(work).updated(strategies.blank(made, work.call), made, shares={}))
+
+
+def _change(work: Work, *, operation: str = "Update") -> Change:
+    return Change(
+        by=work.state.writing(work.call, operation=operation),
+        now=work.state.now(),
+        shape=work.call.definition.shape(work.call.version),
+        versioned=lambda one, api_version: _in_version(work, one, api_version=api_version),
+    )
+
+
+def _in_version(work: Work, document: Tree, *, api_version: str) -> Tree:
+    """The document in a version in which another manager wrote; as it is where that version is not served."""
+    version = api_version.rpartition("/")[2]
+    if version not in work.call.kind.versions or not work.call.kind.custom:
+        return document
+    return work.state.definitions.converted(work.call.definition, document, version=version)
+
+
+def _owned(document: Tree, shares: ownership.Shares) -> Tree:
+    metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+    managed = ownership.written(shares)
+    return document | {"metadata": metadata | ({"managedFields": managed} if managed else {})}
+
+
+def _refuse_types(call: Call, document: Tree) -> None:
+    """Raises RequestRefused for metadata that no server decodes."""
+    odd = rules.type_faults(document)
+    if odd:
+        raise bad_request(f"{call.kind.kind} cannot be handled: {odd} has another type")
+
+
+def _refuse_faults(call: Call, document: Tree, *, name: str) -> None:
+    faults = [*rules.faults_of(document["metadata"], call.kind)]
+    faults += validation.faults_of(document, call.definition.schemas.get(call.version))
+    faults += strategies.faults_of(document, call.kind)
+    refuse_invalid(call.kind, name, causes=faults)
+
+
+def replace(work: Work) -> Answer:
+    """PUT of an object."""
+    document = object_in(work.call)
+    check_name(work.call, document["metadata"])
+    stored = work.state.find(work.call)
+    given = document["metadata"]
+    if given.get("uid") and given["uid"] != stored.uid:
+        raise conflict(work.call.kind, work.call.name, why=f"Precondition failed: UID in precondition: {given['uid']}")
+    if not given.get("resourceVersion") and not work.call.kind.unconditional:
+        why = "must be specified for an update"
+        refuse_invalid(work.call.kind, work.call.name, causes=[wrong("metadata.resourceVersion", 0, why=why)])
+    return Answer(200, _changed(work, stored, wanted=lambda _: document))
+
+
+def patch(work: Work) -> Answer:
+    """PATCH of an object in one of the three ways."""
+    if work.call.content_type not in _SUPPORTED:
+        told = ", ".join(_SUPPORTED)
+        message = f"the body of the request was in an unknown format - accepted media types include: {told}"
+        raise RequestRefused(415, "UnsupportedMediaType", message=message)
+    if work.call.content_type == APPLY:
+        return _apply(work)
+    return Answer(200, _changed(work, work.state.find(work.call), wanted=lambda old: _patched(work.call, old)))
+
+
+def _patched(call: Call, old: Tree) -> Tree:
+    if call.content_type == MERGE:
+        if not isinstance(call.body, Mapping):
+            raise bad_request("a merge patch is an object")
+        found: Tree = patches.merged(old, call.body)
+    else:
+        try:
+            found = patches.json_patched(old, call.body if isinstance(call.body, list) else [None])
+        except patches.PatchError:
+            message = "the server rejected our request due to an error in our request"
+            raise RequestRefused(422, "Invalid", message=message, details={}) from None
+        except TypeError:
+            raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch") from None
+    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
+        raise bad_request(f"the patched document is no {call.kind.kind}")
+    return object_in(_with_body(call, found))
+
+
+def _with_body(call: Call, body: Tree) -> Call:
+    return Call(
+        method=call.method,
+        definition=call.definition,
+        version=call.version,
+        namespace=call.namespace,
+        name=call.name,
+        subresource=call.subresource,
+        query=call.query,
+        body=body,
+        user=call.user,
+    )
+
+
+def _changed(work: Work, stored: StoredObject, *, wanted: Callable[[Tree], Tree]) -> Tree:
+    """The object after an update. An update that changes nothing writes nothing."""
+    old = work.state.view(work.call, stored)
+    document = wanted(old)
+    check_name(work.call, document["metadata"])
+    _refuse_types(work.call, document)
+    _refuse_version(work.call, document, old=old)
+    new = _merged_with(work, old, document=document)
+    return _settled(work, old, stored=stored, new=new, shares=_shares(work, old, new=new, given=document))
+
+
+def _shares(work: Work, old: Tree, *, new: Tree, given: Tree) -> ownership.Shares:
+    held = old["metadata"].get("managedFields") or []
+    if not held or given["metadata"].get("managedFields") == []:
+        return {}
+    return _change(work).updated(old, new, shares=ownership.read(held))
+
+
+def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
+    """Raises RequestRefused if the body rests on another version of the object."""
+    told = document["metadata"].get("resourceVersion") or ""
+    if told and not told.isdecimal():
+        raise internal(f'strconv.ParseUint: parsing "{told}": invalid syntax')
+    if told and told != "0" and told != old["metadata"]["resourceVersion"]:
+        raise modified(call.kind, call.name)
+
+
+def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
+    """The wanted document with what the endpoint and the server keep from the old one."""
+    metadata = rules.kept(document["metadata"], old["metadata"])
+    metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
+    new = strategies.kept(document | {"metadata": metadata}, old, call=work.call)
+    return structural.admitted(new, work.call.definition.schemas.get(work.call.version))
+
+
+def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: ownership.Shares) -> Tree:
+    new = _owned(new, shares)
+    refuse_by_webhooks(work, new, operation="UPDATE")
+    refuse_invalid(work.call.kind, work.call.name, causes=[*rules.update_faults(new["metadata"], old["metadata"])])
+    new = strategies.updated(new, old, call=work.call, now=work.state.now())
+    _refuse_faults(work.call, new, name=work.call.name)
+    if _same(new, old) and stored.document["apiVersion"] == work.call.kind.api_version(work.call.kind.storage):
+        return old
+    if _goes(new, old):
+        if not work.call.dry:
+            work.state.drop(work.call.kind.place, work.call.key)
+        return new
+    return (
+        new
+        if work.call.dry
+        else work.state.view(work.call, work.state.put(work.call.definition, new, version=work.call.version))
+    )
+
+
+def _same(new: Tree, old: Tree) -> bool:
+    """Whether nothing but the times in managedFields differs."""
+    return _timeless(new) == _timeless(old)
+
+
+def _timeless(document: Tree) -> Tree:
+    metadata = document["metadata"]
+    managed = [{**entry, "time": ""} for entry in metadata.get("managedFields") or ()]
+    return document | {"metadata": metadata | {"managedFields": managed}}
+
+
+def _goes(new: Tree, old: Tree) -> bool:
+    """Whether the update took the last finalizer of an object that is being deleted."""
+    before = old["metadata"]
+    ends = before.get("deletionTimestamp") and before.get("deletionGracePeriodSeconds") == 0
+    return bool(ends) and not new["metadata"].get("finalizers")
+
+
+def _apply(work: Work) -> Answer:
+    """Server-side apply: creates the object, or takes the fields that the body names."""
+    if not work.call.query.get("fieldManager"):
+        refuse_options("PatchOptions", [required("fieldManager", "is required for apply patch")])
+    body = work.call.body
+    if not isinstance(body, Mapping) or body.get("apiVersion") != work.call.api_version or not body.get("kind"):
+        given = body.get("apiVersion", "") if isinstance(body, Mapping) else ""
+        message = "Incorrect version specified in apply patch. Specified patch version: "
+        raise bad_request(f"{message}{given}, expected: {work.call.api_version}")
+    said = object_in(work.call)
+    _refuse_types(work.call, said)
+    if "managedFields" in (body.get("metadata") or {}):
+        raise bad_request("metadata.managedFields must be nil")
+    stored = work.state.store.find(work.call.kind.place, work.call.key)
+    if stored is None:
+        return Answer(201, _applied_new(work, said))
+    return Answer(200, _applied(work, stored, said=said))
+
+
+def _applied_new(work: Work, said: Tree) -> Tree:
+    given = said["metadata"]
+    if work.call.subresource:
+        raise not_found(work.call.kind, work.call.name)
+    check_name(work.call, given)
+    if given.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {given['uid']}, and no existing object was found"
+        raise conflict(work.call.kind, work.call.name, why=why)
+    work.state.check_namespace(work.call)
+    said = said | {"metadata": {key: value for key, value in given.items() if key != "resourceVersion"}}
+    refuse_by_webhooks(work, said, operation="CREATE")
+    made = _new(work, said | {"metadata": said["metadata"] | {"managedFields": []}})
+    change = _change(work, operation="Apply")
+    _, shares = change.applied({"metadata": {}}, said, shares={}, force=True)
+    made = _owned(made, shares)
+    _refuse_faults(work.call, made, name=work.call.name)
+    return (
+        made
+        if work.call.dry
+        else work.state.view(work.call, work.state.put(work.call.definition, made, version=work.call.version))
+    )
+
+
+def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
+    live = work.state.view(work.call, stored)
+    _refuse_version(work.call, said, old=live)
+    check_name(work.call, said["metadata"])
+    shares = ownership.read(live["metadata"].get("managedFields") or ())
+    if not shares:
+        first = ownership.Writing(ownership.BEFORE_FIRST_APPLY, "Update", work.call.api_version)
+        before = dataclasses.replace(_change(work), by=first)
+        shares = before.updated(strategies.blank(live, work.call), live, shares={})
+    change = _change(work, operation="Apply")
+    try:
+        merged, shares = change.applied(live, said, shares=shares, force=work.call.query.get("force") == "true")
+    except ApplyConflict as found:
+        raise _conflicts(found) from None
+    return _settled(work, live, stored=stored, new=_merged_with(work, live, document=merged), shares=shares)
+
+
+def _conflicts(found: ApplyConflict) -> RequestRefused:
+    causes = [
+        Cause("FieldManagerConflict", path, f'conflict with "{manager}" using {version}')
+        for manager, version, path in found.found
+    ]
+    plural = "" if len(causes) == 1 else "s"
+    told = "\n".join(f"{one.message}:\n- {one.field}" for one in causes)
+    message = f"Apply failed with {len(causes)} conflict{plural}: {told}"
+    return RequestRefused(409, "Conflict", message=message, causes=causes)
