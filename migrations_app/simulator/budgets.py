@@ -93,8 +93,9 @@ class BudgetController:
     def taken(self, state: ClusterState, shape: PodShape, *, evicted: bool) -> None:
         """Notes what an eviction has taken from the budgets; a refused one shows that nothing is left."""
         for uid in self.over(state, shape):
-            status = state.budgets[uid].setdefault("status", {})
-            status["disruptionsAllowed"] = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
+            status = state.budgets[uid].get("status") or {}
+            left = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
+            state.budgets[uid] = state.budgets[uid] | {"status": status | {"disruptionsAllowed": left}}
 
     def count(self, state: ClusterState, uid: str) -> BudgetCount:
         """What the budget counts now."""

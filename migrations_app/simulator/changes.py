@@ -25,6 +25,9 @@ class ClusterChanges(Protocol):
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
         """What changed in these lists since the last call, list by list."""
 
+    def restart(self) -> None:
+        """The next call tells everything again."""
+
 
 class ListedChanges:
     """Finds changes by listing everything and comparing resource versions."""
@@ -37,6 +40,9 @@ class ListedChanges:
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
         for path in paths:
             yield from self._of(path)
+
+    def restart(self) -> None:
+        self._known.clear()
 
     def _of(self, path: str) -> Iterator[ObjectChange]:
         found = self._api.items(path)

@@ -148,6 +148,8 @@ class ClusterState:
         """Nodes by pool, size and zone."""
         self.waiting_changes = 0
         """Grows with every pod that begins or ends to wait for a place."""
+        self.node_changes = 0
+        """Grows with every node that comes, goes, or changes in what makes it take pods."""
         self.room_changes = 0
         """Grows whenever a pod that found no place might find one now."""
         self.workload_changes = 0
@@ -217,6 +219,7 @@ class ClusterState:
                 self._left_on[name] = before.pods
                 self.nodes_ending.pop(name, None)
                 del self.nodes[name]
+                self.node_changes += 1
             return
         found = amounts(doc.get("status", {}).get("allocatable"), default=self.unknown_size)
         node = before or NodeState(doc, found, pods=self._left_on.pop(name, {}))
@@ -228,6 +231,7 @@ class ClusterState:
             self.node_counts[node.group] -= 1
         if before is None or _placing(before.doc) != _placing(doc):
             self.room_changes += 1
+            self.node_changes += 1
         node.doc, node.allocatable = doc, found
         self.node_counts[node.group] += 1
         _put(self.nodes_ending, name, node, gone=not node.ending)

@@ -34,7 +34,8 @@ class KarpenterSimulator:
         changes: ClusterChanges | None = None,
     ) -> None:
         self.behaviour = behaviour or Behaviour()
-        self._api, self._given_changes = api, changes
+        self._api: SimulatorApi = api
+        self._changes: ClusterChanges = changes or ListedChanges(api)
         self._agenda = Agenda(clock or MachineClock())
         self.measurements = Measurements(self._agenda)
         self._workloads = WorkloadController(api, self.behaviour)
@@ -58,7 +59,7 @@ class KarpenterSimulator:
     def _begin(self) -> None:
         """Knows nothing yet. Another release counts with hashes of its own: nothing drifts by the upgrade alone."""
         self._version = self.behaviour.version
-        self._changes = self._given_changes or ListedChanges(self._api)
+        self._changes.restart()
         size = uniform_size(self.behaviour.slots).allocatable
         self.state = ClusterState(self._version, unknown_size=size)
         self._budgets = BudgetController(self._api)

@@ -12,7 +12,7 @@ from migrations_app.twin.calls import JSON, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
 from migrations_app.twin.garbage import GarbageCollector, settle_definitions
 from migrations_app.twin.objects.kinds import Place
-from migrations_app.twin.state import Clock, State, Work
+from migrations_app.twin.state import Clock, State, Watcher, Work
 
 Tree = dict[str, Any]
 NEWEST_MINOR = 33
@@ -62,6 +62,10 @@ class Twin:
         """Adds the objects of a reading as they are: with their uids, and nothing checked."""
         with self._lock:
             loading.load(self._state, documents)
+
+    def watch(self, tell: Watcher) -> None:
+        """Calls this with every object that is stored or goes from now on, within the request that does it."""
+        self._state.watchers.append(tell)
 
     def expire_lists(self) -> None:
         """Lets every continue token expire, as a compaction does."""

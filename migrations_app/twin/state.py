@@ -15,6 +15,8 @@ from migrations_app.twin.store import Key, SharedParts, Store, StoredObject
 
 Tree = dict[str, Any]
 Clock = Callable[[], datetime]
+Watcher = Callable[[Place, Tree, bool], None]
+"""Takes the kind's place, the object as stored, and whether it went."""
 _FIRST_WITH_SUBRESOURCE = 22
 NAMESPACES: Place = ("", "namespaces")
 _PODS: Place = ("", "pods")
@@ -36,6 +38,8 @@ class State:
     store: Store = field(default_factory=Store)
     parts: SharedParts = field(default_factory=SharedParts)
     made: int = 0
+    watchers: list[Watcher] = field(default_factory=list)
+    """Called with every object that is stored, and with the last form of those that go."""
     touched: list[tuple[Place, Key, StoredObject]] = field(default_factory=list)
     """Objects that the garbage collector has to look at: as they were stored, or the last form of those deleted."""
 
@@ -78,6 +82,8 @@ class State:
         key = metadata.get("namespace", ""), metadata["name"]
         self.store.put(kind.place, key, stored=made)
         self.touched.append((kind.place, key, made))
+        for tell in self.watchers:
+            tell(kind.place, made.document, False)
         return made
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
@@ -95,6 +101,8 @@ class State:
         self.store.next_revision()
         if gone is not None:
             self.touched.append((place, key, gone))
+            for tell in self.watchers:
+                tell(place, gone.document, True)
 
     def check_namespace(self, call: Call) -> None:
         """Raises RequestRefused where nothing may be created: the namespace is absent or being deleted."""

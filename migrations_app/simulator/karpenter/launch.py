@@ -14,6 +14,8 @@ from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterOb
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
 from migrations_app.simulator.resources import Resources
 
+MOST_NAMES = 3
+"""How many names are tried for a claim."""
 KUBELET = "v1.28.15-eks-94953ac"
 REGISTRATION_SECONDS = 900
 """How long Karpenter waits until a claim's node has registered; then it deletes the claim.
@@ -37,19 +39,20 @@ class NodeLauncher:
     def gone(self, node: str) -> None:
         self._free.append(node)
 
-    def launch(self, state: ClusterState, pool: KarpenterObject, offering: Offering) -> KarpenterObject:
-        """A new claim. Its node comes with `work`."""
-        self._made += 1
-        name = self._name(state, offering.zone)
-        body = claim_body(pool, offering, name=f"{pool.name}-{self._made:05d}")
-        made = self._api.create(pool.of.claims_path, body)
-        while made is None:
+    def launch(self, state: ClusterState, pool: KarpenterObject, offering: Offering) -> KarpenterObject | None:
+        """A new claim, whose node comes with `work`; None if the cluster takes none."""
+        node = self._name(state, offering.zone)
+        for _ in range(MOST_NAMES):
             self._made += 1
             body = claim_body(pool, offering, name=f"{pool.name}-{self._made:05d}")
             made = self._api.create(pool.of.claims_path, body)
+            if made is not None:
+                break
+        else:
+            return None
         claim = KarpenterObject(pool.of, made | {"kind": pool.of.claim})
         state.put_claim(claim)
-        self.coming[claim.uid] = (offering, name)
+        self.coming[claim.uid] = (offering, node)
         self._delays[claim.uid] = self._random.choice(self._behaviour.delays.node_ready)
         return claim
 

@@ -75,7 +75,7 @@ class Provisioner:
         if self.no_place:
             return None
         claims = [self._launcher.launch(state, node.pool, self._chosen(state, node)) for node in planned]
-        return [self._launcher.coming[claim.uid][1] for claim in claims]
+        return [self._launcher.coming[claim.uid][1] for claim in claims if claim] if all(claims) else None
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
         """The nodes on their way and those to be launched; `anew`: without those that are on their way."""

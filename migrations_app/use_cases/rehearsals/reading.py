@@ -29,6 +29,10 @@ PARTS: tuple[tuple[str, Kind], ...] = (
 NEEDED = ("crds", "nodes", "pods")
 """Parts without which nothing can be rehearsed."""
 WORKLOADS = (("ReplicaSet", "replicasets"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
+WEBHOOKS = (
+    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+)
 _OVER = ("Succeeded", "Failed")
 _MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 _POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
@@ -73,10 +77,14 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     for needed in NEEDED:
         if needed in found.unread:
             raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
-    found.objects["CustomResourceDefinition"] = [_open(crd) for crd in found.of("CustomResourceDefinition") if _ours(crd)]
+    found.objects["CustomResourceDefinition"] = [
+        _open(crd) for crd in found.of("CustomResourceDefinition") if _ours(crd)
+    ]
     found.objects["Pod"] = [slim for pod in found.of("Pod") if (slim := slim_pod(pod)) is not None]
     found.objects["Node"] = [_without_managers(node) for node in found.of("Node")]
     _read_workloads(api, found)
+    for name, plural in WEBHOOKS:
+        found.objects[name] = _if_readable(api, Resource("admissionregistration.k8s.io", "v1", plural), name)
     return found
 
 
@@ -123,7 +131,9 @@ def slim_pod(pod: Document) -> Document | None:
     for name in ("containers", "initContainers"):
         if spec.get(name):
             placed[name] = [_container(one) for one in spec[name]]
-    volumes = [{"name": f"v{place}"} | kind for place, one in enumerate(spec.get("volumes") or ()) if (kind := _volume(one))]
+    volumes = [
+        {"name": f"v{place}"} | kind for place, one in enumerate(spec.get("volumes") or ()) if (kind := _volume(one))
+    ]
     if volumes:
         placed["volumes"] = volumes
     return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": placed, "status": _status(status)}
@@ -152,22 +162,28 @@ def _volume(volume: Mapping[str, Any]) -> Document:
 def _read_workloads(api: ClusterApi, found: ClusterReading) -> None:
     """The controllers of pods: as read, or as their pods show them where they could not be read."""
     for kind, plural in WORKLOADS:
-        resource = Resource("apps", "v1", plural)
-        head = {"apiVersion": "apps/v1", "kind": kind}
-        try:
-            items = [msgspec.json.decode(raw) for page in api.pages(resource) for raw in page.items]
-        except (ReadError, msgspec.DecodeError):
-            items = []
-        found.objects[kind] = [_slim_workload(one | head) for one in items if isinstance(one, dict)]
+        found.objects[kind] = [_slim_workload(one) for one in _if_readable(api, Resource("apps", "v1", plural), kind)]
     known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in found.of(kind)}
     for one in _shown_by(found.of("Pod")):
         if one["metadata"]["uid"] not in known:
             found.objects[one["kind"]].append(one)
 
 
+def _if_readable(api: ClusterApi, resource: Resource, kind: str) -> list[Document]:
+    """The objects of a list; none where it cannot be read."""
+    head = {"apiVersion": resource.group_version, "kind": kind}
+    try:
+        items = [msgspec.json.decode(raw) for page in api.pages(resource) for raw in page.items]
+    except (ReadError, msgspec.DecodeError):
+        return []
+    return [_without_managers(one | head) for one in items if isinstance(one, dict)]
+
+
 def _slim_workload(document: Document) -> Document:
     spec = document.get("spec") or {}
-    metadata = {key: document["metadata"][key] for key in ("name", "namespace", "uid", "labels") if key in document["metadata"]}
+    metadata = {
+        key: document["metadata"][key] for key in ("name", "namespace", "uid", "labels") if key in document["metadata"]
+    }
     kept: Document = {key: spec[key] for key in ("replicas", "selector") if key in spec}
     kept["template"] = _template(spec.get("template") or {})
     head = {key: document[key] for key in ("apiVersion", "kind")}
@@ -177,7 +193,11 @@ def _slim_workload(document: Document) -> Document:
 def _template(template: Mapping[str, Any]) -> Document:
     metadata = template.get("metadata") or {}
     slim = slim_pod({"metadata": {"name": "pod", "namespace": "any", **metadata}, "spec": template.get("spec") or {}})
-    own = {key: slim["metadata"][key] for key in ("labels", "annotations") if slim and key in slim["metadata"]} if slim else {}
+    own = (
+        {key: slim["metadata"][key] for key in ("labels", "annotations") if slim and key in slim["metadata"]}
+        if slim
+        else {}
+    )
     spec = {key: value for key, value in slim["spec"].items() if key != "nodeName"} if slim else {}
     return {"metadata": own, "spec": spec}
 

@@ -133,8 +133,8 @@ class RehearsalExecution:
         return last.status, last.reason
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
-        """A twin answers at once: nothing is under way."""
-        return True
+        at = next((one.at for lines in self._lines.values() for one in lines if one.pk == line.pk), None)
+        return at is None or (self.now() - at).total_seconds() >= deadline
 
     def _line(self, step: Step, verb: str, *, uid: str = "") -> RehearsedLine:
         self._count += 1

@@ -69,7 +69,7 @@ class BudgetGap(RehearsalValue, frozen=True):
 
 
 class PodWithoutPlace(RehearsalValue, frozen=True):
-    """One of the pods of a kind that still waits at the end. `why`: no_pool, limit, no_capacity, no_size, or unknown."""
+    """One of the pods of a kind that waits at the end. `why`: no_pool, limit, no_capacity, no_size or unknown."""
 
     pod: str
     count: int
@@ -87,7 +87,7 @@ class RehearsalMoment(RehearsalValue, frozen=True):
 
 
 class UnknownPart(RehearsalValue, frozen=True):
-    """Something that the reading does not show or the simulator does not play, and what cannot be told because of it."""
+    """What the reading does not show or the simulator does not play, and what cannot be told because of it."""
 
     code: str
     words: str

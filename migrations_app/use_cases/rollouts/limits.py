@@ -13,6 +13,7 @@ from migrations_app.use_cases.accounts.rights import named_over
 from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hour_is_full
 from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
 
+
 def refuse_batch(row: Rollout) -> None:
     """Raises RolloutHalted `right_gone`, or `closed` by a freeze or change window."""
     refuse_without_right(row)
