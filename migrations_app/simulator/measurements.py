@@ -103,7 +103,7 @@ class Measurements:
         self._workloads(state, now)
         self._waiting(state, now)
         point = TimelinePoint(now, nodes, len(state.nodes_ending), coming, len(state.waiting))
-        if self.timeline and self.timeline[-1].at == now:
+        if len(self.timeline) > 1 and self.timeline[-1].at == now:
             self.timeline[-1] = point
         elif not self.timeline or _differ(self.timeline[-1], point):
             self.timeline.append(point)
