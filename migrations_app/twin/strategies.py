@@ -9,7 +9,7 @@ from typing import Any
 
 from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import accepted, crd_faults
-from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.faults import Cause, wrong
 from migrations_app.twin.objects.kinds import CRD, ServedKind
 
 Tree = dict[str, Any]
@@ -37,6 +37,22 @@ _CONTAINER: Tree = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
+}
+_NODE_TEXTS = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
+_NODE_STATUS: Tree = {
+    "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+    "nodeInfo": dict.fromkeys(_NODE_TEXTS, ""),
 }
 _BUDGET_STATUS: Tree = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
 
@@ -93,7 +109,7 @@ def _quality(containers: list[Tree]) -> str:
 
 
 def _node(node: Tree) -> Tree:
-    spec, status = dict(node.get("spec") or {}), dict(node.get("status") or {})
+    spec, status = dict(node.get("spec") or {}), _NODE_STATUS | (node.get("status") or {})
     taints = list(spec.get("taints") or ())
     if not any((one.get("key"), one.get("effect")) == tuple(_NOT_READY.values()) for one in taints):
         taints.append(_NOT_READY)
@@ -144,3 +160,5 @@ def faults_of(document: Tree, kind: ServedKind) -> Iterator[Cause]:
     """What is wrong with an object of a built-in kind, as far as the twin looks."""
     if kind.place == CRD.place:
         yield from crd_faults(document)
+    if kind.place == _BUDGET and {"minAvailable", "maxUnavailable"} <= (document.get("spec") or {}).keys():
+        yield wrong("spec", "", why="minAvailable and maxUnavailable cannot be both set")

@@ -130,10 +130,11 @@ def replace(work: Work) -> Answer:
     """PUT of an object."""
     document = object_in(work.call)
     check_name(work.call, document["metadata"])
-    stored = work.state.find(work.call)
     given = document["metadata"]
-    if given.get("uid") and given["uid"] != stored.uid:
+    held = work.state.store.find(work.call.kind.place, work.call.key)
+    if given.get("uid") and given["uid"] != (held.uid if held else ""):
         raise conflict(work.call.kind, work.call.name, why=f"Precondition failed: UID in precondition: {given['uid']}")
+    stored = work.state.find(work.call)
     if not given.get("resourceVersion") and not work.call.kind.unconditional:
         why = "must be specified for an update"
         refuse_invalid(work.call.kind, work.call.name, causes=[wrong("metadata.resourceVersion", 0, why=why)])

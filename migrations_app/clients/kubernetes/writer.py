@@ -97,17 +97,24 @@ class LiveWriter:
         self._transport.close()
 
     def _told(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str) -> WriteResult:
-        body = completed(change, tie, own=own)
-        query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
-        if change.verb == "apply":
-            query.append(("force", "false"))
-        if change.verb == "delete":
-            _refuse_wide(change.target)
-        body, query = dried(change.method, body, query=query) if dry else (body, query)
+        body, query = as_sent(change, tie, own=own, dry=dry)
         told = self._transport.change(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
-        return _sent(told)
+        return write_result(told)
+
+
+def as_sent(
+    change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The body and the query of the request. Raises InvalidInput for a deletion that is never sent."""
+    body = completed(change, tie, own=own)
+    query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
+    if change.verb == "apply":
+        query.append(("force", "false"))
+    if change.verb == "delete":
+        _refuse_wide(change.target)
+    return dried(change.method, body, query=query) if dry else (body, query)
 
 
 def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
@@ -125,7 +132,8 @@ def _refuse_wide(target: ObjectTarget) -> None:
         raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
 
 
-def _sent(told: WriteResponse) -> WriteResult:
+def write_result(told: WriteResponse) -> WriteResult:
+    """The result of a request by what the server answered."""
     found = _tree(told.body)
     if 200 <= told.status < 300:
         return WriteResult(

@@ -23,6 +23,8 @@ _OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
 _OF_A_PATH = frozenset(
     ("rbac.authorization.k8s.io", plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
 )
+_CHECKED_LATER = frozenset({("policy", "poddisruptionbudgets")})
+"""Kinds of which the server checks a name only as part of a path."""
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -38,12 +40,13 @@ def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[Cause]:
     yield from _map_faults({key.lower(): "" for key in annotations}, "metadata.annotations", values=False)
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
         yield Cause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MOST_ANNOTATIONS} bytes")
-    yield from _finalizer_faults(metadata.get("finalizers") or ())
+    plain = kind.custom or kind.place in _CHECKED_LATER
+    yield from _finalizer_faults(metadata.get("finalizers") or (), standard=not plain)
     yield from _owner_faults(metadata.get("ownerReferences") or ())
 
 
 def _is_name(name: str, kind: ServedKind) -> bool:
-    if kind.place in _OF_A_PATH:
+    if kind.place in _OF_A_PATH or kind.place in _CHECKED_LATER:
         return bool(_PATH_NAME.fullmatch(name)) and name not in (".", "..")
     if kind.place in _OF_ONE_LABEL:
         return len(name) <= _LONGEST_LABEL and bool(_LABEL.fullmatch(name))
@@ -65,11 +68,11 @@ def _is_qualified(key: str) -> bool:
     return len(name) <= _LONGEST_KEY and bool(_KEY_NAME.fullmatch(name))
 
 
-def _finalizer_faults(finalizers: Any) -> Iterator[Cause]:  # noqa: ANN401 - a list of texts, if it is one
+def _finalizer_faults(finalizers: Any, *, standard: bool) -> Iterator[Cause]:  # noqa: ANN401 - a list of texts
     for place, name in enumerate(finalizers):
         if not _is_qualified(name):
             yield wrong(f"metadata.finalizers[{place}]", name, why="name part must consist of alphanumeric characters")
-        elif "/" not in name and name not in _STANDARD_FINALIZERS:
+        elif standard and "/" not in name and name not in _STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             yield wrong(f"metadata.finalizers[{place}]", name, why=why)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:

@@ -1,0 +1,86 @@
+"""The twin as the simulated controllers ask for it: lists, creations, merge patches, deletions and evictions.
+
+Losing a race to somebody else is no error: the next look tells.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from migrations_app.errors import ServerFailed
+from migrations_app.twin.answers import Answer
+from migrations_app.twin.calls import MERGE
+from migrations_app.twin.server import Twin
+
+Document = dict[str, Any]
+_LOST = (404, 409)
+_BUDGET_HOLDS = 429
+_SECTIONS = ("metadata", "spec", "status")
+
+
+class TwinControllers:
+    """A client of the twin as admin. `writes` counts the requests that changed something.
+
+    The documents that it returns are the caller's down to the members of metadata, spec and status; what is below
+    those is shared with the twin and must not be changed.
+    """
+
+    def __init__(self, twin: Twin, *, manager: str = "controllers") -> None:
+        self._twin, self._query = twin, {"fieldManager": manager}
+        self.writes = 0
+
+    def close(self) -> None:
+        """There is no connection to close."""
+
+    def items(self, path: str) -> list[Document] | None:
+        """The objects of a list; None for one that is not served."""
+        answer = self._twin.request("GET", path)
+        return None if answer.status == 404 else [_own(one) for one in _good(answer)["items"]]
+
+    def create(self, path: str, body: Document) -> Document | None:
+        """The object as stored; None when there is one of its name."""
+        return self._told(self._twin.request("POST", path, body=_own(body), query=self._query))
+
+    def patch(self, path: str, body: Document) -> Document | None:
+        """The object after the merge patch; None when it is gone or was changed by somebody else."""
+        answer = self._twin.request("PATCH", path, body=body, content_type=MERGE, query=self._query)
+        return self._told(answer)
+
+    def delete(self, path: str, *, uid: str, more: Mapping[str, Any] | None = None) -> bool:
+        """Whether this very object is going now."""
+        body = {"preconditions": {"uid": uid}, **(more or {})}
+        return self._told(self._twin.request("DELETE", path, body=body)) is not None
+
+    def evict(self, pod: Document) -> bool:
+        """Whether the pod is going; False while a budget holds it."""
+        metadata = pod["metadata"]
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/eviction"
+        named = {"name": metadata["name"], "namespace": metadata["namespace"]}
+        body = {"metadata": named, "deleteOptions": {"preconditions": {"uid": metadata["uid"]}}}
+        answer = self._twin.request("POST", path, body=body)
+        return answer.status != _BUDGET_HOLDS and self._told(answer) is not None
+
+    def drop_finalizer(self, path: str, thing: Document, finalizer: str) -> bool:
+        """Whether it was taken off; the object goes with the last one."""
+        metadata = thing["metadata"]
+        left = [name for name in metadata.get("finalizers", ()) if name != finalizer]
+        body = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
+        return self.patch(path, body) is not None
+
+    def _told(self, answer: Answer) -> Document | None:
+        if answer.status in _LOST:
+            return None
+        document = _good(answer)
+        self.writes += 1
+        return _own(document)
+
+
+def _good(answer: Answer) -> Document:
+    """The document of an answer below 400. Raises ServerFailed for any other."""
+    if answer.status >= 400:
+        raise ServerFailed(f"HTTP {answer.status}: {answer.document.get('message')}", code="refused")
+    return answer.document
+
+
+def _own(document: Document) -> Document:
+    """A copy of the document and of its three sections."""
+    return document | {key: dict(document[key]) for key in _SECTIONS if isinstance(document.get(key), dict)}

@@ -1,0 +1,48 @@
+"""The twin answers as a real API server: the same sequences of requests, compared answer by answer (docs/twin.md)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from migrations_app.twin.server import Twin
+from tests.servers.apiserver import ApiServer
+from tests.twin.both import Ask, compared, of_server, of_twin
+from tests.twin.gadgets import definition
+from tests.twin.play import Player
+from tests.twin.sequences import SEQUENCES, Step
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SEQUENCES_PLAYED = 2000
+_runs = count()
+
+
+@pytest.fixture(scope="module")
+def sides(apiserver: ApiServer) -> Iterator[tuple[Ask, Ask]]:
+    """A twin of the version of the real server, and that server; both with the same definitions."""
+    apiserver.wipe()
+    apiserver.load_documents([definition()])
+    twin = Twin(lambda: datetime.now(UTC), minor=20, collects=False)
+    assert (
+        twin.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body=definition()).status == 201
+    )
+    yield of_twin(twin), of_server(apiserver)
+    apiserver.wipe()
+
+
+@settings(
+    max_examples=SEQUENCES_PLAYED,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate, Phase.shrink],
+    suppress_health_check=[*HealthCheck],
+)
+@given(steps=SEQUENCES)
+def test_the_same_sequence_gives_the_same_answers(sides: tuple[Ask, Ask], steps: list[Step]) -> None:
+    twin, server = (Player(ask, f"run{next(_runs)}") for ask in sides)
+    server._run = twin._run
+    for step in steps:
+        mine, real = twin.play(step), server.play(step)
+        assert compared(mine) == compared(real), (step, mine.document, real.document)
+    assert [compared(one) for one in twin.ends()] == [compared(one) for one in server.ends()]
