@@ -12,7 +12,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.use_cases.rehearsals.play import Stage
-from migrations_app.use_cases.rehearsals.twin_access import TwinWriter
+from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
 from migrations_app.use_cases.rollouts.proof import prove_steps
 
 UNNAMED = ClusterIdentity(kube_system_uid="rehearsal", ca="", endpoint="")
@@ -29,7 +29,7 @@ def plan_on(
         raise InvalidInput(f"there is no action {action!r}; there are {known}", code="unknown_action", where="action")
     if found.needs_chart:
         raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")
-    writer = TwinWriter(stage.twin, UNNAMED)
+    writer = RehearsalWriter(stage.twin, UNNAMED)
     wanted = dict.fromkeys(found.wanted(inventory, parameters))
     context = PlanningContext(
         inventory=inventory,

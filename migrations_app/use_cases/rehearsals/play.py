@@ -18,7 +18,7 @@ from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.record import RehearsalExecution
 from migrations_app.use_cases.rehearsals.result import RehearsalStop, Scenario
 from migrations_app.use_cases.rehearsals.surroundings import with_room
-from migrations_app.use_cases.rehearsals.twin_access import TwinChanges, TwinSimulatorApi, TwinWriter
+from migrations_app.use_cases.rehearsals.twin_access import RehearsalControllers, RehearsalWriter, TwinChanges
 from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.steps import carry_out
 
@@ -54,7 +54,7 @@ class Stage:
 
     twin: Twin
     clock: SimulatedClock
-    api: TwinSimulatorApi
+    api: RehearsalControllers
     simulator: KarpenterSimulator
     began: datetime = field(init=False)
 
@@ -69,7 +69,7 @@ def set_up(reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterId
     sizes = {one.name: one for one in behaviour.sizes}
     twin.load([_kube_system(identity)])
     twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)
-    api = TwinSimulatorApi(twin)
+    api = RehearsalControllers(twin)
     simulator = KarpenterSimulator(api, failure.applied(behaviour), clock=clock, changes=TwinChanges(twin))
     if failure.scenario == "webhook_down":
         _stop_webhooks(twin, reading)
@@ -110,7 +110,7 @@ class Played:
 
 def play(plan: Plan, stage: Stage) -> Played:
     """Carries out the plan on the stage, by the executor's own code."""
-    writer = TwinWriter(stage.twin, plan.identity)
+    writer = RehearsalWriter(stage.twin, plan.identity)
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
