@@ -29,6 +29,8 @@ from migrations_app.simulator.pod_shapes import PodShape, PodShapes, hard
 from migrations_app.simulator.resources import Resources, amounts
 
 OVER = ("Succeeded", "Failed")
+PoolKey = tuple[str, str]
+"""Kind and name of a pool."""
 
 
 @dataclass(slots=True, eq=False)
@@ -138,6 +140,13 @@ class ClusterState:
         self.claim_on: dict[str, str] = {}
         self.claims_ending: dict[str, KarpenterObject] = {}
         self.nodes_ending: dict[str, NodeState] = {}
+        self.claim_counts: Counter[PoolKey] = Counter()
+        """Claims by kind and name of their pool."""
+        self.changed_claims: set[str] = set()
+        self.changed_pools = True
+        self.empty_nodes: dict[str, None] = {}
+        """Nodes without a pod that would have to move."""
+        self._moving_on: Counter[str] = Counter()
         self.owners_gone = 0
         """Grows with every pool and claim that goes."""
         self.ready_of: Counter[str] = Counter()
@@ -192,11 +201,14 @@ class ClusterState:
             found = KarpenterObject(of, doc | {"kind": of.pool})
             _put(self.pools, found.uid, found, gone=gone)
             self.owners_gone += gone
+            self.changed_pools = True
         else:
             self.put_claim(KarpenterObject(of, doc | {"kind": of.claim}), gone=gone)
 
     def put_claim(self, claim: KarpenterObject, *, gone: bool = False) -> None:
         before = self.claims.get(claim.uid)
+        self.changed_claims.add(claim.uid)
+        self.claim_counts[claim.pool_key] += (not gone) - (before is not None)
         if before is not None and self.claim_on.get(before.node_name) == claim.uid:
             del self.claim_on[before.node_name]
         _put(self.claims, claim.uid, claim, gone=gone)
@@ -218,6 +230,7 @@ class ClusterState:
                 self.node_counts[before.group] -= 1
                 self._left_on[name] = before.pods
                 self.nodes_ending.pop(name, None)
+                self.empty_nodes.pop(name, None)
                 del self.nodes[name]
                 self.node_changes += 1
             return
@@ -234,6 +247,8 @@ class ClusterState:
             self.node_changes += 1
         node.doc, node.allocatable = doc, found
         self.node_counts[node.group] += 1
+        if not self._moving_on[name]:
+            self.empty_nodes[name] = None
         _put(self.nodes_ending, name, node, gone=not node.ending)
         self._rank(node, _emptiness(node) if node.open else None)
 
@@ -313,6 +328,12 @@ class ClusterState:
             pods[pod.uid] = pod
         else:
             pods.pop(pod.uid, None)
+        if not pod.shape.stays:
+            self._moving_on[pod.node] += times
+            if self._moving_on[pod.node] or node is None:
+                self.empty_nodes.pop(pod.node, None)
+            else:
+                self.empty_nodes[pod.node] = None
         if node is None:
             return
         node.used = node.used.plus(pod.shape.requests, times)

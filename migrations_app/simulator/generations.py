@@ -84,6 +84,11 @@ class KarpenterObject:
         return str(self.doc.get("status", {}).get("nodeName") or "")
 
     @property
+    def pool_key(self) -> tuple[str, str]:
+        """Kind and name of the pool: of itself, or of the one that a claim belongs to."""
+        return self.of.pool, self.name if self.doc["kind"] == self.of.pool else self.pool_name
+
+    @property
     def pool_name(self) -> str:
         return str(self.doc["metadata"].get("labels", {}).get(self.of.label, ""))
 

@@ -75,10 +75,14 @@ class Scene:
         )
         claim, node = machine(launched, template="web")
         name = f"ip-10-{20 + number // 60000}-{number // 250 % 240}-{number % 250}.eu-central-1.compute.internal"
-        claim["status"]["nodeName"] = node["metadata"]["name"] = node["metadata"]["labels"]["kubernetes.io/hostname"] = name
+        claim["status"]["nodeName"] = node["metadata"]["name"] = node["metadata"]["labels"][
+            "kubernetes.io/hostname"
+        ] = name
         node["metadata"]["uid"] = f"00000000-0000-4000-a000-{number:012d}"
         for condition in claim["status"]["conditions"]:
-            condition["lastTransitionTime"] = f"2026-09-14T08:{20 + (11 + self.seconds) // 60:02d}:{(11 + self.seconds) % 60:02d}Z"
+            condition["lastTransitionTime"] = (
+                f"2026-09-14T08:{20 + (11 + self.seconds) // 60:02d}:{(11 + self.seconds) % 60:02d}Z"
+            )
         node["status"] |= {"allocatable": ROOM, "capacity": ROOM | {"cpu": "8", "memory": "32Gi"}}
         site.add(claim, node)
         return [name]

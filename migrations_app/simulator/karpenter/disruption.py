@@ -12,7 +12,7 @@ from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.budgets import BudgetController
-from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject, is_ready
 from migrations_app.simulator.karpenter.launch import pool_spec
 from migrations_app.simulator.karpenter.provisioning import Provisioner
@@ -46,6 +46,10 @@ class DisruptionController:
         self._versions: dict[str, object] = {}
         self._awaited: dict[str, list[str]] = {}
         self._began: dict[str, float] = {}
+        self._outdated: dict[str, tuple[KarpenterObject, str]] = {}
+        self._expiries: dict[str, float] = {}
+        self._next_expiry = math.inf
+        self._gates: object = None
 
     def note_hashes(self, state: ClusterState) -> None:
         """The hash annotation follows the static fields; what a pool was first seen with counts as in line.
@@ -68,56 +72,70 @@ class DisruptionController:
     def work(self, state: ClusterState) -> None:
         """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there."""
         self._end_replaced(state)
+        self._learn(state)
+        empty = self._empty(state) if self._behaviour.consolidates else []
+        if not self._outdated and not empty:
+            return
         if not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
             return
-        candidates = self._candidates(state)
-        if not candidates:
-            return
         allowed, busy = self._allowed(state), self._busy(state)
-        for claim, reason in candidates:
-            pool = claim.of.pool, claim.pool_name
+        order = sorted(self._outdated.values(), key=lambda one: one[0].name)
+        for claim, reason in [*order, *((claim, EMPTY) for claim in empty)]:
+            pool = claim.pool_key
             room = min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
-            if room > busy[pool]:
+            if room > busy[pool] and claim.uid not in self._awaited and not claim.going:
                 busy[pool] += self._begin(state, claim, reason)
 
-    def _candidates(self, state: ClusterState) -> list[tuple[KarpenterObject, str]]:
-        """Claims that are outdated or empty and not on their way, with the reason."""
-        pools = {(pool.of.pool, pool.name): pool for pool in state.pools.values()}
-        found = []
-        for claim in sorted(state.claims.values(), key=lambda one: one.name):
-            pool = pools.get((claim.of.pool, claim.pool_name))
-            if pool is None or claim.going or claim.uid in self._awaited:
-                continue
-            reason = self._reason(state, claim, pool)
-            if reason:
-                found.append((claim, reason))
-        return found
+    def _learn(self, state: ClusterState) -> None:
+        """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
+        changed, state.changed_claims = state.changed_claims, set()
+        if state.changed_pools or self._gates != (self._behaviour.drifts, self._behaviour.older):
+            state.changed_pools, self._gates = False, (self._behaviour.drifts, self._behaviour.older)
+            changed = {*state.claims, *changed}
+        if changed:
+            pools = {pool.pool_key: pool for pool in state.pools.values()}
+            for uid in changed:
+                self._look(state.claims.get(uid), uid, pools=pools)
+        if self._next_expiry <= self._agenda.now:
+            for uid in [uid for uid, moment in self._expiries.items() if moment <= self._agenda.now]:
+                del self._expiries[uid]
+                self._outdated[uid] = (state.claims[uid], EXPIRED)
+            self._next_expiry = min(self._expiries.values(), default=math.inf)
 
-    def _reason(self, state: ClusterState, claim: KarpenterObject, pool: KarpenterObject) -> str:
+    def _look(self, claim: KarpenterObject | None, uid: str, *, pools: dict[PoolKey, KarpenterObject]) -> None:
+        self._outdated.pop(uid, None)
+        self._expiries.pop(uid, None)
+        pool = pools.get(claim.pool_key) if claim is not None else None
+        if claim is None or pool is None or claim.going:
+            return
         mine = claim.doc["metadata"].get("annotations", {}).get(claim.of.hash)
         wanted = pool.doc["metadata"].get("annotations", {}).get(claim.of.hash)
-        if self._behaviour.drifts and mine is not None and wanted is not None and mine != wanted:
-            return DRIFTED
-        if self._expired(claim, pool):
-            return EXPIRED
-        return EMPTY if self._behaviour.consolidates and self._empty(state, claim, pool) else ""
-
-    def _expired(self, claim: KarpenterObject, pool: KarpenterObject) -> bool:
         most = lifetime(claim, pool)
-        if most is None:
-            return False
-        born = datetime.fromisoformat(claim.doc["metadata"]["creationTimestamp"]).timestamp()
-        return self._agenda.reached(born + (most - self._behaviour.older).total_seconds())
+        if self._behaviour.drifts and mine is not None and wanted is not None and mine != wanted:
+            self._outdated[uid] = (claim, DRIFTED)
+        elif most is not None:
+            born = datetime.fromisoformat(claim.doc["metadata"]["creationTimestamp"]).timestamp()
+            moment = born + (most - self._behaviour.older).total_seconds()
+            self._expiries[uid] = moment
+            self._next_expiry = min(self._next_expiry, moment)
+            self._agenda.reached(moment)
 
-    def _empty(self, state: ClusterState, claim: KarpenterObject, pool: KarpenterObject) -> bool:
-        """Whether nothing but pods of DaemonSets has been on the node for as long as the pool waits."""
-        wait = empty_seconds(pool)
-        node = state.nodes.get(claim.node_name)
-        if wait is None or node is None or any(not pod.shape.stays for pod in node.pods.values()):
-            self._began.pop(claim.uid, None)
-            return False
-        began = self._began.setdefault(claim.uid, self._agenda.now)
-        return self._agenda.reached(began + wait)
+    def _empty(self, state: ClusterState) -> list[KarpenterObject]:
+        """The claims on whose nodes nothing but pods of DaemonSets has been for as long as their pools wait."""
+        pools = {pool.pool_key: pool for pool in state.pools.values()}
+        for name in self._began.keys() - state.empty_nodes.keys():
+            del self._began[name]
+        found = []
+        for name in state.empty_nodes:
+            claim = state.claim_of(name)
+            pool = pools.get(claim.pool_key) if claim is not None else None
+            wait = empty_seconds(pool) if pool is not None else None
+            if claim is None or claim.going or wait is None:
+                continue
+            began = self._began.setdefault(name, self._agenda.now)
+            if self._agenda.reached(began + wait):
+                found.append(claim)
+        return found
 
     def _begin(self, state: ClusterState, claim: KarpenterObject, reason: str) -> bool:
         """Whether something was set going for this claim; not while one of its pods must not go."""
@@ -146,27 +164,26 @@ class DisruptionController:
                 self._api.delete(claim.path, uid=claim.uid)
                 del self._awaited[uid]
 
-    def _busy(self, state: ClusterState) -> Counter[tuple[str, str]]:
+    def _busy(self, state: ClusterState) -> Counter[PoolKey]:
         """How many nodes of each pool are being replaced or deleted."""
-        going = (claim for claim in state.claims.values() if claim.going or claim.uid in self._awaited)
-        return Counter((claim.of.pool, claim.pool_name) for claim in going)
+        awaited = (state.claims[uid] for uid in self._awaited if uid in state.claims)
+        return Counter(claim.pool_key for claim in (*state.claims_ending.values(), *awaited))
 
-    def _allowed(self, state: ClusterState) -> dict[tuple[tuple[str, str], str], int]:
+    def _allowed(self, state: ClusterState) -> dict[tuple[PoolKey, str], int]:
         """How many nodes of a pool may be disrupted at the same time, by reason; the reason "" is for all of them."""
-        sizes = Counter((claim.of.pool, claim.pool_name) for claim in state.claims.values())
-        found: dict[tuple[tuple[str, str], str], int] = {}
+        found: dict[tuple[PoolKey, str], int] = {}
         for pool in state.pools.values():
             budgets = pool.doc["spec"].get("disruption", {}).get("budgets") if pool.of.pool == "NodePool" else None
-            key = (pool.of.pool, pool.name)
-            if budgets:
-                found[key, ""] = sizes[key]
-            for budget in budgets or ():
-                many = _share(str(budget.get("nodes", "10%")), sizes[key])
+            key, size = pool.pool_key, state.claim_counts[pool.pool_key]
+            if not budgets:
+                continue
+            found[key, ""] = size
+            for budget in budgets:
+                many = _share(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
                     found[key, reason] = min(many, found.get((key, reason), many))
-            if budgets:
-                for reason in (DRIFTED, EMPTY, EXPIRED):
-                    found.setdefault((key, reason), found[key, ""])
+            for reason in (DRIFTED, EMPTY, EXPIRED):
+                found.setdefault((key, reason), found[key, ""])
         return found
 
 

@@ -29,7 +29,7 @@ def plan_on(
         raise InvalidInput(f"there is no action {action!r}; there are {known}", code="unknown_action", where="action")
     if found.needs_chart:
         raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")
-    writer = RehearsalWriter(stage.twin, UNNAMED)
+    writer = RehearsalWriter(stage.twin, UNNAMED, state=stage.simulator.state)
     wanted = dict.fromkeys(found.wanted(inventory, parameters))
     context = PlanningContext(
         inventory=inventory,

@@ -26,6 +26,7 @@ POLL_SECONDS = 5.0
 """How often a gate looks. Looks that cannot find anything new are left out."""
 LONGEST = timedelta(days=14)
 """After this simulated time a rehearsal is given up."""
+OLD = "Provisioner/"
 UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
 
 
@@ -110,7 +111,7 @@ class Played:
 
 def play(plan: Plan, stage: Stage) -> Played:
     """Carries out the plan on the stage, by the executor's own code."""
-    writer = RehearsalWriter(stage.twin, plan.identity)
+    writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
@@ -175,6 +176,8 @@ def _surely_waits(work: RehearsalExecution, stage: Stage, here: Position) -> boo
     gate, state = here.step.after, stage.simulator.state
     if gate is None:
         return False
+    if gate.no_legacy_nodes and any(count for (pool, _, _), count in state.node_counts.items() if pool.startswith(OLD)):
+        return True
     names = {one.name: one.uid for one in gate.gone if one.plural == "nodes"}
     if any(name in state.nodes and state.nodes[name].doc["metadata"]["uid"] == uid for name, uid in names.items()):
         return True

@@ -9,10 +9,14 @@ from migrations_app.clients.kubernetes.api import ListPage, Resource
 from migrations_app.errors import NotServed, ServerFailed
 from migrations_app.simulator.api import Document
 from migrations_app.simulator.changes import ObjectChange
+from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.ports.controllers import TwinControllers
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
+from migrations_app.use_cases.rollouts.gates import PENDING
+
+ON_NODE = "spec.nodeName="
 
 
 class RehearsalControllers(TwinControllers):
@@ -112,9 +116,9 @@ def _group_version(path: str) -> str:
 class RehearsalWriter(TwinWriter):
     """The executor's requests; answers as the cluster that the plan was made for."""
 
-    def __init__(self, twin: Twin, identity: ClusterIdentity) -> None:
+    def __init__(self, twin: Twin, identity: ClusterIdentity, *, state: ClusterState) -> None:
         super().__init__(twin)
-        self._cluster, self._of = twin, identity
+        self._cluster, self._of, self._state = twin, identity, state
         self._encoded: dict[str, tuple[str, msgspec.Raw]] = {}
 
     def identity(self) -> ClusterIdentity:
@@ -122,6 +126,9 @@ class RehearsalWriter(TwinWriter):
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
         """The whole list in one page: gates read the same objects again and again."""
+        if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
+            yield ListPage([self._raw(one) for one in self._pods(resource)], kind="PodList")
+            return
         query = {"labelSelector": resource.label_selector, "fieldSelector": resource.field_selector}
         answer = self._cluster.request("GET", resource.path, query={key: text for key, text in query.items() if text})
         if answer.status == 404:
@@ -129,6 +136,26 @@ class RehearsalWriter(TwinWriter):
         if answer.status >= 400:
             raise ServerFailed(str(answer.document.get("message", "")))
         yield ListPage([self._raw(one) for one in answer.document["items"]], kind=answer.document["kind"])
+
+    def _on_nodes(self, resource: Resource) -> tuple[str, ...]:
+        """The selector again, if it is for the pods of one node."""
+        return (resource.field_selector,) if resource.field_selector.startswith(ON_NODE) else ()
+
+    def _pods(self, resource: Resource) -> Iterator[Document]:
+        """The pods that a gate asks for: the simulator knows where they are, so not every pod is looked at."""
+        state = self._state
+        if resource.field_selector == PENDING:
+            found = [*state.waiting.values(), *state.starting.values(), *state.ending.values()]
+        else:
+            node = state.nodes.get(resource.field_selector.removeprefix(ON_NODE))
+            found = list(node.pods.values()) if node else []
+        for pod in sorted(found, key=lambda one: (one.namespace, one.name)):
+            answer = self._cluster.request("GET", pod.path)
+            if answer.status != 200:
+                continue
+            phase = (answer.document.get("status") or {}).get("phase")
+            if resource.field_selector != PENDING or phase == "Pending":
+                yield answer.document
 
     def _raw(self, document: Document) -> msgspec.Raw:
         """The object as JSON, encoded once for each of its versions."""
