@@ -79,10 +79,9 @@ class Scene:
             "kubernetes.io/hostname"
         ] = name
         node["metadata"]["uid"] = f"00000000-0000-4000-a000-{number:012d}"
+        minutes, seconds = divmod(11 + self.seconds, 60)
         for condition in claim["status"]["conditions"]:
-            condition["lastTransitionTime"] = (
-                f"2026-09-14T08:{20 + (11 + self.seconds) // 60:02d}:{(11 + self.seconds) % 60:02d}Z"
-            )
+            condition["lastTransitionTime"] = f"2026-09-14T08:{20 + minutes:02d}:{seconds:02d}Z"
         node["status"] |= {"allocatable": ROOM, "capacity": ROOM | {"cpu": "8", "memory": "32Gi"}}
         site.add(claim, node)
         return [name]
