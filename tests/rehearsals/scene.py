@@ -75,9 +75,8 @@ class Scene:
         )
         claim, node = machine(launched, template="web")
         name = f"ip-10-{20 + number // 60000}-{number // 250 % 240}-{number % 250}.eu-central-1.compute.internal"
-        claim["status"]["nodeName"] = node["metadata"]["name"] = node["metadata"]["labels"][
-            "kubernetes.io/hostname"
-        ] = name
+        claim["status"]["nodeName"] = node["metadata"]["name"] = name
+        node["metadata"]["labels"]["kubernetes.io/hostname"] = name
         node["metadata"]["uid"] = f"00000000-0000-4000-a000-{number:012d}"
         minutes, seconds = divmod(11 + self.seconds, 60)
         for condition in claim["status"]["conditions"]:

@@ -109,4 +109,5 @@ def _timeline(result: RehearsalResult) -> Iterator[str]:
     step = max(1, -(-len(moments) // 20))
     for one in [*moments[::step], *moments[-1:]]:
         bar = "#" * round(one.nodes / most * _BAR)
-        yield f"{duration(one.seconds):>12}  {bar:<{_BAR}} {one.nodes:>5} {one.draining:>4} {one.coming:>4} {one.waiting:>5}"
+        counts = f"{one.nodes:>5} {one.draining:>4} {one.coming:>4} {one.waiting:>5}"
+        yield f"{duration(one.seconds):>12}  {bar:<{_BAR}} {counts}"
