@@ -28,7 +28,7 @@ class SimulatorApi(Protocol):
     def evict(self, pod: Document) -> bool:
         """Whether the pod is being deleted; False while a budget holds it."""
 
-    def drop_finalizer(self, path: str, found: Document, finalizer: str) -> bool:
+    def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
         """Whether it was removed; the object goes with its last one."""
 
 

@@ -51,7 +51,7 @@ class GarbageCollector:
                 policy = {"propagationPolicy": "Foreground"}
                 self._api.delete(place, uid=doc["metadata"]["uid"], more=policy)
         if not left:
-            self._api.drop_finalizer(path, owner, FOREGROUND)
+            self._api.drop_finalizer(path, owner, finalizer=FOREGROUND)
 
 
 def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:

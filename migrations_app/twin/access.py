@@ -12,6 +12,7 @@ ADMIN = "admin"
 REVIEWS = "authorization.k8s.io"
 _EVERYTHING: Tree = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 _EVERY_PATH: Tree = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+_ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 REVIEW_KINDS = {
     "selfsubjectaccessreviews": "SelfSubjectAccessReview",
     "selfsubjectrulesreviews": "SelfSubjectRulesReview",
@@ -76,8 +77,8 @@ class Access:
     def review(self, plural: str, body: Any, *, user: str) -> Answer:  # noqa: ANN401 - whatever was sent
         """POST of a SelfSubjectAccessReview or a SelfSubjectRulesReview. Raises RequestRefused."""
         spec = body.get("spec") if isinstance(body, Mapping) else None
-        if not isinstance(spec, Mapping):
-            raise bad_request("a review has a spec")
+        if not isinstance(spec, Mapping) or not all(isinstance(spec.get(key) or {}, Mapping) for key in _ATTRIBUTES):
+            raise bad_request("a review has a spec with attributes")
         kind = {
             "selfsubjectaccessreviews": "SelfSubjectAccessReview",
             "selfsubjectrulesreviews": "SelfSubjectRulesReview",

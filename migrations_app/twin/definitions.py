@@ -109,9 +109,9 @@ class Definitions:
         made = of_crd(crd, self._serial)
         self._kinds[made.kind.place] = made
 
-    def serve(self, kind: ServedKind) -> None:
+    def serve(self, kind: ServedKind) -> Definition:
         """Serves a kind of which no CustomResourceDefinition is known."""
-        self._kinds.setdefault(kind.place, Definition(kind=kind))
+        return self._kinds.setdefault(kind.place, Definition(kind=kind))
 
     def forget(self, place: Place) -> None:
         self._kinds.pop(place, None)

@@ -11,6 +11,7 @@ from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, refuse_options, success
 from migrations_app.twin.calls import Call
 from migrations_app.twin.objects.faults import Cause, not_supported, wrong
+from migrations_app.twin.objects.forms import DeletionForm, odd_form
 from migrations_app.twin.objects.kinds import CRD
 from migrations_app.twin.state import NAMESPACES, TIME_FORMAT, Work
 from migrations_app.twin.store import StoredObject
@@ -45,8 +46,9 @@ def delete(work: Work) -> Answer:
 def _options(call: Call) -> Tree:
     """The options of the deletion: in the body, or in the query where there is none. Raises RequestRefused."""
     given = call.body if call.body is not None else _from_query(call.query)
-    if not isinstance(given, Mapping):
-        raise bad_request("the options of a deletion are an object")
+    odd = odd_form(given, DeletionForm)
+    if odd:
+        raise bad_request(f"the options of a deletion cannot be handled: {odd}")
     causes: list[Cause] = []
     policy = given.get("propagationPolicy")
     if policy is not None and policy not in _POLICIES:

@@ -19,6 +19,7 @@ from migrations_app.twin.answers import (
 from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import delete
 from migrations_app.twin.objects.faults import Cause
+from migrations_app.twin.objects.forms import BindingForm, EvictionForm, odd_form
 from migrations_app.twin.objects.kinds import Place, ServedKind
 from migrations_app.twin.objects.selectors import of_budget
 from migrations_app.twin.state import Work
@@ -45,7 +46,7 @@ def posted(work: Work) -> Answer:
 
 def evict(work: Work) -> Answer:
     """Deletes the pod if its budget allows one more disruption."""
-    body = work.call.body if isinstance(work.call.body, dict) else {}
+    body = _decoded(work.call, EvictionForm)
     named = (body.get("metadata") or {}).get("name")
     if named != work.call.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -57,6 +58,14 @@ def evict(work: Work) -> Answer:
     asked = replace(work.call, method="DELETE", subresource="", body=options | ({"dryRun": ["All"]} if dry else {}))
     delete(Work(work.state, asked))
     return Answer(201, success(code=201))
+
+
+def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> Tree:
+    """The body. Raises RequestRefused if it is of another form."""
+    odd = odd_form(call.body, form)
+    if odd:
+        raise bad_request(f"the body cannot be handled: {odd}")
+    return dict(call.body)
 
 
 def _free(work: Work, pod: Tree) -> bool:
@@ -122,8 +131,7 @@ def _held(why: str) -> RequestRefused:
 
 def bind(work: Work) -> Answer:
     """Puts the pod onto the node that the body names."""
-    body: Any = work.call.body
-    target = str(((body or {}).get("target") or {}).get("name") or "") if isinstance(body, dict) else ""
+    target = str(_decoded(work.call, BindingForm)["target"].get("name") or "")
     if not target:
         raise bad_request("a Binding names its target")
     pod = work.state.find(work.call).document

@@ -12,7 +12,7 @@ from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import FOREGROUND, ORPHAN, delete
 from migrations_app.twin.objects.kinds import CRD, Place
 from migrations_app.twin.state import State, Work
-from migrations_app.twin.store import Key, StoredObject
+from migrations_app.twin.store import Key, StoredObject, owner_uids
 
 Tree = dict[str, Any]
 Owner = Mapping[str, Any]
@@ -33,16 +33,18 @@ class GarbageCollector:
             self._state.touched.clear()
             for place, key, stored in queue:
                 try:
-                    self._look(place, key, uid=stored.uid)
+                    self._look(place, key, told=stored)
                 except RequestRefused:
                     self._refused.append((place, key, stored))
             queue = [*self._state.touched]
         self._state.touched.clear()
 
-    def _look(self, place: Place, key: Key, *, uid: str) -> None:
+    def _look(self, place: Place, key: Key, *, told: StoredObject) -> None:
+        """Looks at an object that was written or deleted; `told` is its form before that, or after it."""
+        self._free_owners(told)
         found = self._state.store.find(place, key)
-        if found is None or found.uid != uid:
-            for one_place, one_key in self._state.store.dependents(uid):
+        if found is None or found.uid != told.uid:
+            for one_place, one_key in self._state.store.dependents(told.uid):
                 self._settle(one_place, one_key)
             return
         finalizers = _finalizers(found)
@@ -52,6 +54,14 @@ class GarbageCollector:
             self._foreground(place, key, owner=found)
         else:
             self._settle(place, key)
+
+    def _free_owners(self, dependent: StoredObject) -> None:
+        """Lets owners go that waited for this dependent and for no other."""
+        for uid in owner_uids(dependent.document):
+            where = self._state.store.by_uid(uid)
+            owner = self._state.store.find(*where) if where else None
+            if where and owner is not None and _is_going(owner) and FOREGROUND in _finalizers(owner):
+                self._foreground(*where, owner=owner)
 
     def _orphan(self, place: Place, key: Key, *, owner: StoredObject) -> None:
         for one_place, one_key in self._state.store.dependents(owner.uid):
@@ -100,10 +110,13 @@ class GarbageCollector:
         self._delete(place, key, policy=policy)
 
     def _told(self, owner: Owner, key: Key) -> str:
-        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown (not served)."""
+        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown.
+
+        Unknown are kinds that are not served, and those of which the twin never held an object: they were not read.
+        """
         group = str(owner.get("apiVersion", "")).rpartition("/")[0]
         definition = self._state.definitions.by_kind(group, str(owner.get("kind", "")))
-        if definition is None:
+        if definition is None or not self._state.store.collection(definition.kind.place).used:
             return "unknown"
         where = (key[0] if definition.kind.namespaced else "", str(owner.get("name", "")))
         found = self._state.store.find(definition.kind.place, where)

@@ -14,19 +14,31 @@ _ALWAYS = ("default", "kube-system")
 
 
 def load(state: State, documents: Iterable[Mapping[str, Any]]) -> None:
-    """Stores the objects, definitions first; of an object that is given twice the first stays.
+    """Stores the objects; of an object that is given twice the first stays.
 
     A kind that no CustomResourceDefinition brings is served as its objects show it, without a schema. Namespaces that
     objects name are made where they are missing. Documents without kind or name are left out.
     """
-    whole = [one for one in documents if one.get("kind") and (one.get("metadata") or {}).get("name")]
-    whole.sort(key=lambda one: one["kind"] != CRD.kind)
-    for document in whole:
-        _store(state, dict(document))
-    spaces = {str(one["metadata"].get("namespace") or "") for one in whole} | set(_ALWAYS)
-    for name in sorted(spaces - {""}):
+    spaces: set[str] = set()
+    waiting: list[Tree] = []
+    for document in documents:
+        if not document.get("kind") or not (document.get("metadata") or {}).get("name"):
+            continue
+        spaces.add(str(document["metadata"].get("namespace") or ""))
+        if document["kind"] == CRD.kind or _found(state, document) is not None:
+            _store(state, dict(document))
+        else:
+            waiting.append(dict(document))
+    for document in waiting:
+        _store(state, document)
+    for name in sorted(spaces.union(_ALWAYS) - {""}):
         _store(state, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "status": _ACTIVE})
     state.touched.clear()
+
+
+def _found(state: State, document: Mapping[str, Any]) -> Definition | None:
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    return state.definitions.by_kind(group, document["kind"])
 
 
 _ACTIVE = {"phase": "Active"}
@@ -40,8 +52,10 @@ def _store(state: State, document: Tree) -> None:
     key = metadata.get("namespace", ""), metadata["name"]
     if state.store.find(definition.kind.place, key) is not None:
         return
-    metadata.setdefault("uid", state.next_uid())
-    metadata.setdefault("creationTimestamp", state.now())
+    if not metadata.get("uid"):
+        metadata["uid"] = state.next_uid()
+    if not metadata.get("creationTimestamp"):
+        metadata["creationTimestamp"] = state.now()
     if definition.kind.counted:
         metadata.setdefault("generation", 1)
     document = document | {"metadata": metadata}
@@ -54,13 +68,11 @@ def _store(state: State, document: Tree) -> None:
 
 
 def _definition(state: State, document: Tree) -> Definition:
+    found = _found(state, document)
+    if found is not None:
+        return found
     group, _, version = str(document.get("apiVersion", "")).rpartition("/")
-    found = state.definitions.by_kind(group, document["kind"])
-    if found is None:
-        state.definitions.serve(_as_shown(document, group=group, version=version))
-        found = state.definitions.by_kind(group, document["kind"])
-    assert found is not None, "it was served just now"  # noqa: S101 - for the type checker
-    return found
+    return state.definitions.serve(_as_shown(document, group=group, version=version))
 
 
 def _as_shown(document: Tree, *, group: str, version: str) -> ServedKind:

@@ -12,7 +12,8 @@ from migrations_app.twin.calls import JSON, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
 from migrations_app.twin.garbage import GarbageCollector, settle_definitions
 from migrations_app.twin.objects.kinds import Place
-from migrations_app.twin.state import Clock, State, Watcher, Work
+from migrations_app.twin.state import Clock, State, Work
+from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
 NEWEST_MINOR = 33
@@ -63,13 +64,39 @@ class Twin:
         with self._lock:
             loading.load(self._state, documents)
 
-    def watch(self, tell: Watcher) -> None:
-        """Calls this with every object that is stored or goes from now on, within the request that does it."""
-        self._state.watchers.append(tell)
-
     def expire_lists(self) -> None:
         """Lets every continue token expire, as a compaction does."""
         self._begun.expire()
+
+    def watch(self) -> Watch:
+        """What changes from now on; at first, everything that is there."""
+        with self._lock:
+            found = Watch()
+            for place in self._state.store.places():
+                for key, stored in self._state.store.collection(place).objects.items():
+                    found.note(place, key, stored=stored)
+            self._state.watches.append(found)
+            return found
+
+    def unwatch(self, watch: Watch) -> None:
+        """Ends a watch, whose changes are noted no more."""
+        with self._lock:
+            self._state.watches = [one for one in self._state.watches if one is not watch]
+
+    def taken(self, watch: Watch, path: str) -> list[tuple[Tree, bool]] | None:
+        """(object, whether it is gone) for each one in the list at this path that changed since the last call.
+
+        None if the list is not served. Of several changes of one object the last is told.
+        """
+        with self._lock:
+            try:
+                call = read_path(path, self._state.definitions)
+            except RequestRefused:
+                return None
+            if call is None:
+                return None
+            changes = watch.take(call.kind.place, call.namespace)
+            return [(self._state.view(call, one.stored), one.gone) for one in changes]
 
     def now(self) -> str:
         """The twin's time, as objects tell it."""

@@ -11,12 +11,11 @@ from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import Definition, Definitions
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.objects.ownership import Writing
-from migrations_app.twin.store import Key, SharedParts, Store, StoredObject
+from migrations_app.twin.store import Key, SharedParts, Store, StoredObject, owner_uids
+from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
 Clock = Callable[[], datetime]
-Watcher = Callable[[Place, Tree, bool], None]
-"""Takes the kind's place, the object as stored, and whether it went."""
 _FIRST_WITH_SUBRESOURCE = 22
 NAMESPACES: Place = ("", "namespaces")
 _PODS: Place = ("", "pods")
@@ -38,8 +37,7 @@ class State:
     store: Store = field(default_factory=Store)
     parts: SharedParts = field(default_factory=SharedParts)
     made: int = 0
-    watchers: list[Watcher] = field(default_factory=list)
-    """Called with every object that is stored, and with the last form of those that go."""
+    watches: list[Watch] = field(default_factory=list)
     touched: list[tuple[Place, Key, StoredObject]] = field(default_factory=list)
     """Objects that the garbage collector has to look at: as they were stored, or the last form of those deleted."""
 
@@ -80,10 +78,13 @@ class State:
             shown = document | {"metadata": document["metadata"] | {"resourceVersion": metadata["resourceVersion"]}}
             made.views = {version: (definition.serial, shown)}
         key = metadata.get("namespace", ""), metadata["name"]
+        old = self.store.find(kind.place, key)
+        if old is not None and owner_uids(old.document) != owner_uids(made.document):
+            self.touched.append((kind.place, key, old))
         self.store.put(kind.place, key, stored=made)
         self.touched.append((kind.place, key, made))
-        for tell in self.watchers:
-            tell(kind.place, made.document, False)
+        for watch in self.watches:
+            watch.note(kind.place, key, stored=made)
         return made
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
@@ -93,7 +94,10 @@ class State:
         if definition.kind.place == _PODS:
             whole = self.parts.shared(whole)
         key = metadata.get("namespace", ""), metadata["name"]
-        self.store.put(definition.kind.place, key, stored=StoredObject(whole, definition.serial))
+        made = StoredObject(whole, definition.serial)
+        self.store.put(definition.kind.place, key, stored=made)
+        for watch in self.watches:
+            watch.note(definition.kind.place, key, stored=made)
 
     def drop(self, place: Place, key: Key) -> None:
         gone = self.store.find(place, key)
@@ -101,8 +105,8 @@ class State:
         self.store.next_revision()
         if gone is not None:
             self.touched.append((place, key, gone))
-            for tell in self.watchers:
-                tell(place, gone.document, True)
+            for watch in self.watches:
+                watch.note(place, key, stored=gone, gone=True)
 
     def check_namespace(self, call: Call) -> None:
         """Raises RequestRefused where nothing may be created: the namespace is absent or being deleted."""

@@ -51,12 +51,14 @@ class SharedParts:
 
 @dataclass(slots=True)
 class Collection:
-    """The objects of one kind."""
+    """The objects of one kind. `used`: whether it ever held one."""
 
+    used: bool = False
     objects: dict[Key, StoredObject] = field(default_factory=dict)
     keys: list[Key] = field(default_factory=list)
 
     def put(self, key: Key, stored: StoredObject) -> None:
+        self.used = True
         if key not in self.objects:
             insort(self.keys, key)
         self.objects[key] = stored
@@ -88,6 +90,10 @@ class Store:
         if found is None:
             found = self._collections[place] = Collection()
         return found
+
+    def places(self) -> list[Place]:
+        """The kinds that have a collection."""
+        return list(self._collections)
 
     def find(self, place: Place, key: Key) -> StoredObject | None:
         found = self._collections.get(place)

@@ -4,7 +4,7 @@ Sources: kubernetes/apiserver@v0.20.2:pkg/registry/generic/registry/store.go, pk
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from migrations_app.twin import strategies
@@ -22,8 +22,8 @@ from migrations_app.twin.answers import (
     refuse_options,
 )
 from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
+from migrations_app.twin.objects import forms, ownership, patches, structural, validation
 from migrations_app.twin.objects import metadata as rules
-from migrations_app.twin.objects import ownership, patches, structural, validation
 from migrations_app.twin.objects.faults import Cause, required, wrong
 from migrations_app.twin.objects.ownership import ApplyConflict, Change
 from migrations_app.twin.state import Work
@@ -44,6 +44,7 @@ _SUPPORTED = (MERGE, JSON_PATCH, APPLY)
 def create(work: Work) -> Answer:
     """POST of an object."""
     document = object_in(work.call)
+    _refuse_types(work.call, document)
     if document["kind"] != work.call.kind.kind:
         named = str(document["metadata"].get("name", ""))
         why = f"must be {work.call.kind.kind}"
@@ -59,7 +60,7 @@ def _created(work: Work, document: Tree) -> Tree:
     refuse_by_webhooks(work, document, operation="CREATE")
     made = _new(work, document)
     name = str(made["metadata"].get("name", ""))
-    _refuse_faults(work.call, made, name=name)
+    refuse_invalid(work.call.kind, name, causes=_faults(work.call, made))
     if metadata.get("resourceVersion") not in (None, "", "0"):
         raise internal("resourceVersion should not be set on objects to be created")
     if work.state.store.find(work.call.kind.place, (work.call.namespace, name)) is not None:
@@ -73,7 +74,6 @@ def _created(work: Work, document: Tree) -> Tree:
 
 def _new(work: Work, document: Tree) -> Tree:
     """The object as it would be stored: admitted, with uid, time and owner of its fields."""
-    _refuse_types(work.call, document)
     given = document["metadata"]
     metadata = {key: value for key, value in given.items() if value is not None and key not in _BY_SERVER}
     managed = metadata.pop("managedFields", None)
@@ -113,17 +113,16 @@ def _owned(document: Tree, shares: ownership.Shares) -> Tree:
 
 
 def _refuse_types(call: Call, document: Tree) -> None:
-    """Raises RequestRefused for metadata that no server decodes."""
-    odd = rules.type_faults(document)
+    """Raises RequestRefused for an object that no server decodes."""
+    odd = forms.odd_type(document, call.kind.place, custom=call.kind.custom)
     if odd:
-        raise bad_request(f"{call.kind.kind} cannot be handled: {odd} has another type")
+        raise bad_request(f"{call.kind.kind} in version {call.version!r} cannot be handled: {odd}")
 
 
-def _refuse_faults(call: Call, document: Tree, *, name: str) -> None:
-    faults = [*rules.faults_of(document["metadata"], call.kind)]
-    faults += validation.faults_of(document, call.definition.schemas.get(call.version))
-    faults += strategies.faults_of(document, call.kind)
-    refuse_invalid(call.kind, name, causes=faults)
+def _faults(call: Call, document: Tree) -> Iterator[Cause]:
+    yield from rules.faults_of(document["metadata"], call.kind)
+    yield from validation.faults_of(document, call.definition.schemas.get(call.version))
+    yield from strategies.faults_of(document, call.kind)
 
 
 def replace(work: Work) -> Answer:
@@ -222,9 +221,9 @@ def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
 def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: ownership.Shares) -> Tree:
     new = _owned(new, shares)
     refuse_by_webhooks(work, new, operation="UPDATE")
-    refuse_invalid(work.call.kind, work.call.name, causes=[*rules.update_faults(new["metadata"], old["metadata"])])
     new = strategies.updated(new, old, call=work.call, now=work.state.now())
-    _refuse_faults(work.call, new, name=work.call.name)
+    faults = [*rules.update_faults(new["metadata"], old["metadata"]), *_faults(work.call, new)]
+    refuse_invalid(work.call.kind, work.call.name, causes=faults)
     if _same(new, old) and stored.document["apiVersion"] == work.call.kind.api_version(work.call.kind.storage):
         return old
     if _goes(new, old):
@@ -290,7 +289,7 @@ def _applied_new(work: Work, said: Tree) -> Tree:
     change = _change(work, operation="Apply")
     _, shares = change.applied({"metadata": {}}, said, shares={}, force=True)
     made = _owned(made, shares)
-    _refuse_faults(work.call, made, name=work.call.name)
+    refuse_invalid(work.call.kind, work.call.name, causes=_faults(work.call, made))
     return (
         made
         if work.call.dry

@@ -58,7 +58,7 @@ class HttpSimulatorApi:
         answer = self._client.request("POST", f"{pod_path(pod)}/eviction", body=body)
         return answer.status != BUDGET_HOLDS and self._told(answer) is not None
 
-    def drop_finalizer(self, path: str, found: Document, finalizer: str) -> bool:
+    def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
         """Whether it was taken off; the object goes with the last one."""
         metadata = found["metadata"]
         left = [name for name in metadata.get("finalizers", ()) if name != finalizer]

@@ -26,10 +26,10 @@ class Player:
         path = path_of(step, name, namespace=NAMESPACE)
         return self._ask(step.method, path, query=query, body=body, content_type=step.content_type)
 
-    def ends(self) -> list[Answer]:
-        """Every object of the run, as it is left."""
-        steps = [Step(method="GET", plural=plural, name=name) for plural in KINDS for name in NAMES]
-        return [self.play(step) for step in steps]
+    def ends(self, steps: list[Step]) -> list[Answer]:
+        """Every object that the steps named, as it is left."""
+        named = dict.fromkeys((step.plural, step.name) for step in steps if step.name in NAMES)
+        return [self.play(Step(method="GET", plural=plural, name=name)) for plural, name in named]
 
     def _named(self, name: str) -> str:
         return f"{self._run}-{name}"

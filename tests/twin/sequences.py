@@ -47,7 +47,7 @@ class Step:
 _plurals, _names = st.sampled_from([*KINDS, "configmaps", "gadgets", "pods"]), st.sampled_from(NAMES)
 _manager = st.sampled_from(MANAGERS).map(lambda name: (("fieldManager", name),))
 _dry = st.sampled_from([(), (), (), (("dryRun", "All"),)])
-_tie = st.sampled_from(["", "", "", "uid right", "uid wrong", "version right", "version wrong"])
+_tie = st.sampled_from(["", "", "", "", "", "uid right", "uid wrong", "version right", "version wrong"])
 _labels = st.dictionaries(st.sampled_from(["tier", "zone", "bad key"]), st.sampled_from(["x", "y"]), max_size=2)
 _finalizers = st.sampled_from([None, None, None, ["test.example/hold"], ["test.example/hold", "test.example/b"], ["x"]])
 _owner = st.none() | st.tuples(st.sampled_from(["configmaps", "gadgets"]), _names)
@@ -145,7 +145,7 @@ _operations = st.sampled_from(
             {"op": "remove", "path": "/metadata/labels/tier"},
         ],
         [{"op": "move", "from": "/metadata/labels/tier", "path": "/metadata/labels/zone"}],
-        [{"op": "copy", "from": "/metadata/labels/tier", "path": "/metadata/labels/zone"}],
+        [{"op": "copy", "from": "/metadata/labels/run", "path": "/metadata/labels/zone"}],
         [{"op": "replace", "path": "/data", "value": {"one": "json"}}],
         [{"op": "add", "path": "/data/four", "value": "json"}, {"op": "remove", "path": "/data/one"}],
         [{"op": "replace", "path": "/spec/size", "value": 7}],

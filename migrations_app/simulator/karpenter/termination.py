@@ -56,7 +56,7 @@ class TerminationController:
             if not node.ending:
                 self._api.delete(f"{NODES}/{node.name}", uid=node.doc["metadata"]["uid"])
         elif self._behaviour.finishes and TERMINATION in claim.doc["metadata"].get("finalizers", ()):
-            self._api.drop_finalizer(claim.path, claim.doc, TERMINATION)
+            self._api.drop_finalizer(claim.path, claim.doc, finalizer=TERMINATION)
 
     def _end_node(self, state: ClusterState, node: NodeState) -> None:
         path = f"{NODES}/{node.name}"
@@ -75,7 +75,7 @@ class TerminationController:
             return
         if self._agenda.due(("instance", node.doc["metadata"]["uid"]), after=self._behaviour.delays.instance_stop):
             self._launcher.gone(node.name)
-            self._api.drop_finalizer(path, node.doc, TERMINATION)
+            self._api.drop_finalizer(path, node.doc, finalizer=TERMINATION)
 
     def _drained(self, state: ClusterState, node: NodeState, *, claim: KarpenterObject | None) -> bool:
         """Whether nothing is left that has to move; then the other pods go with the node."""
@@ -133,7 +133,7 @@ class TerminationController:
                 if not claim.going:
                     self._api.delete(claim.path, uid=claim.uid)
             if not mine and self._behaviour.finishes:
-                self._api.drop_finalizer(pool.path, pool.doc, TERMINATION)
+                self._api.drop_finalizer(pool.path, pool.doc, finalizer=TERMINATION)
 
     def _end_classes(self, state: ClusterState) -> None:
         """A class waits until no claim names it."""
@@ -145,4 +145,4 @@ class TerminationController:
                 claim.doc["spec"].get("nodeClassRef", {}).get("name") == name for claim in state.claims.values()
             ):
                 path = f"{classes_path(self._behaviour.version)}/{name}"
-                self._api.drop_finalizer(path, found, CLASS_TERMINATION)
+                self._api.drop_finalizer(path, found, finalizer=CLASS_TERMINATION)

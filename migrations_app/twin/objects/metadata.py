@@ -131,25 +131,3 @@ def _from(old: Tree, found: dict[str, Any], *, key: str) -> None:
         found[key] = old[key]
     else:
         found.pop(key, None)
-
-
-def type_faults(document: Tree) -> str:
-    """Which field of the metadata has a type that no server decodes; empty if none has."""
-    metadata = document.get("metadata")
-    if metadata is None:
-        return ""
-    if not isinstance(metadata, Mapping):
-        return "metadata"
-    for key in ("labels", "annotations"):
-        held = metadata.get(key) or {}
-        if not isinstance(held, Mapping) or any(not isinstance(value, str) for value in held.values()):
-            return key
-    for key in ("name", "namespace", "uid", "resourceVersion", "generateName"):
-        if not isinstance(metadata.get(key) or "", str):
-            return key
-    finalizers = metadata.get("finalizers") or []
-    if not isinstance(finalizers, list) or any(not isinstance(one, str) for one in finalizers):
-        return "finalizers"
-    owners = metadata.get("ownerReferences") or []
-    odd = not isinstance(owners, list) or any(not isinstance(one, Mapping) for one in owners)
-    return "ownerReferences" if odd else ""

@@ -3,7 +3,8 @@
 Losing a race to somebody else is no error: the next look tells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.errors import ServerFailed
@@ -59,9 +60,9 @@ class TwinControllers:
         answer = self._twin.request("POST", path, body=body)
         return answer.status != _BUDGET_HOLDS and self._told(answer) is not None
 
-    def drop_finalizer(self, path: str, thing: Document, finalizer: str) -> bool:
+    def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
         """Whether it was taken off; the object goes with the last one."""
-        metadata = thing["metadata"]
+        metadata = found["metadata"]
         left = [name for name in metadata.get("finalizers", ()) if name != finalizer]
         body = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
         return self.patch(path, body) is not None
@@ -84,3 +85,34 @@ def _good(answer: Answer) -> Document:
 def _own(document: Document) -> Document:
     """A copy of the document and of its three sections."""
     return document | {key: dict(document[key]) for key in _SECTIONS if isinstance(document.get(key), dict)}
+
+
+@dataclass(frozen=True, slots=True)
+class ListChange:
+    """An object of the list at `path` as it is now, or as it was when it went."""
+
+    path: str
+    document: Document
+    gone: bool = False
+
+
+class TwinChanges:
+    """What changed in lists since the last look, without listing them again. The first look tells everything."""
+
+    def __init__(self, twin: Twin) -> None:
+        self._twin, self._watch = twin, twin.watch()
+        self.unserved: set[str] = set()
+
+    def read(self, paths: Iterable[str]) -> Iterator[ListChange]:
+        for path in paths:
+            changes = self._twin.taken(self._watch, path)
+            if changes is None:
+                self.unserved.add(path)
+                continue
+            self.unserved.discard(path)
+            yield from (ListChange(path, _own(document), gone) for document, gone in changes)
+
+    def restart(self) -> None:
+        """The next look tells everything again."""
+        self._twin.unwatch(self._watch)
+        self._watch = self._twin.watch()

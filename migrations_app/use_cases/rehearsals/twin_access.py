@@ -10,7 +10,6 @@ from migrations_app.errors import NotServed, ServerFailed
 from migrations_app.simulator.api import Document
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.ports.controllers import TwinControllers
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
@@ -56,61 +55,28 @@ class TwinChanges:
     """Changes of a twin, told by itself."""
 
     def __init__(self, twin: Twin) -> None:
-        self._twin = twin
-        self._events: list[tuple[Place, Document, bool]] = []
-        self._whole = True
+        self._twin, self._watch = twin, twin.watch()
+        self._unread_elsewhere = -1
+        """Changes of kinds that nobody reads: with no more than these there is nothing to take."""
         self.unserved: set[str] = set()
-        twin.watch(lambda place, document, gone: self._events.append((place, document, gone)))
 
     def restart(self) -> None:
-        self._whole = True
+        self._twin.unwatch(self._watch)
+        self._watch = self._twin.watch()
+        self._unread_elsewhere = -1
 
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
-        events, self._events = self._events, []
-        if self._whole:
-            self._whole = False
-            yield from self._everything(paths)
+        if self._unread_elsewhere == self._watch.count:
             return
-        if not events:
-            return
-        by_place: dict[Place, list[str]] = {}
         for path in paths:
-            by_place.setdefault(_place(path), []).append(path)
-        for place, document, gone in events:
-            found = by_place.get(place)
-            if found:
-                path, shown = self._shown(found, document, gone=gone)
-                yield ObjectChange(path, shown, gone=gone)
-
-    def _everything(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
-        self.unserved.clear()
-        seen: set[Place] = set()
-        for path in paths:
-            answer = self._twin.request("GET", path)
-            if answer.status == 404:
+            found = self._twin.taken(self._watch, path)
+            if found is None:
                 self.unserved.add(path)
-            elif _place(path) not in seen:
-                seen.add(_place(path))
-                for document in answer.document["items"]:
-                    yield ObjectChange(path, document)
-
-    def _shown(self, paths: list[str], document: Document, *, gone: bool) -> tuple[str, Document]:
-        """The object in a version of these lists."""
-        mine = next((path for path in paths if _group_version(path) == document["apiVersion"]), "")
-        if mine or gone:
-            return mine or paths[0], document
-        answer = self._twin.request("GET", f"{paths[0]}/{document['metadata']['name']}")
-        return paths[0], answer.document if answer.status == 200 else document
-
-
-def _place(path: str) -> Place:
-    parts = path.strip("/").split("/")
-    return ("", parts[2]) if parts[0] == "api" else (parts[1], parts[3])
-
-
-def _group_version(path: str) -> str:
-    parts = path.strip("/").split("/")
-    return parts[1] if parts[0] == "api" else f"{parts[1]}/{parts[2]}"
+                continue
+            self.unserved.discard(path)
+            for document, gone in found:
+                yield ObjectChange(path, document, gone=gone)
+        self._unread_elsewhere = self._watch.count
 
 
 class RehearsalWriter(TwinWriter):

@@ -1,0 +1,286 @@
+"""The types of the fields that the twin looks into; a document that has others is not decoded, as on a real server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from migrations_app.twin.objects.kinds import CRD, Place
+
+Strings = dict[str, str]
+
+
+class _Form(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """Fields that are not named here may be anything."""
+
+
+class _Object(_Form, frozen=True):
+    spec: dict[str, Any] | None = None
+    status: dict[str, Any] | None = None
+
+
+class _Owner(_Form, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class _MetadataForm(_Form, frozen=True):
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: Strings | None = None
+    annotations: Strings | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[_Owner] | None = None
+    managed_fields: list[dict[str, Any]] | None = None
+
+
+class _Resources(_Form, frozen=True):
+    requests: dict[str, Any] | None = None
+    limits: dict[str, Any] | None = None
+
+
+class _Container(_Form, frozen=True):
+    name: str = ""
+    image: str = ""
+    resources: _Resources = _Resources()
+
+
+class _Toleration(_Form, frozen=True):
+    key: str | None = None
+    operator: str | None = None
+    effect: str | None = None
+
+
+class _PodSpec(_Form, frozen=True):
+    containers: list[_Container] | None = None
+    tolerations: list[_Toleration] | None = None
+    node_name: str | None = None
+    termination_grace_period_seconds: int | None = None
+
+
+class _Condition(_Form, frozen=True):
+    type: str = ""
+    status: str = ""
+
+
+class _PodStatus(_Form, frozen=True):
+    phase: str | None = None
+    conditions: list[_Condition] | None = None
+
+
+class _Pod(_Form, frozen=True):
+    spec: _PodSpec | None = None
+    status: _PodStatus | None = None
+
+
+class _Taint(_Form, frozen=True):
+    key: str = ""
+    effect: str = ""
+
+
+class _NodeForm(_Form, frozen=True):
+    taints: list[_Taint] | None = None
+    unschedulable: bool | None = None
+
+
+class _NodeState(_Form, frozen=True):
+    capacity: dict[str, Any] | None = None
+
+
+class _Node(_Form, frozen=True):
+    spec: _NodeForm | None = None
+    status: _NodeState | None = None
+
+
+class _Expression(_Form, frozen=True):
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class _Selector(_Form, frozen=True):
+    match_labels: Strings | None = None
+    match_expressions: list[_Expression] | None = None
+
+
+class _BudgetSpec(_Form, frozen=True):
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    selector: _Selector | None = None
+
+
+class _BudgetStatus(_Form, frozen=True):
+    observed_generation: int | None = None
+    disruptions_allowed: int | None = None
+    current_healthy: int | None = None
+    desired_healthy: int | None = None
+    disrupted_pods: Strings | None = None
+
+
+class _Budget(_Form, frozen=True):
+    spec: _BudgetSpec | None = None
+    status: _BudgetStatus | None = None
+
+
+class _SchemaForm(_Form, frozen=True):
+    type: str = ""
+    properties: "dict[str, _SchemaForm] | None" = None
+    additional_properties: "bool | _SchemaForm | None" = None
+    items: "_SchemaForm | None" = None
+    required: list[str] | None = None
+    enum: list[Any] | None = None
+    nullable: bool = False
+    all_of: "list[_SchemaForm] | None" = None
+    any_of: "list[_SchemaForm] | None" = None
+    one_of: "list[_SchemaForm] | None" = None
+    not_: "_SchemaForm | None" = msgspec.field(default=None, name="not")
+    pattern: str | None = None
+    format: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    multiple_of: float | None = None
+    min_length: int = 0
+    max_length: int | None = None
+    min_items: int = 0
+    max_items: int | None = None
+    min_properties: int = 0
+    max_properties: int | None = None
+    list_keys: list[str] | None = msgspec.field(default=None, name="x-kubernetes-list-map-keys")
+
+
+class _SchemaHolder(_Form, frozen=True):
+    schema: _SchemaForm | None = msgspec.field(default=None, name="openAPIV3Schema")
+
+
+class _Version(_Form, frozen=True):
+    name: str = ""
+    served: bool = False
+    storage: bool = False
+    schema: _SchemaHolder | None = None
+    subresources: dict[str, Any] | None = None
+
+
+class _Service(_Form, frozen=True):
+    namespace: str = ""
+    name: str = ""
+
+
+class _ClientConfig(_Form, frozen=True):
+    service: _Service | None = None
+    url: str | None = None
+
+
+class _ConversionHook(_Form, frozen=True):
+    client_config: _ClientConfig | None = None
+
+
+class _Conversion(_Form, frozen=True):
+    strategy: str = ""
+    webhook: _ConversionHook | None = None
+
+
+class _Names(_Form, frozen=True):
+    plural: str = ""
+    kind: str = ""
+
+
+class _DefinitionSpec(_Form, frozen=True):
+    group: str = ""
+    scope: str = ""
+    names: _Names | None = None
+    versions: list[_Version] | None = None
+    conversion: _Conversion | None = None
+
+
+class _DefinitionStatus(_Form, frozen=True):
+    stored_versions: list[str] | None = None
+    conditions: list[_Condition] | None = None
+
+
+class _Definition(_Form, frozen=True):
+    spec: _DefinitionSpec | None = None
+    status: _DefinitionStatus | None = None
+
+
+class _Rule(_Form, frozen=True):
+    api_groups: list[str] | None = None
+    api_versions: list[str] | None = None
+    operations: list[str] | None = None
+    resources: list[str] | None = None
+
+
+class _Hook(_Form, frozen=True):
+    name: str = ""
+    client_config: _ClientConfig | None = None
+    rules: list[_Rule] | None = None
+    object_selector: _Selector | None = None
+    namespace_selector: _Selector | None = None
+
+
+class _Hooks(_Form, frozen=True):
+    webhooks: list[_Hook] | None = None
+
+
+class _Preconditions(_Form, frozen=True):
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class DeletionForm(_Form, frozen=True):
+    """The options of a deletion."""
+
+    preconditions: _Preconditions | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    grace_period_seconds: int | None = None
+    dry_run: list[str] | None = None
+
+
+class EvictionForm(_Form, frozen=True):
+    """The body of an eviction."""
+
+    metadata: _MetadataForm | None = None
+    delete_options: DeletionForm | None = None
+
+
+class BindingForm(_Form, frozen=True):
+    """The body of a binding."""
+
+    target: _Owner
+
+
+_ADMISSION = "admissionregistration.k8s.io"
+_FORMS: Mapping[Place, type[_Form]] = {
+    ("", "pods"): _Pod,
+    ("", "nodes"): _Node,
+    ("policy", "poddisruptionbudgets"): _Budget,
+    CRD.place: _Definition,
+    (_ADMISSION, "validatingwebhookconfigurations"): _Hooks,
+    (_ADMISSION, "mutatingwebhookconfigurations"): _Hooks,
+}
+
+
+def odd_type(document: Mapping[str, Any], place: Place, *, custom: bool = False) -> str:
+    """Which field of the object has a type that the server does not decode; empty if none has."""
+    found = odd_form(document.get("metadata") or {}, _MetadataForm)
+    return found or ("" if custom else odd_form(document, _FORMS.get(place, _Object)))
+
+
+def odd_form(document: object, form: type[_Form]) -> str:
+    """The same for a document that is no stored object."""
+    try:
+        msgspec.convert(document, form)
+    except (msgspec.ValidationError, RecursionError) as wrong:
+        return str(wrong) or "nested too deep"
+    return ""
