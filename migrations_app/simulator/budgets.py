@@ -148,6 +148,7 @@ class BudgetController:
             state.changed_budgets.add(uid)
         else:
             state.budgets[uid] = budget | {"status": status, "metadata": made["metadata"]}
+            state.pod_changes += 1
 
 
 def _template_labels(owner: Document) -> dict[str, str]:

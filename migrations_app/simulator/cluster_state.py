@@ -157,6 +157,9 @@ class ClusterState:
         """Nodes by pool, size and zone."""
         self.waiting_changes = 0
         """Grows with every pod that begins or ends to wait for a place."""
+        self.changed_nodes: dict[str, None] = {}
+        self.pod_changes = 0
+        """Grows with every change of a pod or a budget."""
         self.node_changes = 0
         """Grows with every node that comes, goes, or changes in what makes it take pods."""
         self.room_changes = 0
@@ -183,6 +186,7 @@ class ClusterState:
             self.put_node(doc, gone=change.gone)
         elif path in BUDGETS:
             self.changed_budgets.add(uid)
+            self.pod_changes += 1
             if not change.gone or self.budgets.get(uid, {}).get("apiVersion") == _group_version(path):
                 _put(self.budgets, uid, doc | {"apiVersion": _group_version(path)}, gone=change.gone)
         elif path in WORKLOADS:
@@ -245,6 +249,7 @@ class ClusterState:
         if before is None or _placing(before.doc) != _placing(doc):
             self.room_changes += 1
             self.node_changes += 1
+            self.changed_nodes[name] = None
         node.doc, node.allocatable = doc, found
         self.node_counts[node.group] += 1
         if not self._moving_on[name]:
@@ -315,6 +320,7 @@ class ClusterState:
         self._touched(pod)
 
     def _touched(self, pod: PodState) -> None:
+        self.pod_changes += 1
         self.changed_workloads.add(pod.shape.owner)
         self.touched_workloads.add(pod.shape.owner)
         self.changed_shapes.add(pod.shape)

@@ -13,7 +13,7 @@ NodeGroup = tuple[str, str, str]
 
 @dataclass(slots=True)
 class HeldEvictions:
-    """Evictions that a budget or an annotation held: of which pods, and from when until when it held any."""
+    """Evictions that a budget or an annotation held: of which pods, and from when until the last of them went."""
 
     pods: set[str] = field(default_factory=set)
     first: float = 0.0
@@ -70,17 +70,19 @@ class Measurements:
         self.timeline: list[TimelinePoint] = []
         self._waiting_since: dict[str, float] = {}
         self._ever_ready: set[str] = set()
+        self._held_now: dict[str, set[str]] = {}
 
-    def moved(self, _pod: PodState) -> None:
+    def moved(self, pod: PodState) -> None:
         """Notes an eviction."""
         self.pods_moved += 1
+        for by in self._held_now.pop(pod.uid, ()):
+            self.held_by[by].last = self._agenda.now
 
     def held(self, pod: PodState, by: str) -> None:
         """Notes that a pod could not be evicted now; `by`: namespace and name of the budget, or `annotation`."""
-        now = self._agenda.now
-        found = self.held_by.setdefault(by, HeldEvictions(first=now))
+        found = self.held_by.setdefault(by, HeldEvictions(first=self._agenda.now))
         found.pods.add(f"{pod.namespace}/{pod.name}")
-        found.last = now
+        self._held_now.setdefault(pod.uid, set()).add(by)
 
     def draining(self, node: NodeState) -> None:
         """Notes that a node is being drained, in this order."""
@@ -111,6 +113,8 @@ class Measurements:
     def finish(self) -> None:
         """Ends what lasts still."""
         now = self._agenda.now
+        for by in {by for every in self._held_now.values() for by in every}:
+            self.held_by[by].last = now
         for found in (*self.margins.values(), *self.without_ready.values()):
             if found.since is not None:
                 found.note(now, below=False)

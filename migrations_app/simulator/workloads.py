@@ -1,5 +1,7 @@
 """The controllers of workloads: pods that went are made again."""
 
+from collections.abc import Iterable
+
 from migrations_app.simulator.api import Document, SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
@@ -17,23 +19,20 @@ class WorkloadController:
     def __init__(self, api: SimulatorApi, behaviour: Behaviour) -> None:
         self._api, self._behaviour = api, behaviour
         self._next: dict[str, int] = {}
-        self._nodes_seen: set[str] = set()
 
     def work(self, state: ClusterState) -> None:
         changed, state.changed_workloads = state.changed_workloads, set()
-        if self._nodes_seen != state.nodes.keys():
-            self._nodes_seen = set(state.nodes)
-            changed |= {uid for uid, one in state.workloads.items() if one["kind"] == "DaemonSet"}
+        nodes, state.changed_nodes = state.changed_nodes, {}
+        for one in state.workloads.values() if nodes else ():
+            if one["kind"] == "DaemonSet" and not going(one):
+                self._on_nodes(state, one, names=nodes)
         for uid in sorted(changed & state.workloads.keys()):
             self._replace(state, state.workloads[uid])
 
     def _replace(self, state: ClusterState, owner: Document) -> None:
-        if going(owner):
+        if going(owner) or owner["kind"] == "DaemonSet":
             return
         mine = state.pods_of[owner["metadata"]["uid"]].values()
-        if owner["kind"] == "DaemonSet":
-            self._on_every_node(state, owner)
-            return
         named = owner["kind"] == "StatefulSet" or self._behaviour.same_pod_names
         counted = [pod for pod in mine if named or not pod.ending]
         taken = {pod.name for pod in mine}
@@ -57,14 +56,15 @@ class WorkloadController:
         self._next[uid] = number + 1
         return f"{name}-{number}"
 
-    def _on_every_node(self, state: ClusterState, owner: Document) -> None:
-        there = {pod.node for pod in state.pods_of[owner["metadata"]["uid"]].values()}
+    def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
+        """A pod of the DaemonSet on each of these nodes that it fits."""
         shape = state.shapes.of(replica(owner, "any"))
-        for node in sorted(state.nodes.values(), key=lambda one: one.name):
-            if node.name in there or node.ending or not shape.selects(node.labels):
+        for name in sorted(names):
+            node = state.nodes.get(name)
+            if node is None or node.ending or not shape.selects(node.labels) or not shape.tolerates(node.taints):
                 continue
-            if shape.tolerates(node.taints):
-                self._made(state, replica(owner, f"{owner['metadata']['name']}-{node.name}", node=node.name))
+            if not any(pod.shape.owner == shape.owner for pod in node.pods.values()):
+                self._made(state, replica(owner, f"{owner['metadata']['name']}-{name}", node=name))
 
 
 def replica(owner: Document, name: str, *, node: str = "") -> Document:

@@ -96,7 +96,8 @@ class Scene:
         inside = containers(name, f"shop/{name}:1")
         inside[0]["resources"] = {"requests": {"cpu": self.cpu, "memory": "256Mi"}} if self.requests else {}
         pod = template({"app": name}, {"containers": inside} | self.spec)
-        parent = workload("Deployment", name, namespace="shop", replicas=count, pod=pod)
+        space = "shop" if number < 10 else f"shop-{number // 10}"
+        parent = workload("Deployment", name, namespace=space, replicas=count, pod=pod)
         placed = [nodes[(number * count + place) % len(nodes)] for place in range(count)]
         found = pods_of(parent, placed, count=count)
         for place, one in enumerate(found):
@@ -105,4 +106,4 @@ class Scene:
         site.add(parent, *found)
         if self.budgets:
             healthy = self.away if isinstance(self.away, int) else 1
-            site.add(budget(name, "shop", healthy=count, allowed=healthy, maxUnavailable=self.away))
+            site.add(budget(name, space, healthy=count, allowed=healthy, maxUnavailable=self.away))

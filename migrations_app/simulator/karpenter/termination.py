@@ -40,6 +40,8 @@ class TerminationController:
     ) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._launcher, self._measurements = budgets, launcher, measurements
+        self._tried: dict[str, int] = {}
+        """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
 
     def work(self, state: ClusterState) -> None:
         for claim in list(state.claims_ending.values()):
@@ -88,9 +90,10 @@ class TerminationController:
                 self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
         elif pinned:
             self._measurements.held(pinned[0], "annotation")
-        else:
+        elif self._tried.get(node.name) != state.pod_changes:
             for pod in moving:
                 self._evict(state, pod)
+            self._tried[node.name] = state.pod_changes
         if moving:
             return False
         for pod in pods:

@@ -49,7 +49,7 @@ class HeldEviction(RehearsalValue, frozen=True):
     by: str
     pods: int
     seconds: int
-    """From the first refusal to the last one."""
+    """From the first refusal until the last pod that was held went, or to the end."""
 
 
 class WorkloadGap(RehearsalValue, frozen=True):
