@@ -25,6 +25,7 @@ PURE = (
     "inventory",
     "checks",
     "actions",
+    "simulator",
     "readiness",
     "access",
 )

@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "backup": "copy the SQLite database into a new file while it is in use",
     "scan": "judge a cluster, live or from files, and tell by the exit code",
     "plan": "print the path to a release as a runbook",
+    "rehearse": "play a rollout on a twin of a cluster, and tell what it needs and where it stops",
     "convert": "convert Karpenter manifests between generations",
     "lint": "find manifests and Helm values that a release does not accept",
     "iam": "find what the controller's IAM policies lack for a release",

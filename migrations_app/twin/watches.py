@@ -33,3 +33,8 @@ class Watch:
         for key in found:
             del held[key]
         return list(found.values())
+
+    @property
+    def count(self) -> int:
+        """How many changes are unread, of all kinds together."""
+        return sum(map(len, self._unread.values()))

@@ -8,10 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.office import LONG, SOON, WORD, Desk, Office, office
 from tests.servers.apiserver import ApiServer
-from tests.standin.conversion import conversion_webhook
-from tests.standin.fleet import Size, alpha_fleet
-from tests.standin.standin import Standin
-from tests.standin.story import CRDS, Story, pods, rested
+from tests.simulator.beside import ServerSimulator
+from tests.simulator.conversion import conversion_webhook
+from tests.simulator.fleet import Size, alpha_fleet
+from tests.simulator.story import CRDS, Story, pods, rested
 
 pytestmark = pytest.mark.timeout(600)
 FLEET = Size(nodes=50, slots=4, apps=10, unavailable=2, spec={"kubeletConfiguration": {"maxPods": 42}})
@@ -36,8 +36,8 @@ def staffed(opened: Browser) -> Iterator[Office]:
 
 
 @pytest.fixture
-def standin(clean_apiserver: ApiServer) -> Iterator[Standin]:
-    made = Standin(clean_apiserver)
+def simulator(clean_apiserver: ApiServer) -> Iterator[ServerSimulator]:
+    made = ServerSimulator(clean_apiserver)
     yield made
     made.close()
 
@@ -85,16 +85,16 @@ def paused_and_resumed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_fifty_nodes_go_to_v1_in_the_browser(desk, standin, clean_apiserver, way):  # A24, A28, A33, A34, A42, A44
+def test_fifty_nodes_go_to_v1_in_the_browser(desk, simulator, clean_apiserver, way):  # A24, A28, A33, A34, A42, A44
     server, mark = clean_apiserver, clean_apiserver.audit_mark()
     story = Story(server, desk.office.up.data / "charts")
     server.load_crds("alpha")
     alpha_fleet(server, FLEET)
     story.controller("0.31.4")
     register(desk, server)
-    with standin.running(), conversion_webhook() as conversion:
+    with simulator.running(), conversion_webhook() as conversion:
         desk.rollout("upgrade_crds", source=story.chart("0.32.10", converts=False), release="0.32.10")
-        drifts = standin.switches.drifts = way == "taint_and_drift"
+        drifts = simulator.behaviour.drifts = way == "taint_and_drift"
         story.controller("0.32.10", FEATURE_GATES=f"Drift={str(drifts).lower()}")
         scanned(desk.operator, desk.cluster)
         desk.rollout("convert_and_apply", node_role="KarpenterNodeRole")
@@ -111,13 +111,13 @@ def test_fifty_nodes_go_to_v1_in_the_browser(desk, standin, clean_apiserver, way
         story.convert_by(conversion)
         desk.rollout("upgrade_crds", source=story.chart("1.0.14", converts=True), release="1.0.14")
         story.controller("1.0.14")
-        standin.switches.version = "v1"
+        simulator.behaviour.version = "v1"
         scanned(desk.operator, desk.cluster)
         desk.rollout("convert_and_apply")
         desk.rollout("rewrite_stored_versions")
         desk.rollout("remove_legacy")
-    standin.settle()
-    assert {budget: margin for budget, margin in standin.lowest.items() if margin < 0} == {}
+    simulator.settle()
+    assert {budget: margin for budget, margin in simulator.lowest.items() if margin < 0} == {}
     assert pods(server) == (PODS, 0)
     assert server.admin.get(NODE_CLASS)["spec"]["kubelet"] == {"maxPods": 42}
     assert server.admin.get(f"{CRDS}/nodepools.karpenter.sh")["status"]["storedVersions"] == ["v1"]

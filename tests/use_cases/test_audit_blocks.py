@@ -17,7 +17,7 @@ from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.audit.delivery_lag import MOST_EVENTS
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease, worker
-from migrations_app.use_cases.rollouts.attempts import RolloutHalted
+from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from tests.use_cases.audit import with_sinks, write
 

@@ -20,9 +20,9 @@ from migrations_app.queries.visibility import (
 )
 from migrations_app.use_cases.accounts.rights import named_over, over
 from migrations_app.use_cases.rollouts import approvals, drafts, lifecycle
-from migrations_app.use_cases.rollouts.attempts import RolloutHalted
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest
-from migrations_app.use_cases.rollouts.steps import _refuse_without_right
+from migrations_app.use_cases.rollouts.execution import RolloutHalted
+from migrations_app.use_cases.rollouts.limits import refuse_without_right
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout, a_yes
 from tests.builders_rows import a_cluster
@@ -84,26 +84,19 @@ def test_an_operator_starts_and_prepares_in_their_group_alone(clusters):
     assert row.state == "approved"
 
 
-class Work:
-    """As much of the work on a rollout as the question of rights wants."""
-
-    def __init__(self, row):
-        self.row = row
-
-
 def test_a_rollout_halts_when_whoever_started_it_may_not_any_more(clusters):
     eve = holding("eve", "operator")
     row = a_rollout(clusters[0], state="running", started_by_name="eve")
-    _refuse_without_right(Work(row))
+    refuse_without_right(row)
     Grant.objects.all().delete()
     with pytest.raises(RolloutHalted) as caught:
-        _refuse_without_right(Work(row))
+        refuse_without_right(row)
     assert (caught.value.code, caught.value.state) == ("right_gone", "paused")
     Grant.objects.create(person=eve, role="operator")
     User.objects.filter(pk=eve.pk).update(is_active=False)
     assert named_over("eve", clusters[0].pk) == frozenset()
     with pytest.raises(RolloutHalted):
-        _refuse_without_right(Work(row))
+        refuse_without_right(row)
 
 
 def test_what_is_seen(clusters):

@@ -111,14 +111,14 @@ def _volume(volume: Doc) -> Doc:
 
 def _container(container: Doc) -> Doc:
     kept: Doc = {key: container[key] for key in ("name", "image") if key in container}
+    given = _inner(container, "resources")
+    if given:
+        kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
     if "karpenter" not in str(container.get("image")):
         return kept
     args = container.get("args")
     if isinstance(args, list):
         kept["args"] = list(_arguments(args))
-    given = _inner(container, "resources")
-    if given:
-        kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
     return kept | {"env": kept_env(container.get("env"))}
 
 
@@ -155,7 +155,7 @@ def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
 
 def _node(doc: Doc, _: bytes) -> Doc:
     status = _inner(doc, "status")
-    kept = {key: status[key] for key in ("conditions", "nodeInfo") if key in status}
+    kept = {key: status[key] for key in ("conditions", "nodeInfo", "allocatable", "capacity") if key in status}
     return doc | {"status": kept} if "status" in doc else doc
 
 

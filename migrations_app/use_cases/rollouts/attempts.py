@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
@@ -10,16 +9,8 @@ from django.db.models import F
 from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
-
-
-class RolloutHalted(Conflict):
-    """The rollout stops here and a person has to decide; `state` is the state that it goes to."""
-
-    def __init__(self, code: str, words: str, *, state: Literal["paused", "needs_attention"] = "paused") -> None:
-        super().__init__(words, code=code)
-        self.state: Literal["paused", "needs_attention"] = state
-
+from migrations_app.use_cases.rollouts.execution import LeaseLost, RolloutHalted
+from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 MOST = 3
 _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)

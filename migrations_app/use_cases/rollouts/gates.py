@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TypeVar
 
 import msgspec
-from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
@@ -34,9 +33,7 @@ from migrations_app.inventory.objects.base import NamedObject, Projection, Statu
 from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
-from migrations_app.use_cases.rollouts import journal
-from migrations_app.use_cases.rollouts.attempts import RolloutHalted
-from migrations_app.use_cases.rollouts.journal import ExecutionContext, note, report_waiting
+from migrations_app.use_cases.rollouts.execution import Execution, RolloutHalted
 
 T = TypeVar("T")
 MOST_BLOCKED = 50
@@ -107,20 +104,20 @@ class _Budget(NamedObject, frozen=True):
     status: _BudgetStatus | None = None
 
 
-def cluster_counters(writer: Writer, *, gate: Gate | None) -> ClusterCounters:
+def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> ClusterCounters:
     """Counts the cluster's current state; None if it could not be read. `gate` is what the rollout waits for."""
     nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
     return ClusterCounters(
-        taken_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         ready_nodes=None if nodes is None else sum(_takes_pods(node) for node in nodes),
         new_nodes=None if nodes is None else sum(node.metadata.label(labels.NODEPOOL) is not None for node in nodes),
         legacy_nodes=None if nodes is None else sum(node.legacy for node in nodes),
         legacy_objects=_legacy_objects(writer),
         pending_pods=None if pending is None else len(pending),
-        oldest_pending_seconds=None if pending is None else _oldest(pending),
+        oldest_pending_seconds=None if pending is None else _oldest(pending, now),
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_SAID]),
@@ -198,8 +195,7 @@ def _legacy_objects(writer: Writer) -> int | None:
     return sum(counts) if len(counts) == len(parts) else None
 
 
-def _oldest(pods: list[_Pod]) -> int:
-    now = datetime.now(UTC)
+def _oldest(pods: list[_Pod], now: datetime) -> int:
     ages = [now - (moment(pod.metadata.creation_timestamp) or now) for pod in pods]
     return max((int(age.total_seconds()) for age in ages), default=0)
 
@@ -254,20 +250,20 @@ def _selected(budget: _Budget, given: Strings) -> bool:
     return selects(budget.spec.selector, given)
 
 
-def note_baseline(work: ExecutionContext, writer: Writer, *, step: Step) -> None:
+def note_baseline(work: Execution, writer: Writer, *, step: Step) -> None:
     """Stores the counters before the step's batch, unless they are stored already. Raises ReadError, LeaseLost."""
     batch = batch_of(work.plan, step)
-    if work.row.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
+    if work.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
         return
-    taken = cluster_counters(writer, gate=None)
+    taken = cluster_counters(writer, gate=None, now=work.now())
     kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
-    note(work, baseline=kept, picture=kept["picture"], gate_since=None)
-    journal.sample(work, taken, pending_limit=None)
+    work.note(baseline=kept, picture=kept["picture"], gate_since=None)
+    work.sample(taken, pending_limit=None)
 
 
-def baseline(work: ExecutionContext) -> ClusterCounters:
+def baseline(work: Execution) -> ClusterCounters:
     """The counters before the current batch; empty counters if none were taken."""
-    kept = work.row.baseline.get("picture")
+    kept = work.baseline.get("picture")
     return msgspec.convert(kept, type=ClusterCounters) if kept else ClusterCounters(taken_at="")
 
 
@@ -275,7 +271,7 @@ VERIFY_SECONDS = 60
 """How long a step without a gate may take until its result is visible, in seconds."""
 
 
-def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool:
+def pass_gate(work: Execution, writer: Writer, *, here: Position) -> bool:
     """True once the gate is passed and recorded; False while it has to wait.
 
     Raises RolloutHalted, LeaseLost, ReadError.
@@ -285,17 +281,17 @@ def pass_gate(work: ExecutionContext, writer: Writer, *, here: Position) -> bool
     if not here.skipped and not _brought(writer, step):
         if waited >= gate.seconds:
             raise RolloutHalted("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
-        return report_waiting(work, "the cluster to show it")
+        return work.report_waiting("the cluster to show it")
     if step.after is None:
         return _passed(work, step, reason="verified")
-    now = cluster_counters(writer, gate=gate)
-    journal.note(work, picture=msgspec.to_builtins(now))
-    journal.sample(work, now, pending_limit=pending_limit(gate, baseline(work)))
+    now = cluster_counters(writer, gate=gate, now=work.now())
+    work.note(picture=msgspec.to_builtins(now))
+    work.sample(now, pending_limit=pending_limit(gate, baseline(work)))
     said = judge(gate, before=baseline(work), now=now, waited=waited)
     words = _words(said, now)
     if said.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
-    return _passed(work, step, reason="gate passed") if said.judgement == "go" else report_waiting(work, words)
+    return _passed(work, step, reason="gate passed") if said.judgement == "go" else work.report_waiting(words)
 
 
 def _words(said: GateDecision, now: ClusterCounters) -> str:
@@ -305,9 +301,9 @@ def _words(said: GateDecision, now: ClusterCounters) -> str:
     return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))
 
 
-def _passed(work: ExecutionContext, step: Step, *, reason: str) -> bool:
-    journal.record_skipped(work, step, verb=GATE, reason=reason)
-    journal.note(work, gate_since=None)
+def _passed(work: Execution, step: Step, *, reason: str) -> bool:
+    work.record_skipped(step, verb=GATE, reason=reason)
+    work.note(gate_since=None)
     return True
 
 
@@ -318,9 +314,9 @@ def _brought(writer: Writer, step: Step) -> bool:
     return all_hold(step.brings, writer.read(target), uid=target.uid)
 
 
-def _waited(work: ExecutionContext) -> float:
-    now = timezone.now()
-    if work.row.gate_since is None:
-        journal.note(work, gate_since=now)
+def _waited(work: Execution) -> float:
+    now = work.now()
+    if work.gate_since is None:
+        work.note(gate_since=now)
         return 0.0
-    return (now - work.row.gate_since).total_seconds()
+    return (now - work.gate_since).total_seconds()

@@ -3,11 +3,14 @@
 Crash tests replace `reached` to stop a worker at a named point.
 """
 
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -16,13 +19,15 @@ from migrations_app.actions.changes import Change
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
+from migrations_app.actions.states import Position
 from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Attempt, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.attempts import RolloutHalted, reset_attempts
+from migrations_app.use_cases.rollouts import lease, limits
+from migrations_app.use_cases.rollouts.attempts import reset_attempts
+from migrations_app.use_cases.rollouts.execution import AttemptLine, Intent, LeaseLost, Outcome, RolloutHalted
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
@@ -51,13 +56,75 @@ class ExecutionContext:
     fence: LeaseToken
     actor: Actor
 
+    @property
+    def name(self) -> str:
+        return str(self.row.pk)
 
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """A committed intent: its request may be sent now, once."""
+    @property
+    def digest(self) -> str:
+        return self.row.digest
 
-    attempt_id: int
-    number: int
+    @property
+    def gate_since(self) -> datetime | None:
+        return self.row.gate_since
+
+    @property
+    def baseline(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.row.baseline
+        return found
+
+    def now(self) -> datetime:
+        return timezone.now()
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def reached(self, point: str) -> None:
+        reached(point)
+
+    def grace_period(self) -> str:
+        return limits.cancellable(self.row)
+
+    def hourly_limit(self, step: Step) -> str:
+        return limits.over_the_hour(self.row, self.plan, step=step)
+
+    def refuse_batch(self) -> None:
+        limits.refuse_batch(self.row)
+
+    def refuse_short_lease(self, seconds: float) -> None:
+        """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
+        if not lease.lasts(self.fence, seconds) and not lease.renew(self.fence):
+            raise LeaseLost("the lease is over")
+
+    def note(self, **columns: object) -> None:
+        note(self, **columns)
+
+    def sample(self, counters: ClusterCounters, *, pending_limit: int | None) -> None:
+        sample(self, counters, pending_limit=pending_limit)
+
+    def report_waiting(self, words: str) -> bool:
+        return report_waiting(self, words)
+
+    def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
+        return record_intent(self, step, change=change, tie=tie, body_digest=body_digest)
+
+    def record_outcome(self, attempt_id: int, told: Outcome) -> None:
+        record_outcome(self, attempt_id, told=told)
+
+    def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
+        record_skipped(self, step, verb=verb, reason=reason, outcome=outcome)
+
+    def open_line(self, here: Position) -> Attempt | None:
+        return here.open if isinstance(here.open, Attempt) else None
+
+    def last_refusal(self, step: Step) -> tuple[int | None, str]:
+        last = Attempt.objects.filter(rollout=self.row, step=step.id).latest("pk")
+        return last.status, last.reason
+
+    def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
+        """By the database's clock (R18)."""
+        patience = timedelta(seconds=deadline + settings.ENV.settle_seconds)
+        return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
 
 
 def lines(rollout_id: uuid.UUID) -> list[Attempt]:
@@ -92,19 +159,6 @@ def record_intent(
         )
         _record(_event(work, attempt, verb="step.intent", what=change.target.said))
     return Intent(attempt.pk, number)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The outcome of a request."""
-
-    outcome: str
-    status: int | None = None
-    reason: str = ""
-    audit_id: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    settled_by: str = ""
 
 
 def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:

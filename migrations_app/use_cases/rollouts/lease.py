@@ -7,17 +7,11 @@ from datetime import timedelta
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
-from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Lease
+from migrations_app.use_cases.rollouts.execution import LeaseLost
 
 TTL = timedelta(seconds=60)
 RENEW_SECONDS = 15
-
-
-class LeaseLost(Conflict):
-    """Another worker has taken the lease over; the previous holder must not write any more (A14)."""
-
-    code = "lease_lost"
 
 
 @dataclass(frozen=True, slots=True)

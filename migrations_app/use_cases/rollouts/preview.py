@@ -4,8 +4,7 @@ The chart of a release comes from the registry or from the data folder.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -16,15 +15,12 @@ from django.utils import timezone
 
 from migrations_app.actions import registry, states
 from migrations_app.actions.base import Action, PlanningContext, Unavailable
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
-from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, Step, canonical, numbered
-from migrations_app.actions.request import ObjectVersion, marks
+from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
-from migrations_app.clients.kubernetes.api import Writer, WriteResult
+from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.inventory import Inventory
@@ -35,6 +31,13 @@ from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
+from migrations_app.use_cases.rollouts.proof import (
+    ProofResult,
+    prove_steps,
+    refuse_missing_rights,
+    to_carry_out,
+    to_read,
+)
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, network_policy
@@ -67,140 +70,6 @@ def _registry() -> str:
     if not address.startswith(SCHEME):
         raise InvalidSetting(f"must begin with {SCHEME}", where="KARPDASH_CHART_REGISTRY")
     return address
-
-
-LATER = "rests on what an earlier step brings, so no dry run can prove it now"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProofResult:
-    """The result of the dry runs.
-
-    `read` are the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the object
-    now and as the server would store it.
-    """
-
-    steps: tuple[Step, ...]
-    read: dict[ObjectTarget, Tree]
-    doubts: dict[str, str]
-    diffs: dict[str, tuple[Tree | None, Tree | None]]
-
-
-def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, str]]) -> None:
-    """Raises InvalidInput `missing_rights` with the RBAC rules to add if the server denies any of them.
-
-    `asked` are the rights with the object's name, since a rule may be limited to named objects.
-    """
-    names: dict[RbacNeed, list[str]] = {}
-    for need, name in asked:
-        names.setdefault(need, []).append(name)
-    missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names=names[need])]
-    if missing:
-        raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
-
-
-def _allowed(writer: Writer, need: RbacNeed, *, names: list[str]) -> bool:
-    if writer.may(need):
-        return True
-    return need.verb != "create" and all(writer.may(need, name=name) for name in names)
-
-
-def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, str]]:
-    """The rights to read those objects."""
-    return ((RbacNeed(verb="get", group=one.group, plural=one.plural), one.name) for one in targets)
-
-
-def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
-    """The rights that the plan's requests and undo requests need, and the reads before them."""
-    changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
-    yield from to_read(change.target for change in changes)
-    yield from to_read({source.target: None for step in plan.steps for source in step.computed_from})
-    yield from ((change.need, change.target.name) for change in changes)
-
-
-def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
-    """Reads every target, ties each step to it, and sends each request as a dry run.
-
-    1. Read the target.
-    2. Tie the step to it: store the digest of the fields that the step depends on.
-    3. Dry-run the request, unless it depends on an earlier step; then its doubt is recorded.
-
-    Raises InvalidInput `refused` if the server would refuse a step that does not depend on an earlier one.
-    """
-    read: dict[ObjectTarget, Tree] = {}
-    tied, doubts, diffs = [], {}, {}
-    touched: set[str] = set()
-    refuse_changed_sources(writer, steps)
-    for step in steps:
-        change = step.change
-        if change is None:
-            tied.append(step)
-            continue
-        found = writer.read(change.target)
-        if found is not None:
-            read[change.target] = found
-        again = change.target.path in touched
-        tied.append(_tied(step, found, again=again))
-        if again or _waits(change, touched):
-            doubts[step.id] = LATER
-        else:
-            diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
-        touched.add(change.target.path)
-    return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
-
-
-def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
-    """Raises InvalidInput `changed` if an object that a request is computed from is not as it was read before."""
-    for source in dict.fromkeys(source for step in steps for source in step.computed_from):
-        if why := source.difference(writer.read(source.target)):
-            raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
-
-
-def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
-    """The step with the digest of the fields that it depends on.
-
-    A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
-    same object keeps the digest that it was planned with. Raises InvalidInput `changed`.
-    """
-    change = step.change
-    if change is None:
-        return step
-    uid = str(value_at(found, ("metadata", "uid")) or "")
-    if change.target.uid and change.target.uid != uid:
-        raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
-    now = projected(found, step.rests_on)
-    if not step.digest:
-        return msgspec.structs.replace(step, digest=now)
-    if step.digest != now and not again:
-        raise InvalidInput(f"{change.target.said} was changed while the plan was made; try again", code="changed")
-    return step
-
-
-def _waits(change: Change, touched: set[str]) -> bool:
-    """Whether an earlier step creates the CRD of this object's kind."""
-    crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
-    return crd in touched
-
-
-def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, str]) -> Tree | None:
-    change = step.change
-    if change is None or all_hold(step.brings, found, uid=change.target.uid):
-        return found
-    told = writer.dry_run(change, ObjectVersion.to(found), own=marks("preview", "preview"))
-    if told.done:
-        # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
-        return None if change.verb == "delete" else told.object
-    if _unsupported(told):
-        doubts[step.id] = f"not provable: {told.message}"
-        return None
-    if told.conflicts:
-        raise InvalidInput(f"{step.title}: fields are kept by {', '.join(told.conflicts)}", code="field_conflict")
-    raise InvalidInput(f"{step.title}: {told.message or told.reason} (HTTP {told.status})", code="refused")
-
-
-def _unsupported(told: WriteResult) -> bool:
-    """The server refuses dry runs that would call a webhook with side effects."""
-    return told.status == 400 and "dry run" in told.message.lower().replace("dryrun", "dry run").replace("-", " ")
 
 
 def prepare(rollout_id: uuid.UUID) -> None:

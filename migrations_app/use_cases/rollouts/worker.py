@@ -27,11 +27,11 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadEr
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.attempts import RolloutHalted, counting_attempt, halt_crash_loop
-from migrations_app.use_cases.rollouts.gates import pass_gate
+from migrations_app.use_cases.rollouts.attempts import counting_attempt, halt_crash_loop
+from migrations_app.use_cases.rollouts.execution import LeaseLost, RolloutHalted
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
-from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
-from migrations_app.use_cases.rollouts.steps import make_request, refuse_other_cluster, settle
+from migrations_app.use_cases.rollouts.lease import LeaseToken
+from migrations_app.use_cases.rollouts.steps import carry_out, refuse_other_cluster
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
 
@@ -114,7 +114,7 @@ def _work(work: ExecutionContext, writer: Writer) -> bool:
             _check_for_stop_request(work)
         if here is None:
             return _finish(work)
-        moved = _step(work, writer, here=here)
+        moved = carry_out(work, writer, here=here)
         if work.row.unknown_since is not None:
             journal.note(work, unknown_since=None)
         if moved:
@@ -128,15 +128,6 @@ def _check_for_stop_request(work: ExecutionContext) -> None:
     """Raises StopRequested if a person or the kill switch has stopped the rollout."""
     with transaction.atomic():
         journal.refuse_if_stopped(work)
-
-
-def _step(work: ExecutionContext, writer: Writer, *, here: states.Position) -> bool:
-    """True if there was progress; False if the rollout has to wait."""
-    if here.phase == "settle":
-        return settle(work, writer, here=here)
-    if here.phase == "gate":
-        return pass_gate(work, writer, here=here)
-    return make_request(work, writer, here=here)
 
 
 def _finish(work: ExecutionContext) -> bool:

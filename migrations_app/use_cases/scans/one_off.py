@@ -56,8 +56,8 @@ def scan_bundle(
 
     `policies` replace those in the bundle's folder `iam`.
     """
-    with closing(_opened(path)) as api:
-        collected = collect(api, cluster=_bundle_name(path), deadline=SECONDS, on_part=on_part)
+    with closing(opened_bundle(path)) as api:
+        collected = collect(api, cluster=bundle_name(path), deadline=SECONDS, on_part=on_part)
         held = api.iam_documents()
     return evaluate(hand_in(collected, policies or held), target=target, kubernetes=kubernetes)
 
@@ -79,7 +79,7 @@ def _content(path: Path) -> bytes:
         raise InvalidPolicy(f"cannot be read: {reason}", where=str(path)) from None
 
 
-def _opened(path: Path) -> Bundle:
+def opened_bundle(path: Path) -> Bundle:
     try:
         if is_stdin(path):
             return open_bundle(beginning(path, DIRECT.archive.total_bytes + 1), limits=DIRECT)
@@ -137,7 +137,7 @@ def _read(path: Path) -> bytes:
         raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None
 
 
-def _bundle_name(path: Path) -> str:
+def bundle_name(path: Path) -> str:
     """The name of the file or folder without its extensions; `stdin` for standard input."""
     if is_stdin(path):
         return "stdin"

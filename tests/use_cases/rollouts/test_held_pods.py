@@ -1,5 +1,7 @@
 """What a rollout waits for has names: pods that budgets and annotations protect, and Pending pods."""
 
+from datetime import UTC, datetime
+
 import msgspec
 import pytest
 
@@ -42,7 +44,7 @@ def tight_budget(server, labels):
 
 def counted(cluster, gate) -> ClusterCounters:
     with connect_writer(cluster) as writer:
-        return cluster_counters(writer, gate=gate)
+        return cluster_counters(writer, gate=gate, now=datetime.now(UTC))
 
 
 def held(name, on, by) -> BlockedEviction:

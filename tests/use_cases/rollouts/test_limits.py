@@ -10,8 +10,7 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
-from migrations_app.use_cases.rollouts import attempts, journal, lease, worker
-from migrations_app.use_cases.rollouts import steps as begin_batch
+from migrations_app.use_cases.rollouts import attempts, journal, lease, limits, steps, worker
 from tests.use_cases.rollouts.building import (
     APPLIED,
     NODE_PATH,
@@ -99,7 +98,7 @@ def test_deletions_wait_for_the_next_hour(server, cluster, complaints):  # A33
         ("s001", "delete", "applied"),
         ("s002", "delete", "applied"),
     ]
-    Attempt.objects.filter(rollout=row).update(intent_at=timezone.now() - begin_batch.HOUR)
+    Attempt.objects.filter(rollout=row).update(intent_at=timezone.now() - limits.HOUR)
     assert (advanced(row).state, row.waits_for, complaints(row)) == ("succeeded", "", [])
 
 
@@ -125,7 +124,7 @@ def test_a_worker_that_crashes_leaves_its_try_counted(server, cluster, monkeypat
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
     with monkeypatch.context() as broken:
-        broken.setattr(worker, "make_request", _crashing)
+        broken.setattr(steps, "make_request", _crashing)
         for _ in range(attempts.MOST):
             with pytest.raises(ZeroDivisionError):
                 worker.advance(row.pk, holder="w")
@@ -136,7 +135,7 @@ def test_a_worker_that_is_told_to_stop_gives_the_cluster_back(server, cluster, m
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
     with monkeypatch.context() as broken:
-        broken.setattr(worker, "make_request", _leaving)
+        broken.setattr(steps, "make_request", _leaving)
         with pytest.raises(SystemExit):
             worker.advance(row.pk, holder="w")
     row.refresh_from_db()

@@ -1,4 +1,4 @@
-"""The witness itself: it keeps silent about what is right and speaks up about each thing that is wrong."""
+"""The witness itself: it keeps silent about what is right and speaks up about each found that is wrong."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -52,7 +52,7 @@ def test_requests_are_ours_of_that_rollout_and_change_something():  # K16
     events = [
         event(),
         event(agent="karpdash/1 action=r2 step=s001 attempt=2"),
-        event(agent="karpdash-standin"),
+        event(agent="karpdash-simulator"),
         event(verb="get"),
         event(requestURI="/api/v1/nodes/a?dryRun=All"),
         event(verb="delete", requestObject={"dryRun": ["All"]}),

@@ -5,12 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.simulator.api import SimulatorApi, pod_path
+from migrations_app.simulator.generations import ALPHA, KarpenterObject
+from migrations_app.simulator.karpenter.launch import launched
+from migrations_app.simulator.pods import READY
+from migrations_app.simulator.workloads import replica
 from tests.servers.api_client import Document
 from tests.servers.apiserver import ApiServer
-from tests.standin.api import Api, pod_path
-from tests.standin.launch import launched
-from tests.standin.pods import READY, replica
-from tests.standin.view import ALPHA, Thing
+from tests.simulator.http_api import HttpSimulatorApi
 
 SPACE = "shop"
 THREADS = 4
@@ -33,12 +35,12 @@ class Size:
 def alpha_fleet(server: ApiServer, size: Size | None = None, *, pool: str = "default") -> list[str]:
     """Fills a server that has the alpha CRDs; returns the names of the nodes."""
     size = size or Size()
-    api = Api.of(server)
+    api = HttpSimulatorApi.of(server)
     try:
         _create(api, "/api/v1/namespaces", _space())
         made = _create(api, "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates", node_template(pool))
         made = _create(api, ALPHA.pools_path, provisioner(pool, **size.spec))
-        nodes = _machines(api, Thing(ALPHA, made), size)
+        nodes = _machines(api, KarpenterObject(ALPHA, made | {"kind": ALPHA.pool}), size)
         for number in range(size.apps):
             _app(api, f"app-{number}", number=number, size=size, nodes=nodes)
         return nodes
@@ -61,7 +63,7 @@ def node_template(name: str) -> Document:
     return kind | {"metadata": {"name": name}, "spec": spec}
 
 
-def _machines(api: Api, pool: Thing, size: Size) -> list[str]:
+def _machines(api: SimulatorApi, pool: KarpenterObject, size: Size) -> list[str]:
     def one(number: int) -> str:
         name = f"ip-10-20-{number // 250}-{number % 250}.eu-central-1.compute.internal"
         hashed = size.hashed is None or number < size.hashed
@@ -71,7 +73,7 @@ def _machines(api: Api, pool: Thing, size: Size) -> list[str]:
     return _each(one, size.nodes)
 
 
-def _app(api: Api, name: str, *, number: int, size: Size, nodes: list[str]) -> None:
+def _app(api: SimulatorApi, name: str, *, number: int, size: Size, nodes: list[str]) -> None:
     replicas = size.nodes * size.slots // size.apps
     labels = {"app": name}
     body = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "shop/web:1"}]}}
@@ -92,8 +94,8 @@ def _app(api: Api, name: str, *, number: int, size: Size, nodes: list[str]) -> N
     _each(lambda place: _pod(api, below, place, node=nodes[(number * replicas + place) % len(nodes)]), replicas)
 
 
-def _pod(api: Api, owner: Document, place: int, *, node: str) -> None:
-    body = replica(owner, f"{owner['metadata']['name']}-old-{place}", nodeName=node)
+def _pod(api: SimulatorApi, owner: Document, place: int, *, node: str) -> None:
+    body = replica(owner, f"{owner['metadata']['name']}-old-{place}", node=node)
     pod = _create(api, f"/api/v1/namespaces/{SPACE}/pods", body)
     api.patch(f"{pod_path(pod)}/status", {"status": {"phase": "Running", "conditions": READY}})
 
@@ -107,7 +109,7 @@ def _space() -> Document:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
 
 
-def _create(api: Api, path: str, body: Document) -> Document:
+def _create(api: SimulatorApi, path: str, body: Document) -> Document:
     made = api.create(path, body)
     if made is None:
         raise AssertionError(f"{body['metadata']['name']} is there already, or its kind is not served")

@@ -10,7 +10,7 @@ from migrations_app.samples.installation import Install, controller
 from tests.actions import charts
 from tests.actions.on_server import put
 from tests.servers.apiserver import ApiServer
-from tests.standin.fleet import SPACE
+from tests.simulator.fleet import SPACE
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -1,18 +1,19 @@
-"""What the stand-in asks of an API server. Losing a race to somebody else is no error: the next look tells."""
+"""The simulator's requests to a real API server."""
 
 import ssl
 from collections.abc import Mapping
 from typing import Any
 
+from migrations_app.simulator.api import pod_path
 from tests.servers.api_client import PATCHES, Answer, Client, Document, RefusedError
 from tests.servers.apiserver import ApiServer
 
-AGENT = "karpdash-standin"
+AGENT = "karpdash-simulator"
 LOST = (404, 409)
 BUDGET_HOLDS = 429
 
 
-class Api:
+class HttpSimulatorApi:
     """`writes` counts the requests that changed something."""
 
     def __init__(self, client: Client) -> None:
@@ -20,7 +21,7 @@ class Api:
         self.writes = 0
 
     @classmethod
-    def of(cls, server: ApiServer) -> "Api":
+    def of(cls, server: ApiServer) -> "HttpSimulatorApi":
         """As the admin of this server, under a name of its own in the audit log."""
         tls = ssl.create_default_context(cadata=server.ca_pem)
         return cls(Client(server.url, tls=tls, token=server.admin_token, agent=AGENT))
@@ -57,9 +58,9 @@ class Api:
         answer = self._client.request("POST", f"{pod_path(pod)}/eviction", body=body)
         return answer.status != BUDGET_HOLDS and self._told(answer) is not None
 
-    def drop_finalizer(self, path: str, thing: Document, finalizer: str) -> bool:
+    def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
         """Whether it was taken off; the object goes with the last one."""
-        metadata = thing["metadata"]
+        metadata = found["metadata"]
         left = [name for name in metadata.get("finalizers", ()) if name != finalizer]
         body = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
         return self.patch(path, body) is not None
@@ -71,8 +72,3 @@ class Api:
             raise RefusedError(answer)
         self.writes += 1
         return answer.json()
-
-
-def pod_path(pod: Document) -> str:
-    metadata = pod["metadata"]
-    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"

@@ -1,4 +1,4 @@
-"""Karpenter's conversion webhook between v1beta1 and v1, as far as the stand-in's objects need it."""
+"""Karpenter's conversion webhook between v1beta1 and v1, as far as the simulator's objects need it."""
 
 import base64
 import copy

@@ -1,0 +1,48 @@
+"""What is due when: the simulator jumps from one of these moments to the next."""
+
+import heapq
+from collections.abc import Hashable
+
+from migrations_app.simulator.clock import SimulatorClock
+
+
+class Agenda:
+    """Times are seconds since the epoch."""
+
+    def __init__(self, clock: SimulatorClock) -> None:
+        self._clock = clock
+        self._moments: dict[Hashable, float] = {}
+        self._heap: list[float] = []
+        self._stops: set[float] = set()
+
+    @property
+    def now(self) -> float:
+        return self._clock.now().timestamp()
+
+    def due(self, key: Hashable, *, after: float) -> bool:
+        """Whether that many seconds have passed since this was first asked for the key; then it is forgotten."""
+        if after <= 0:
+            return True
+        moment = self._moments.get(key)
+        if moment is None:
+            moment = self._moments[key] = self.now + after
+            heapq.heappush(self._heap, moment)
+        if moment > self.now:
+            return False
+        del self._moments[key]
+        return True
+
+    def reached(self, moment: float) -> bool:
+        """Whether this time has come; if not, the simulator stops there."""
+        if moment <= self.now:
+            return True
+        if moment not in self._stops:
+            self._stops.add(moment)
+            heapq.heappush(self._heap, moment)
+        return False
+
+    def next(self) -> float | None:
+        """The next moment at which something may be due; None if nothing is."""
+        while self._heap and self._heap[0] <= self.now:
+            self._stops.discard(heapq.heappop(self._heap))
+        return self._heap[0] if self._heap else None

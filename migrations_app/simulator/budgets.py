@@ -1,0 +1,160 @@
+"""The controller of PodDisruptionBudgets, and what it lets go."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.objects.workloads import LabelSelector
+from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.generations import going
+from migrations_app.simulator.pod_shapes import PodShape
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCount:
+    """The pods that a budget counts, those of them that are healthy, and how many have to be."""
+
+    expected: int
+    healthy: int
+    wanted: int
+
+    @property
+    def margin(self) -> int:
+        return self.healthy - self.wanted
+
+
+class BudgetController:
+    """Keeps the status of budgets.
+
+    Source: kubernetes/kubernetes:pkg/controller/disruption/disruption.go: the scale of the controllers of the pods is
+    what is expected, a percentage is rounded up, and a pod that is being deleted is not healthy.
+    """
+
+    def __init__(self, api: SimulatorApi) -> None:
+        self._api = api
+        self._of_shape: dict[PodShape, tuple[str, ...]] = {}
+        self._selectors: dict[str, tuple[bytes, LabelSelector | None]] = {}
+        self._shapes: dict[str, list[PodShape]] = {}
+        self._known: dict[str, list[Document]] = {}
+        self._known_at = -1
+
+    def work(self, state: ClusterState) -> None:
+        changed, state.changed_budgets = state.changed_budgets, set()
+        shapes, state.changed_shapes = state.changed_shapes, set()
+        for shape in shapes:
+            changed.update(self.over(state, shape))
+        for uid in sorted(changed & state.budgets.keys()):
+            self._write(state, uid)
+
+    def learn(self, state: ClusterState) -> None:
+        """Forgets which pods are under which budget when a selector changed."""
+        stale = False
+        for uid in state.changed_budgets | (self._selectors.keys() - state.budgets.keys()):
+            budget = state.budgets.get(uid)
+            raw = msgspec.json.encode(budget["spec"].get("selector"), order="sorted") if budget else b""
+            known = self._selectors.get(uid)
+            if known is not None and known[0] == raw:
+                continue
+            stale = True
+            if budget is None:
+                self._selectors.pop(uid, None)
+            else:
+                self._selectors[uid] = (raw, msgspec.json.decode(raw, type=LabelSelector | None))
+        if stale:
+            self._of_shape.clear()
+            self._shapes.clear()
+            for shape in state.counts:
+                self.over(state, shape)
+
+    def over(self, state: ClusterState, shape: PodShape) -> tuple[str, ...]:
+        """The uids of the budgets that pods of this shape are under."""
+        found = self._of_shape.get(shape)
+        if found is None:
+            found = self._of_shape[shape] = tuple(
+                uid
+                for uid, (_, selector) in self._selectors.items()
+                if uid in state.budgets
+                and state.budgets[uid]["metadata"]["namespace"] == shape.namespace
+                and selects(selector, shape.labels)
+            )
+            for uid in found:
+                self._shapes.setdefault(uid, []).append(shape)
+        return found
+
+    def holding(self, state: ClusterState, shapes: Iterable[PodShape]) -> list[Document]:
+        """The budgets that do not let a pod of one of these shapes go now."""
+        found = {uid: state.budgets[uid] for shape in shapes for uid in self.over(state, shape) if uid in state.budgets}
+        return [one for one in found.values() if (one.get("status") or {}).get("disruptionsAllowed", 0) <= 0]
+
+    def taken(self, state: ClusterState, shape: PodShape, *, evicted: bool) -> None:
+        """Notes what an eviction has taken from the budgets; a refused one shows that nothing is left."""
+        for uid in self.over(state, shape):
+            status = state.budgets[uid].get("status") or {}
+            left = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
+            state.budgets[uid] = state.budgets[uid] | {"status": status | {"disruptionsAllowed": left}}
+
+    def count(self, state: ClusterState, uid: str) -> BudgetCount:
+        """What the budget counts now."""
+        budget = state.budgets[uid]
+        shapes = self._shapes.get(uid, [])
+        expected = sum(one["spec"].get("replicas", 1) for one in self._workloads(state, uid))
+        alone = [shape for shape in shapes if shape.owner not in state.workloads or shape.owner_kind == "DaemonSet"]
+        expected += sum(state.counts[shape].total for shape in alone)
+        healthy = sum(state.counts[shape].healthy for shape in shapes)
+        spec = budget["spec"]
+        if spec.get("minAvailable") is not None:
+            return BudgetCount(expected, healthy, _number(spec["minAvailable"], expected))
+        away = _number(spec["maxUnavailable"], expected) if spec.get("maxUnavailable") is not None else 0
+        return BudgetCount(expected, healthy, max(0, expected - away))
+
+    def _workloads(self, state: ClusterState, uid: str) -> list[Document]:
+        """The workloads whose pods the budget is for."""
+        if self._known_at != state.workload_changes:
+            self._known_at = state.workload_changes
+            self._known.clear()
+        if uid not in self._known:
+            namespace, selector = state.budgets[uid]["metadata"]["namespace"], self._selectors[uid][1]
+            self._known[uid] = [
+                one
+                for one in state.workloads.values()
+                if one["metadata"]["namespace"] == namespace
+                and one["kind"] != "DaemonSet"
+                and selects(selector, _template_labels(one))
+            ]
+        return self._known[uid]
+
+    def _write(self, state: ClusterState, uid: str) -> None:
+        budget = state.budgets[uid]
+        if going(budget):
+            return
+        metadata, old, found = budget["metadata"], budget.get("status") or {}, self.count(state, uid)
+        status = {
+            "observedGeneration": metadata.get("generation", 1),
+            "expectedPods": found.expected,
+            "currentHealthy": found.healthy,
+            "desiredHealthy": found.wanted,
+            "disruptionsAllowed": max(0, found.margin) if found.expected else 0,
+            "disruptedPods": None,
+        }
+        if all(old.get(key) == value for key, value in status.items()):
+            return
+        root = f"/apis/{budget['apiVersion']}/namespaces/{metadata['namespace']}"
+        made = self._api.patch(f"{root}/poddisruptionbudgets/{metadata['name']}/status", {"status": status})
+        if made is None:
+            state.changed_budgets.add(uid)
+        else:
+            state.budgets[uid] = budget | {"status": status, "metadata": made["metadata"]}
+            state.pod_changes += 1
+
+
+def _template_labels(owner: Document) -> dict[str, str]:
+    found: dict[str, str] = (owner["spec"].get("template", {}).get("metadata") or {}).get("labels") or {}
+    return found
+
+
+def _number(given: int | str, of: int) -> int:
+    return given if isinstance(given, int) else math.ceil(of * int(given.removesuffix("%")) / 100)

@@ -1,0 +1,114 @@
+"""The kinds of Karpenter in each generation, and the paths of everything that the simulator reads."""
+
+from dataclasses import dataclass
+
+from migrations_app.karpenter import labels as keys
+from migrations_app.simulator.api import Document
+
+CORE, NODES, PODS = "/apis/karpenter.sh", "/api/v1/nodes", "/api/v1/pods"
+CLASSES = "/apis/karpenter.k8s.aws"
+REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS = (
+    f"/apis/apps/v1/{plural}" for plural in ("replicasets", "statefulsets", "daemonsets")
+)
+WORKLOADS = {REPLICA_SETS: "ReplicaSet", STATEFUL_SETS: "StatefulSet", DAEMON_SETS: "DaemonSet"}
+BUDGETS = ("/apis/policy/v1beta1/poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets")
+TERMINATION = keys.TERMINATION_FINALIZER
+CLASS_TERMINATION = keys.NODE_CLASS_FINALIZER
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The words of one generation of Karpenter's kinds."""
+
+    version: str
+    pools: str
+    pool: str
+    claims: str
+    claim: str
+    label: str
+    hash: str
+
+    @property
+    def pools_path(self) -> str:
+        return f"{CORE}/{self.version}/{self.pools}"
+
+    @property
+    def claims_path(self) -> str:
+        return f"{CORE}/{self.version}/{self.claims}"
+
+    @property
+    def api_version(self) -> str:
+        return f"karpenter.sh/{self.version}"
+
+
+ALPHA = Generation(
+    "v1alpha5", "provisioners", "Provisioner", "machines", "Machine",
+    label="karpenter.sh/provisioner-name", hash="karpenter.sh/provisioner-hash",
+)  # fmt: skip
+
+
+def current(version: str) -> Generation:
+    """The kinds since 0.32, in this version."""
+    return Generation(
+        version, "nodepools", "NodePool", "nodeclaims", "NodeClaim",
+        label="karpenter.sh/nodepool", hash="karpenter.sh/nodepool-hash",
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class KarpenterObject:
+    """A pool or a claim with the generation it is of."""
+
+    of: Generation
+    doc: Document
+
+    @property
+    def name(self) -> str:
+        return str(self.doc["metadata"]["name"])
+
+    @property
+    def uid(self) -> str:
+        return str(self.doc["metadata"]["uid"])
+
+    @property
+    def going(self) -> bool:
+        return "deletionTimestamp" in self.doc["metadata"]
+
+    @property
+    def path(self) -> str:
+        lists = self.of.pools_path if self.doc["kind"] == self.of.pool else self.of.claims_path
+        return f"{lists}/{self.name}"
+
+    @property
+    def node_name(self) -> str:
+        return str(self.doc.get("status", {}).get("nodeName") or "")
+
+    @property
+    def pool_key(self) -> tuple[str, str]:
+        """Kind and name of the pool: of itself, or of the one that a claim belongs to."""
+        return self.of.pool, self.name if self.doc["kind"] == self.of.pool else self.pool_name
+
+    @property
+    def pool_name(self) -> str:
+        return str(self.doc["metadata"].get("labels", {}).get(self.of.label, ""))
+
+
+def classes_path(version: str) -> str:
+    """The list of node classes in this version."""
+    return f"{CLASSES}/{version}/ec2nodeclasses"
+
+
+def owners(doc: Document) -> list[Document]:
+    """The owner references of an object."""
+    return list(doc["metadata"].get("ownerReferences") or ())
+
+
+def going(doc: Document) -> bool:
+    """Whether the object is being deleted."""
+    return "deletionTimestamp" in doc["metadata"]
+
+
+def is_ready(doc: Document) -> bool:
+    """Whether a node or a pod says that it is."""
+    conditions = doc.get("status", {}).get("conditions") or ()
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -1,0 +1,1 @@
+"""The controllers of Karpenter itself: what it launches, replaces and ends."""

@@ -1,0 +1,230 @@
+"""Disruption: Karpenter replaces nodes that drifted or are too old, and removes those that nothing needs."""
+
+import hashlib
+import json
+import math
+from collections import Counter
+from datetime import datetime, timedelta
+
+from migrations_app.conversion.quantities import nanoseconds
+from migrations_app.karpenter import labels as keys
+from migrations_app.simulator.agenda import Agenda
+from migrations_app.simulator.api import SimulatorApi
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.budgets import BudgetController
+from migrations_app.simulator.cluster_state import ClusterState, PoolKey
+from migrations_app.simulator.generations import KarpenterObject, is_ready
+from migrations_app.simulator.karpenter.launch import pool_spec
+from migrations_app.simulator.karpenter.provisioning import Provisioner
+
+PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
+DRIFTED, EXPIRED, EMPTY = "Drifted", "Expired", "Empty"
+_FREE = ("requirements", "expireAfter", "terminationGracePeriod")
+"""Fields of a NodePool's template that no hash covers."""
+
+
+class DisruptionController:
+    """One decision a pass. `_awaited` are the replacements that a claim waits for before it goes.
+
+    Sources: kubernetes-sigs/karpenter:pkg/controllers/disruption: controller.go (a decision every 10 s), drift.go,
+    expiration.go (up to v1beta1: a replacement first; from v1 on claims are deleted when they expire), emptiness.go,
+    helpers.go (budgets of a NodePool: the smallest that is for the reason; a percentage is rounded up).
+    """
+
+    def __init__(
+        self,
+        api: SimulatorApi,
+        behaviour: Behaviour,
+        agenda: Agenda,
+        *,
+        budgets: BudgetController,
+        provisioner: Provisioner,
+    ) -> None:
+        self._api, self._behaviour, self._agenda = api, behaviour, agenda
+        self._budgets, self._provisioner = budgets, provisioner
+        self._hashes: dict[str, str] = {}
+        self._versions: dict[str, object] = {}
+        self._awaited: dict[str, list[str]] = {}
+        self._began: dict[str, float] = {}
+        self._outdated: dict[str, tuple[KarpenterObject, str]] = {}
+        self._expiries: dict[str, float] = {}
+        self._next_expiry = math.inf
+        self._gates: object = None
+
+    def note_hashes(self, state: ClusterState) -> None:
+        """The hash annotation follows the static fields; what a pool was first seen with counts as in line.
+
+        Source: kubernetes-sigs/karpenter:pkg/controllers/nodepool/hash/controller.go
+        """
+        for pool in list(state.pools.values()):
+            version = pool.doc["metadata"].get("resourceVersion")
+            if self._versions.get(pool.uid) == version:
+                continue
+            self._versions[pool.uid] = version
+            now, before = digest(pool), self._hashes.get(pool.uid)
+            if before is not None and before != now:
+                marks = {"metadata": {"annotations": {pool.of.hash: now}}}
+                made = self._api.patch(pool.path, marks)
+                if made is not None:
+                    state.pools[pool.uid] = KarpenterObject(pool.of, made | {"kind": pool.of.pool})
+            self._hashes[pool.uid] = now
+
+    def work(self, state: ClusterState) -> None:
+        """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there."""
+        self._end_replaced(state)
+        self._learn(state)
+        empty = self._empty(state) if self._behaviour.consolidates else []
+        if not self._outdated and not empty:
+            return
+        if not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
+            return
+        allowed, busy = self._allowed(state), self._busy(state)
+        order = sorted(self._outdated.values(), key=lambda one: one[0].name)
+        for claim, reason in [*order, *((claim, EMPTY) for claim in empty)]:
+            pool = claim.pool_key
+            room = min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
+            if room > busy[pool] and claim.uid not in self._awaited and not claim.going:
+                busy[pool] += self._begin(state, claim, reason)
+
+    def _learn(self, state: ClusterState) -> None:
+        """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
+        changed, state.changed_claims = state.changed_claims, set()
+        if state.changed_pools or self._gates != (self._behaviour.drifts, self._behaviour.older):
+            state.changed_pools, self._gates = False, (self._behaviour.drifts, self._behaviour.older)
+            changed = {*state.claims, *changed}
+        if changed:
+            pools = {pool.pool_key: pool for pool in state.pools.values()}
+            for uid in changed:
+                self._look(state.claims.get(uid), uid, pools=pools)
+        if self._next_expiry <= self._agenda.now:
+            for uid in [uid for uid, moment in self._expiries.items() if moment <= self._agenda.now]:
+                del self._expiries[uid]
+                self._outdated[uid] = (state.claims[uid], EXPIRED)
+            self._next_expiry = min(self._expiries.values(), default=math.inf)
+
+    def _look(self, claim: KarpenterObject | None, uid: str, *, pools: dict[PoolKey, KarpenterObject]) -> None:
+        self._outdated.pop(uid, None)
+        self._expiries.pop(uid, None)
+        pool = pools.get(claim.pool_key) if claim is not None else None
+        if claim is None or pool is None or claim.going:
+            return
+        mine = claim.doc["metadata"].get("annotations", {}).get(claim.of.hash)
+        wanted = pool.doc["metadata"].get("annotations", {}).get(claim.of.hash)
+        most = lifetime(claim, pool)
+        if self._behaviour.drifts and mine is not None and wanted is not None and mine != wanted:
+            self._outdated[uid] = (claim, DRIFTED)
+        elif most is not None:
+            born = datetime.fromisoformat(claim.doc["metadata"]["creationTimestamp"]).timestamp()
+            moment = born + (most - self._behaviour.older).total_seconds()
+            self._expiries[uid] = moment
+            self._next_expiry = min(self._next_expiry, moment)
+            self._agenda.reached(moment)
+
+    def _empty(self, state: ClusterState) -> list[KarpenterObject]:
+        """The claims on whose nodes nothing but pods of DaemonSets has been for as long as their pools wait."""
+        pools = {pool.pool_key: pool for pool in state.pools.values()}
+        for name in self._began.keys() - state.empty_nodes.keys():
+            del self._began[name]
+        found = []
+        for name in state.empty_nodes:
+            claim = state.claim_of(name)
+            pool = pools.get(claim.pool_key) if claim is not None else None
+            wait = empty_seconds(pool) if pool is not None else None
+            if claim is None or claim.going or wait is None:
+                continue
+            began = self._began.setdefault(name, self._agenda.now)
+            if self._agenda.reached(began + wait):
+                found.append(claim)
+        return found
+
+    def _begin(self, state: ClusterState, claim: KarpenterObject, reason: str) -> bool:
+        """Whether something was set going for this claim; not while one of its pods must not go."""
+        node = state.nodes.get(claim.node_name)
+        if node is None:
+            return False
+        pods = [pod for pod in node.pods.values() if not pod.shape.stays and not pod.ending]
+        if reason == EXPIRED and claim.of.version == "v1":
+            return self._api.delete(claim.path, uid=claim.uid)
+        marks = node.doc["metadata"].get("annotations") or {}
+        pinned = any(marks.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE))
+        if pinned or any(pod.shape.pinned for pod in pods) or self._budgets.holding(state, {pod.shape for pod in pods}):
+            return False
+        names = self._provisioner.launched_for(state, pods) if pods else []
+        if names is None:
+            return False
+        self._awaited[claim.uid] = names
+        return True
+
+    def _end_replaced(self, state: ClusterState) -> None:
+        for uid, names in list(self._awaited.items()):
+            claim = state.claims.get(uid)
+            if claim is None or claim.going:
+                del self._awaited[uid]
+            elif all(name in state.nodes and is_ready(state.nodes[name].doc) for name in names):
+                self._api.delete(claim.path, uid=claim.uid)
+                del self._awaited[uid]
+
+    def _busy(self, state: ClusterState) -> Counter[PoolKey]:
+        """How many nodes of each pool are being replaced or deleted."""
+        awaited = (state.claims[uid] for uid in self._awaited if uid in state.claims)
+        return Counter(claim.pool_key for claim in (*state.claims_ending.values(), *awaited))
+
+    def _allowed(self, state: ClusterState) -> dict[tuple[PoolKey, str], int]:
+        """How many nodes of a pool may be disrupted at the same time, by reason; the reason "" is for all of them."""
+        found: dict[tuple[PoolKey, str], int] = {}
+        for pool in state.pools.values():
+            budgets = pool.doc["spec"].get("disruption", {}).get("budgets") if pool.of.pool == "NodePool" else None
+            key, size = pool.pool_key, state.claim_counts[pool.pool_key]
+            if not budgets:
+                continue
+            found[key, ""] = size
+            for budget in budgets:
+                many = _share(str(budget.get("nodes", "10%")), size)
+                for reason in budget.get("reasons") or ("",):
+                    found[key, reason] = min(many, found.get((key, reason), many))
+            for reason in (DRIFTED, EMPTY, EXPIRED):
+                found.setdefault((key, reason), found[key, ""])
+        return found
+
+
+def _share(text: str, of: int) -> int:
+    return math.ceil(of * int(text.removesuffix("%")) / 100) if text.endswith("%") else int(text)
+
+
+def lifetime(claim: KarpenterObject, pool: KarpenterObject) -> timedelta | None:
+    """How old a node may become; None: as old as it likes."""
+    spec = pool.doc["spec"]
+    if pool.of.pool == "Provisioner":
+        seconds = spec.get("ttlSecondsUntilExpired")
+        return None if seconds is None else timedelta(seconds=seconds)
+    own = claim.doc["spec"].get("expireAfter") if claim.of.version == "v1" else None
+    text = own or pool_spec(pool).get("expireAfter") or spec.get("disruption", {}).get("expireAfter")
+    length = nanoseconds(str(text)) if text and text != "Never" else None
+    return None if length is None else timedelta(microseconds=length // 1000)
+
+
+def empty_seconds(pool: KarpenterObject) -> float | None:
+    """How long an empty node is kept, in seconds; None: for ever."""
+    spec = pool.doc["spec"]
+    if pool.of.pool == "Provisioner":
+        if (spec.get("consolidation") or {}).get("enabled"):
+            return 15.0
+        after = spec.get("ttlSecondsAfterEmpty")
+        return None if after is None else float(after)
+    text = spec.get("disruption", {}).get("consolidateAfter")
+    if text == "Never":
+        return None
+    length = nanoseconds(str(text)) if text else None
+    return 15.0 if length is None else length / 10**9
+
+
+def digest(pool: KarpenterObject) -> str:
+    """Of the fields whose change makes nodes drift."""
+    spec = pool.doc["spec"]
+    if pool.of.pool == "Provisioner":
+        static = {key: spec.get(key) for key in PROVISIONER_STATIC}
+    else:
+        template = spec.get("template", {})
+        inner = {key: value for key, value in template.get("spec", {}).items() if key not in _FREE}
+        static = {"metadata": template.get("metadata"), "spec": inner}
+    return hashlib.sha256(json.dumps(static, sort_keys=True).encode()).hexdigest()[:20]

@@ -1,0 +1,220 @@
+"""New machines: a claim, and later its node, under names that count up or, when told so, come again."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from migrations_app.karpenter import labels as keys
+from migrations_app.simulator.agenda import Agenda
+from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.behaviour import ZONE as DEFAULT_ZONE
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterObject
+from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
+from migrations_app.simulator.resources import Resources
+
+MOST_NAMES = 3
+"""How many names are tried for a claim."""
+KUBELET = "v1.28.15-eks-94953ac"
+REGISTRATION_SECONDS = 900
+"""How long Karpenter waits until a claim's node has registered; then it deletes the claim.
+
+Source: kubernetes-sigs/karpenter:pkg/controllers/nodeclaim/lifecycle/liveness.go
+"""
+
+
+class NodeLauncher:
+    """Hands out names; `gone` gives one back for those who want the same again."""
+
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour, agenda: Agenda) -> None:
+        self._api, self._behaviour, self._agenda = api, behaviour, agenda
+        self._random = random.Random(behaviour.seed)  # noqa: S311 - for delays that can be repeated
+        self._made = 0
+        self._free: list[str] = []
+        self.coming: dict[str, tuple[Offering, str]] = {}
+        """What each claim without a node was launched as, and the name that its node gets."""
+        self._delays: dict[str, float] = {}
+
+    def gone(self, node: str) -> None:
+        self._free.append(node)
+
+    def launch(self, state: ClusterState, pool: KarpenterObject, offering: Offering) -> KarpenterObject | None:
+        """A new claim, whose node comes with `work`; None if the cluster takes none."""
+        node = self._name(state, offering.zone)
+        for _ in range(MOST_NAMES):
+            self._made += 1
+            body = claim_body(pool, offering, name=f"{pool.name}-{self._made:05d}")
+            made = self._api.create(pool.of.claims_path, body)
+            if made is not None:
+                break
+        else:
+            return None
+        claim = KarpenterObject(pool.of, made | {"kind": pool.of.claim})
+        state.put_claim(claim)
+        self.coming[claim.uid] = (offering, node)
+        self._delays[claim.uid] = self._random.choice(self._behaviour.delays.node_ready)
+        return claim
+
+    def work(self, state: ClusterState) -> None:
+        """Nodes come after their delay; a claim whose node does not come is given up."""
+        for uid, (offering, name) in list(self.coming.items()):
+            claim = state.claims.get(uid)
+            if claim is None or claim.going:
+                del self.coming[uid]
+            elif not self._behaviour.joins:
+                self._give_up(claim)
+            elif self._agenda.due(("join", uid), after=self._delays[uid]):
+                self._join(state, claim, offering, name)
+
+    def _give_up(self, claim: KarpenterObject) -> None:
+        if "providerID" not in claim.doc.get("status", {}):
+            status = {"providerID": _provider_id(claim, DEFAULT_ZONE), "conditions": _conditions(claim, joined=False)}
+            made = self._api.patch(f"{claim.path}/status", {"status": status})
+            if made is not None:
+                claim.doc["status"] = status
+        if self._agenda.due(("give up", claim.uid), after=REGISTRATION_SECONDS):
+            self._api.delete(claim.path, uid=claim.uid)
+
+    def _join(self, state: ClusterState, claim: KarpenterObject, offering: Offering, name: str) -> None:
+        del self.coming[claim.uid]
+        made, node = joined(self._api, claim, offering=offering, name=name)
+        state.put_claim(KarpenterObject(claim.of, made | {"kind": claim.of.claim}))
+        state.put_node(node)
+
+    def _name(self, state: ClusterState, zone: str) -> str:
+        if self._behaviour.same_node_names and self._free:
+            return self._free.pop(0)
+        taken = {name for _, name in self.coming.values()}
+        number = self._made
+        while (name := f"ip-10-30-{number // 250}-{number % 250}.{_region(zone)}.compute.internal") in taken or (
+            name in state.nodes
+        ):
+            number += 1
+        return name
+
+
+def launched(
+    api: SimulatorApi, pool: KarpenterObject, *, name: str, number: int, hashed: bool = True
+) -> list[Document]:
+    """A claim with its Ready node, as stored: how a cluster is filled before anything happens in it."""
+    (offering,) = offerings((uniform_size(0),), zones=(DEFAULT_ZONE,))[-1:]
+    body = claim_body(pool, offering, name=f"{pool.name}-{number:05d}")
+    if not hashed:
+        body["metadata"]["annotations"] = {}
+    claim = KarpenterObject(pool.of, _made(api.create(pool.of.claims_path, body)) | {"kind": pool.of.claim})
+    return list(joined(api, claim, offering=offering, name=name, sized=False))
+
+
+def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Document:
+    """The claim that a pool makes for this offering."""
+    of = pool.of
+    mark = pool.doc["metadata"].get("annotations", {}).get(of.hash)
+    metadata = {
+        "name": name,
+        "labels": pool_labels(pool) | dict(offering.labels),
+        "annotations": {of.hash: mark} if mark else {},
+        "finalizers": [TERMINATION],
+        "ownerReferences": [_owner(pool.doc, kind=of.pool, api_version=of.api_version)],
+    }
+    return {"apiVersion": of.api_version, "kind": of.claim, "metadata": metadata, "spec": _spec(pool)}
+
+
+def joined(
+    api: SimulatorApi, claim: KarpenterObject, *, offering: Offering, name: str, sized: bool = True
+) -> tuple[Document, Document]:
+    """The claim with its status, and its Ready node; `sized`: both say how much room there is."""
+    provider_id = _provider_id(claim, offering.zone)
+    room = _quantities(offering.size.allocatable), _quantities(offering.size.capacity)
+    status: Document = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
+    if sized:
+        status |= {"allocatable": room[0], "capacity": room[1]}
+    made = _made(api.patch(f"{claim.path}/status", {"status": status}))
+    by = _owner(claim.doc, kind=claim.of.claim, api_version=claim.of.api_version)
+    node = _node(claim, name=name, owner=by, provider_id=provider_id)
+    if sized:
+        node["status"] |= {"allocatable": room[0], "capacity": room[1]}
+    _made(api.create(NODES, node))
+    # The API server fences every new node until a controller, which is not here, has seen that it is Ready.
+    return made, _made(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))
+
+
+def pool_spec(pool: KarpenterObject) -> Document:
+    """What a pool says of its nodes."""
+    if pool.of.pool == "Provisioner":
+        found: Document = pool.doc["spec"]
+    else:
+        found = pool.doc["spec"].get("template", {}).get("spec", {})
+    return found
+
+
+def pool_labels(pool: KarpenterObject) -> dict[str, str]:
+    """The labels that every node of the pool gets."""
+    spec = pool.doc["spec"]
+    own = spec.get("labels") if pool.of.pool == "Provisioner" else (spec.get("template") or {}).get("metadata") or {}
+    given = own if pool.of.pool == "Provisioner" else (own or {}).get("labels")
+    chosen = {
+        one["key"]: one["values"][0]
+        for one in pool_spec(pool).get("requirements") or ()
+        if one.get("operator") == "In" and len(one.get("values") or ()) == 1
+    }
+    marks = {pool.of.label: pool.name, keys.INITIALIZED: "true", keys.REGISTERED: "true"}
+    return chosen | (given or {}) | marks
+
+
+def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: str) -> Document:
+    spec: Document = {"providerID": provider_id}
+    if claim.doc["spec"].get("taints"):
+        spec["taints"] = claim.doc["spec"]["taints"]
+    metadata = {
+        "name": name,
+        "labels": claim.doc["metadata"]["labels"] | {HOST: name},
+        "finalizers": [TERMINATION],
+        "ownerReferences": [owner],
+    }
+    status = {
+        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+        "nodeInfo": {"kubeletVersion": KUBELET},
+    }
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _spec(pool: KarpenterObject) -> Document:
+    inner = pool_spec(pool)
+    kept: Sequence[str] = ("requirements", "taints", "startupTaints")
+    found = {key: inner[key] for key in kept if key in inner}
+    if pool.of.pool == "Provisioner":
+        return found | {"machineTemplateRef": inner.get("providerRef", {"name": "default"})}
+    return found | {
+        key: inner[key] for key in ("nodeClassRef", "expireAfter", "terminationGracePeriod") if key in inner
+    }
+
+
+def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
+    prefix = "Machine" if claim.of.claim == "Machine" else ""
+    words = [f"{prefix}Launched", *([f"{prefix}Registered", f"{prefix}Initialized", "Ready"] if joined else [])]
+    return [{"type": word, "status": "True", "reason": word} for word in words]
+
+
+def _quantities(found: Resources) -> dict[str, Any]:
+    return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
+
+
+def _provider_id(claim: KarpenterObject, zone: str) -> str:
+    return f"aws:///{zone}/i-{claim.uid.replace('-', '')[:17]}"
+
+
+def _region(zone: str) -> str:
+    return zone.rstrip("abcdef")
+
+
+def _owner(doc: Document, *, kind: str, api_version: str) -> Document:
+    metadata = doc["metadata"]
+    head = {"apiVersion": api_version, "kind": kind, "name": metadata["name"], "uid": metadata["uid"]}
+    return head | {"blockOwnerDeletion": True}
+
+
+def _made(doc: Document | None) -> Document:
+    if doc is None:
+        raise RuntimeError("a name of the simulator was taken already")
+    return doc

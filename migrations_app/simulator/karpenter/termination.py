@@ -1,0 +1,151 @@
+"""Termination: a node is cordoned, drained through the eviction subresource, and let go."""
+
+from datetime import datetime
+
+from migrations_app.conversion.quantities import nanoseconds
+from migrations_app.simulator.agenda import Agenda
+from migrations_app.simulator.api import SimulatorApi
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.budgets import BudgetController
+from migrations_app.simulator.cluster_state import ClusterState, NodeState, PodState
+from migrations_app.simulator.generations import (
+    CLASS_TERMINATION,
+    NODES,
+    TERMINATION,
+    KarpenterObject,
+    classes_path,
+    going,
+)
+from migrations_app.simulator.karpenter.launch import NodeLauncher
+from migrations_app.simulator.measurements import Measurements
+
+
+class TerminationController:
+    """Ends claims, nodes, pools and classes that are being deleted.
+
+    Sources: kubernetes-sigs/karpenter:pkg/controllers/node/termination/controller.go and terminator/terminator.go (pods
+    that must not be disrupted hold the drain until terminationGracePeriod is over), nodeclaim/termination,
+    aws/karpenter-provider-aws:pkg/controllers/nodeclass/termination.
+    """
+
+    def __init__(
+        self,
+        api: SimulatorApi,
+        behaviour: Behaviour,
+        agenda: Agenda,
+        *,
+        budgets: BudgetController,
+        launcher: NodeLauncher,
+        measurements: Measurements,
+    ) -> None:
+        self._api, self._behaviour, self._agenda = api, behaviour, agenda
+        self._budgets, self._launcher, self._measurements = budgets, launcher, measurements
+        self._tried: dict[str, int] = {}
+        """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
+
+    def work(self, state: ClusterState) -> None:
+        for claim in list(state.claims_ending.values()):
+            self._end_claim(state, claim)
+        for node in list(state.nodes_ending.values()):
+            self._end_node(state, node)
+        self._end_pools(state)
+        self._end_classes(state)
+
+    def _end_claim(self, state: ClusterState, claim: KarpenterObject) -> None:
+        """Its node first; the finalizer when that is gone."""
+        node = state.nodes.get(claim.node_name)
+        if node is not None and state.claim_of(node.name) is claim:
+            if not node.ending:
+                self._api.delete(f"{NODES}/{node.name}", uid=node.doc["metadata"]["uid"])
+        elif self._behaviour.finishes and TERMINATION in claim.doc["metadata"].get("finalizers", ()):
+            self._api.drop_finalizer(claim.path, claim.doc, finalizer=TERMINATION)
+
+    def _end_node(self, state: ClusterState, node: NodeState) -> None:
+        path = f"{NODES}/{node.name}"
+        if TERMINATION not in node.doc["metadata"].get("finalizers", ()):
+            return
+        claim = state.claim_of(node.name)
+        if claim is not None and not claim.going:
+            self._api.delete(claim.path, uid=claim.uid)
+        if not node.doc.get("spec", {}).get("unschedulable"):
+            made = self._api.patch(path, {"spec": {"unschedulable": True}})
+            if made is not None:
+                state.put_node(made)
+                self._measurements.draining(node)
+            return
+        if not self._drained(state, node, claim=claim) or not self._behaviour.finishes:
+            return
+        if self._agenda.due(("instance", node.doc["metadata"]["uid"]), after=self._behaviour.delays.instance_stop):
+            self._launcher.gone(node.name)
+            self._api.drop_finalizer(path, node.doc, finalizer=TERMINATION)
+
+    def _drained(self, state: ClusterState, node: NodeState, *, claim: KarpenterObject | None) -> bool:
+        """Whether nothing is left that has to move; then the other pods go with the node."""
+        pods = list(node.pods.values())
+        moving = [pod for pod in pods if not pod.shape.stays]
+        forced = claim is not None and self._time_is_over(claim)
+        pinned = [pod for pod in moving if pod.shape.pinned and not pod.ending]
+        if forced:
+            for pod in moving:
+                self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
+        elif pinned:
+            self._measurements.held(pinned[0], "annotation")
+        elif self._tried.get(node.name) != state.pod_changes:
+            for pod in moving:
+                self._evict(state, pod)
+            self._tried[node.name] = state.pod_changes
+        if moving:
+            return False
+        for pod in pods:
+            self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
+            state.remove_pod(pod)
+        return True
+
+    def _time_is_over(self, claim: KarpenterObject) -> bool:
+        """Whether the claim's terminationGracePeriod has passed since its deletion (from v1 on)."""
+        text = claim.doc["spec"].get("terminationGracePeriod")
+        length = nanoseconds(str(text)) if text else None
+        if length is None or not claim.going:
+            return False
+        since = datetime.fromisoformat(claim.doc["metadata"]["deletionTimestamp"]).timestamp()
+        return self._agenda.reached(since + length / 10**9)
+
+    def _evict(self, state: ClusterState, pod: PodState) -> None:
+        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state."""
+        if pod.ending:
+            return
+        holding = self._budgets.holding(state, (pod.shape,))
+        if holding:
+            for budget in holding:
+                self._measurements.held(pod, f"{budget['metadata']['namespace']}/{budget['metadata']['name']}")
+            return
+        evicted = self._api.evict(pod.document)
+        self._budgets.taken(state, pod.shape, evicted=evicted)
+        if evicted:
+            self._measurements.moved(pod)
+            state.update(pod, ending=True)
+
+    def _end_pools(self, state: ClusterState) -> None:
+        """A pool with Karpenter's finalizer takes its claims along."""
+        for pool in list(state.pools.values()):
+            if not pool.going or TERMINATION not in pool.doc["metadata"].get("finalizers", ()):
+                continue
+            key = (pool.of.pool, pool.name)
+            mine = [claim for claim in state.claims.values() if (claim.of.pool, claim.pool_name) == key]
+            for claim in mine:
+                if not claim.going:
+                    self._api.delete(claim.path, uid=claim.uid)
+            if not mine and self._behaviour.finishes:
+                self._api.drop_finalizer(pool.path, pool.doc, finalizer=TERMINATION)
+
+    def _end_classes(self, state: ClusterState) -> None:
+        """A class waits until no claim names it."""
+        for found in list(state.classes.values()):
+            if not going(found) or CLASS_TERMINATION not in found["metadata"].get("finalizers", ()):
+                continue
+            name = found["metadata"]["name"]
+            if not any(
+                claim.doc["spec"].get("nodeClassRef", {}).get("name") == name for claim in state.claims.values()
+            ):
+                path = f"{classes_path(self._behaviour.version)}/{name}"
+                self._api.drop_finalizer(path, found, finalizer=CLASS_TERMINATION)

@@ -1,0 +1,178 @@
+"""What decides where a pod may run and what protects it; equal for all pods of a workload, so it is kept once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.karpenter import labels as keys
+from migrations_app.simulator.api import Document
+from migrations_app.simulator.resources import Resources, requested
+
+PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
+STAYS_WITH_NODE = ("DaemonSet", "Node")
+"""Owners of pods that are not moved: they go with their node."""
+DEFAULT_GRACE = 30
+OF_ONE_POD = (
+    "statefulset.kubernetes.io/pod-name",
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+)
+"""Labels that each pod of a workload has with a value of its own."""
+
+Expression = tuple[str, str, tuple[str, ...]]
+"""Key, operator and values of a requirement on labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodShape:
+    """Compared by identity: `PodShapes` gives the same one for equal pods."""
+
+    namespace: str
+    owner: str
+    """The uid of the controller; empty for a pod without one."""
+    owner_kind: str
+    labels: Mapping[str, str]
+    requests: Resources
+    selector: Mapping[str, str]
+    terms: tuple[tuple[Expression, ...], ...]
+    """Required node affinity: one of these terms has to hold; empty if there is none."""
+    tolerations: tuple[Document, ...]
+    pinned: bool
+    """An annotation forbids Karpenter to evict it."""
+    grace: int
+    """terminationGracePeriodSeconds."""
+    unplayed: tuple[str, ...]
+    """Rules of placement that the simulator does not play, by field."""
+
+    @property
+    def stays(self) -> bool:
+        return self.owner_kind in STAYS_WITH_NODE
+
+    def tolerates(self, taints: Iterable[Document]) -> bool:
+        """Whether nothing among the taints keeps the pod off."""
+        return all(any(_tolerated(taint, one) for one in self.tolerations) for taint in hard(taints))
+
+    def selects(self, found: Mapping[str, str]) -> bool:
+        """Whether its node selector and required affinity hold for a node of these labels."""
+        if self.selector.items() - found.items():
+            return False
+        return not self.terms or any(all(matches(one, found) for one in term) for term in self.terms)
+
+
+def hard(taints: Iterable[Document]) -> list[Document]:
+    """The taints that forbid; the others only discourage."""
+    return [taint for taint in taints if taint.get("effect") != "PreferNoSchedule"]
+
+
+def _tolerated(taint: Document, toleration: Document) -> bool:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    same = toleration.get("key") == taint["key"]
+    return same and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def matches(expression: Expression, found: Mapping[str, str]) -> bool:
+    """Whether labels satisfy a requirement. An operator that is not known is not satisfied.
+
+    Source: kubernetes/kubernetes documentation, Assigning Pods to Nodes, Operators.
+    """
+    key, operator, values = expression
+    value = found.get(key)
+    match operator:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compared(operator, value, values)
+    return False
+
+
+def _compared(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
+    if value is None or not value.isdecimal() or len(values) != 1 or not values[0].isdecimal():
+        return False
+    return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
+
+
+def expressions(found: Iterable[Mapping[str, Any]] | None) -> tuple[Expression, ...]:
+    """Requirements as they stand in NodePools and in node selector terms."""
+    return tuple(
+        (str(one.get("key", "")), str(one.get("operator", "")), tuple(map(str, one.get("values") or ())))
+        for one in found or ()
+    )
+
+
+class PodShapes:
+    """Gives the same shape for pods that are equal in it."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, PodShape] = {}
+
+    def of(self, pod: Document) -> PodShape:
+        """The shape of a pod, or of the pods of a template with the metadata of one."""
+        metadata, spec = pod["metadata"], pod.get("spec") or {}
+        owner = controller_of(pod) or {}
+        found = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
+        marks = metadata.get("annotations") or {}
+        pinned = any(marks.get(name) == "true" for name in PINS)
+        placed = {key: spec.get(key) for key in _SPEC_FIELDS}
+        identity = [metadata.get("namespace", ""), owner.get("uid"), found, pinned, placed]
+        key = msgspec.json.encode(identity, order="deterministic")
+        if key not in self._known:
+            self._known[key] = _shape(metadata.get("namespace", ""), owner, labels=found, pinned=pinned, spec=spec)
+        return self._known[key]
+
+
+_SPEC_FIELDS = (
+    "containers", "initContainers", "overhead", "nodeSelector", "affinity", "tolerations",
+    "topologySpreadConstraints", "terminationGracePeriodSeconds", "volumes",
+)  # fmt: skip
+
+
+def _shape(
+    namespace: str, owner: Document, *, labels: Mapping[str, str], pinned: bool, spec: Mapping[str, Any]
+) -> PodShape:
+    grace = spec.get("terminationGracePeriodSeconds")
+    return PodShape(
+        namespace=namespace,
+        owner=str(owner.get("uid", "")),
+        owner_kind=str(owner.get("kind", "")),
+        labels=labels,
+        requests=requested(spec),
+        selector=spec.get("nodeSelector") or {},
+        terms=_terms(spec.get("affinity") or {}),
+        tolerations=tuple(spec.get("tolerations") or ()),
+        pinned=pinned,
+        grace=DEFAULT_GRACE if grace is None else int(grace),
+        unplayed=tuple(_unplayed(spec)),
+    )
+
+
+def _terms(affinity: Mapping[str, Any]) -> tuple[tuple[Expression, ...], ...]:
+    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return tuple(expressions(term.get("matchExpressions")) for term in required.get("nodeSelectorTerms") or ())
+
+
+def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
+    affinity = spec.get("affinity") or {}
+    for name in ("podAffinity", "podAntiAffinity"):
+        if (affinity.get(name) or {}).get("requiredDuringSchedulingIgnoredDuringExecution"):
+            yield f"affinity.{name}"
+    if any(one.get("whenUnsatisfiable") != "ScheduleAnyway" for one in spec.get("topologySpreadConstraints") or ()):
+        yield "topologySpreadConstraints"
+    if any("persistentVolumeClaim" in one or "ephemeral" in one for one in spec.get("volumes") or ()):
+        yield "volumes"
+
+
+def controller_of(found: Document) -> Document | None:
+    """The owner reference that controls the object; the first one if none says so."""
+    references: list[Document] = found["metadata"].get("ownerReferences") or []
+    return next((one for one in references if one.get("controller")), references[0] if references else None)

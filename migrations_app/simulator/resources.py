@@ -1,0 +1,89 @@
+"""Amounts of CPU, memory and pods, and what a pod asks for."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from migrations_app.conversion.quantities import billionths
+
+_BILLION = 10**9
+_MILLION = 10**6
+
+
+class Resources(NamedTuple):
+    """`cpu` in thousandths of a core, `memory` in bytes, `pods` in pods."""
+
+    cpu: int = 0
+    memory: int = 0
+    pods: int = 0
+
+    def plus(self, other: "Resources", times: int = 1) -> "Resources":
+        return Resources(
+            self.cpu + other.cpu * times, self.memory + other.memory * times, self.pods + other.pods * times
+        )
+
+    def minus(self, other: "Resources") -> "Resources":
+        return self.plus(other, -1)
+
+    def holds(self, other: "Resources") -> bool:
+        """Whether the other amount fits in."""
+        return self.cpu >= other.cpu and self.memory >= other.memory and self.pods >= other.pods
+
+    def count(self, each: "Resources") -> int:
+        """How often `each` fits in; 0 if an amount is negative. `each` has at least one pod."""
+        pairs = ((self.cpu, each.cpu), (self.memory, each.memory), (self.pods, each.pods))
+        return max(0, min(have // want for have, want in pairs if want > 0))
+
+
+UNLIMITED = 10**15
+
+
+@lru_cache(maxsize=4096)
+def _amount(text: str, unit: int) -> int:
+    found = billionths(text)
+    return 0 if found is None else -(-found // unit)
+
+
+def cpu(quantity: object) -> int:
+    """Thousandths of a core, rounded up; 0 for what is no quantity."""
+    return _amount(str(quantity), _MILLION)
+
+
+def size_in_bytes(quantity: object) -> int:
+    """Bytes, rounded up; 0 for what is no quantity."""
+    return _amount(str(quantity), _BILLION)
+
+
+def amounts(found: Mapping[str, Any] | None, *, default: Resources = Resources()) -> Resources:  # noqa: B008 - a tuple
+    """The amounts of a map of quantities; `default` has those that it does not name."""
+    given = found or {}
+    return Resources(
+        cpu(given["cpu"]) if "cpu" in given else default.cpu,
+        size_in_bytes(given["memory"]) if "memory" in given else default.memory,
+        int(_amount(str(given["pods"]), _BILLION)) if "pods" in given else default.pods,
+    )
+
+
+def requested(spec: Mapping[str, Any]) -> Resources:
+    """What the scheduler counts for a pod of this spec: its containers together, or a larger init container.
+
+    Source: kubernetes/kubernetes:pkg/api/v1/resource/helpers.go, PodRequests; containers that are restarted beside the
+    others count with them.
+    """
+    running, largest = Resources(), Resources()
+    for container in spec.get("containers") or ():
+        running = running.plus(_of(container))
+    for container in spec.get("initContainers") or ():
+        if container.get("restartPolicy") == "Always":
+            running = running.plus(_of(container))
+        else:
+            one = _of(container)
+            largest = Resources(max(largest.cpu, one.cpu), max(largest.memory, one.memory))
+    overhead = amounts(spec.get("overhead"))
+    most = Resources(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
+    return most.plus(Resources(overhead.cpu, overhead.memory))
+
+
+def _of(container: Mapping[str, Any]) -> Resources:
+    given = container.get("resources") or {}
+    return amounts((given.get("limits") or {}) | (given.get("requests") or {}))._replace(pods=0)

@@ -1,0 +1,79 @@
+"""The controllers of workloads: pods that went are made again."""
+
+from collections.abc import Iterable
+
+from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.generations import going
+
+
+class WorkloadController:
+    """ReplicaSets and StatefulSets replace pods; DaemonSets have one on every node that they fit.
+
+    Sources: kubernetes/kubernetes:pkg/controller/replicaset/replica_set.go (pods that are being deleted do not count),
+    pkg/controller/statefulset/stateful_set_control.go (a pod comes again under its name when the old one is gone),
+    pkg/controller/daemon/daemon_controller.go.
+    """
+
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour) -> None:
+        self._api, self._behaviour = api, behaviour
+        self._next: dict[str, int] = {}
+
+    def work(self, state: ClusterState) -> None:
+        changed, state.changed_workloads = state.changed_workloads, set()
+        nodes, state.changed_nodes = state.changed_nodes, {}
+        for one in state.workloads.values() if nodes else ():
+            if one["kind"] == "DaemonSet" and not going(one):
+                self._on_nodes(state, one, names=nodes)
+        for uid in sorted(changed & state.workloads.keys()):
+            self._replace(state, state.workloads[uid])
+
+    def _replace(self, state: ClusterState, owner: Document) -> None:
+        if going(owner) or owner["kind"] == "DaemonSet":
+            return
+        mine = state.pods_of[owner["metadata"]["uid"]].values()
+        named = owner["kind"] == "StatefulSet" or self._behaviour.same_pod_names
+        counted = [pod for pod in mine if named or not pod.ending]
+        taken = {pod.name for pod in mine}
+        for _ in range(owner["spec"].get("replicas", 1) - len(counted)):
+            name = self._free_name(owner, taken, named=named)
+            if not self._made(state, replica(owner, name)):
+                state.changed_workloads.add(owner["metadata"]["uid"])
+            taken.add(name)
+
+    def _made(self, state: ClusterState, body: Document) -> bool:
+        namespace = body["metadata"]["namespace"]
+        made = self._api.create(f"/api/v1/namespaces/{namespace}/pods", body)
+        if made is not None:
+            state.put_pod(made)
+        return made is not None
+
+    def _free_name(self, owner: Document, taken: set[str], *, named: bool) -> str:
+        name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
+        first = 0 if named else self._next.get(uid, 0)
+        number = next(number for number in range(first, first + len(taken) + 1) if f"{name}-{number}" not in taken)
+        self._next[uid] = number + 1
+        return f"{name}-{number}"
+
+    def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
+        """A pod of the DaemonSet on each of these nodes that it fits."""
+        shape = state.shapes.of(replica(owner, "any"))
+        for name in sorted(names):
+            node = state.nodes.get(name)
+            if node is None or node.ending or not shape.selects(node.labels) or not shape.tolerates(node.taints):
+                continue
+            if not any(pod.shape.owner == shape.owner for pod in node.pods.values()):
+                self._made(state, replica(owner, f"{owner['metadata']['name']}-{name}", node=name))
+
+
+def replica(owner: Document, name: str, *, node: str = "") -> Document:
+    """A pod of this workload; with `node` it is placed there."""
+    template, metadata = owner["spec"]["template"], owner["metadata"]
+    reference = {"apiVersion": "apps/v1", "kind": owner.get("kind", "ReplicaSet"), "name": metadata["name"]}
+    by = reference | {"uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
+    marks = template.get("metadata") or {}
+    own = {"name": name, "namespace": metadata["namespace"], "ownerReferences": [by]}
+    own |= {key: marks[key] for key in ("labels", "annotations") if marks.get(key)}
+    placed = {"nodeName": node} if node else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"] | placed}

@@ -1,0 +1,55 @@
+"""Makes a plan on a twin, as a preview makes it on the cluster: for clusters that are only read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions import registry
+from migrations_app.actions.base import PlanningContext, Unavailable
+from migrations_app.actions.plan import ClusterIdentity, Plan, RolloutLimits, numbered
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.readiness.stage import detect_running_release
+from migrations_app.use_cases.rehearsals.play import Stage
+from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
+from migrations_app.use_cases.rollouts.proof import prove_steps
+
+UNNAMED = ClusterIdentity(kube_system_uid="rehearsal", ca="", endpoint="")
+"""The identity of a cluster that is only read: its plan can be rehearsed, never carried out."""
+
+
+def plan_on(
+    stage: Stage, inventory: Inventory, *, action: str, parameters: Mapping[str, Any], limits: RolloutLimits
+) -> Plan:
+    """The plan of that action. Raises InvalidInput if there is no such action or it cannot be planned."""
+    found = registry.find(action)
+    if found is None:
+        known = ", ".join(sorted(one.id for one in registry.all_actions()))
+        raise InvalidInput(f"there is no action {action!r}; there are {known}", code="unknown_action", where="action")
+    if found.needs_chart:
+        raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")
+    writer = RehearsalWriter(stage.twin, UNNAMED, state=stage.simulator.state)
+    wanted = dict.fromkeys(found.wanted(inventory, parameters))
+    context = PlanningContext(
+        inventory=inventory,
+        running=detect_running_release(inventory),
+        objects={target: read for target in wanted if (read := writer.read(target)) is not None},
+        now=inventory.taken_at,
+        limits=limits,
+    )
+    steps = numbered(found.steps(context, parameters))
+    plan = Plan(
+        action=found.id,
+        title=found.title,
+        parameters=dict(parameters),
+        cluster=inventory.cluster,
+        identity=UNNAMED,
+        steps=steps,
+        limits=limits,
+        forecast=found.forecast(context, parameters),
+        author="",
+        snapshot="",
+        policy=0,
+    )
+    return msgspec.structs.replace(plan, steps=prove_steps(writer, steps).steps)

@@ -1,0 +1,188 @@
+"""Plays a plan on a twin, with the simulator beside it, until it ends, stops, or takes too long."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from migrations_app.actions.gate import ClusterCounters
+from migrations_app.actions.plan import ClusterIdentity, Plan
+from migrations_app.actions.states import Position
+from migrations_app.errors import InvalidInput, ReadError
+from migrations_app.simulator.behaviour import Behaviour
+from migrations_app.simulator.clock import SimulatedClock
+from migrations_app.simulator.simulator import KarpenterSimulator
+from migrations_app.twin.server import Twin
+from migrations_app.use_cases.rehearsals.reading import ClusterReading
+from migrations_app.use_cases.rehearsals.record import RehearsalExecution
+from migrations_app.use_cases.rehearsals.result import RehearsalStop, Scenario
+from migrations_app.use_cases.rehearsals.surroundings import with_room
+from migrations_app.use_cases.rehearsals.twin_access import RehearsalControllers, RehearsalWriter, TwinChanges
+from migrations_app.use_cases.rollouts.execution import RolloutHalted
+from migrations_app.use_cases.rollouts.steps import carry_out
+
+POLL_SECONDS = 5.0
+"""How often a gate looks. Looks that cannot find anything new are left out."""
+LONGEST = timedelta(days=14)
+"""After this simulated time a rehearsal is given up."""
+OLD = "Provisioner/"
+UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What goes wrong in this play."""
+
+    scenario: Scenario = "none"
+    zone: str = ""
+
+    def applied(self, behaviour: Behaviour) -> Behaviour:
+        """The behaviour with the failure. Raises InvalidInput `unknown_zone`."""
+        if self.scenario == "full_zone":
+            if self.zone not in behaviour.zones:
+                words = f"no node is in zone {self.zone!r}; there are {', '.join(behaviour.zones)}"
+                raise InvalidInput(words, code="unknown_zone", where="zone")
+            return replace(behaviour, full_zones=frozenset({self.zone}))
+        if self.scenario == "nodes_never_ready":
+            return replace(behaviour, joins=False)
+        return replace(behaviour)
+
+
+@dataclass(slots=True)
+class Stage:
+    """A twin with its simulator and clock: the cluster of the reading, at rest, at the time of the reading."""
+
+    twin: Twin
+    clock: SimulatedClock
+    api: RehearsalControllers
+    simulator: KarpenterSimulator
+    began: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock.now()
+
+
+def set_up(reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterIdentity, failure: Failure) -> Stage:
+    """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
+    clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
+    twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED)
+    sizes = {one.name: one for one in behaviour.sizes}
+    twin.load([_kube_system(identity)])
+    twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)
+    api = RehearsalControllers(twin)
+    simulator = KarpenterSimulator(api, failure.applied(behaviour), clock=clock, changes=TwinChanges(twin))
+    if failure.scenario == "webhook_down":
+        _stop_webhooks(twin, reading)
+    simulator.settle()
+    return Stage(twin, clock, api, simulator)
+
+
+def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
+    metadata = {"name": "kube-system", "uid": identity.kube_system_uid}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "status": {"phase": "Active"}}
+
+
+def _stop_webhooks(twin: Twin, reading: ClusterReading) -> None:
+    """No webhook of Karpenter answers. Raises InvalidInput `no_webhook` where there is none."""
+    services = set(_webhook_services(reading))
+    if not services:
+        raise InvalidInput("the cluster has no webhook of Karpenter", code="no_webhook", where="scenario")
+    twin.down.update(services)
+
+
+def _webhook_services(reading: ClusterReading) -> Iterator[str]:
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for configuration in reading.of(kind):
+            for webhook in configuration.get("webhooks") or ():
+                service = (webhook.get("clientConfig") or {}).get("service") or {}
+                if "karpenter" in str(service.get("name")):
+                    yield f"{service.get('namespace')}/{service.get('name')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How a play ended. `stopped` is None if the plan ran to its end."""
+
+    stopped: RehearsalStop | None
+    steps_done: int
+    seconds: float
+
+
+def play(plan: Plan, stage: Stage) -> Played:
+    """Carries out the plan on the stage, by the executor's own code."""
+    writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
+    work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
+    stopped = None
+    while (here := work.position()) is not None:
+        if stage.clock.now() - stage.began > LONGEST:
+            stopped = _stop(here, "too_long", f"not over after {LONGEST.days} days: {work.waits_for}")
+            break
+        try:
+            moved = carry_out(work, writer, here=here)
+        except (RolloutHalted, ReadError, InvalidInput) as halt:
+            stopped = _stop(here, halt.code, halt.message)
+            break
+        if moved:
+            work.report_waiting("")
+            stage.simulator.settle()
+        else:
+            _wait(work, stage, here)
+    stage.simulator.measurements.finish()
+    return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
+
+
+def _stop(here: Position, code: str, words: str) -> RehearsalStop:
+    return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
+
+
+def _pass(stage: Stage, seconds: float) -> None:
+    stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
+
+
+def _wait(work: RehearsalExecution, stage: Stage, here: Position) -> None:
+    """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
+    while True:
+        seen = _seen(stage)
+        _pass(stage, POLL_SECONDS)
+        if here.phase != "gate":
+            return
+        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here)):
+            return
+        if stage.simulator.next_moment() is None and not _is_over(work, here):
+            _pass(stage, _rest(work, here))
+            return
+
+
+def _seen(stage: Stage) -> tuple[int, ...]:
+    state = stage.simulator.state
+    return state.node_changes, len(state.claims), len(state.pools), len(state.waiting), len(state.starting)
+
+
+def _rest(work: RehearsalExecution, here: Position) -> float:
+    """Seconds until the gate's time is over."""
+    limit = here.step.after.seconds if here.step.after else POLL_SECONDS
+    since = work.gate_since or work.now()
+    return max(POLL_SECONDS, limit - (work.now() - since).total_seconds())
+
+
+def _is_over(work: RehearsalExecution, here: Position) -> bool:
+    limit = here.step.after.seconds if here.step.after else POLL_SECONDS
+    return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
+
+
+def _surely_waits(work: RehearsalExecution, stage: Stage, here: Position) -> bool:
+    """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
+    gate, state = here.step.after, stage.simulator.state
+    if gate is None:
+        return False
+    if gate.no_legacy_nodes and any(count for (pool, _, _), count in state.node_counts.items() if pool.startswith(OLD)):
+        return True
+    names = {one.name: one.uid for one in gate.gone if one.plural == "nodes"}
+    if any(name in state.nodes and state.nodes[name].doc["metadata"]["uid"] == uid for name, uid in names.items()):
+        return True
+    kept = work.baseline.get("picture")
+    before = msgspec.convert(kept, type=ClusterCounters).pending_pods if kept else None
+    if gate.pending_above is None or before is None:
+        return False
+    return len(state.waiting) + len(state.starting) > before + gate.pending_above

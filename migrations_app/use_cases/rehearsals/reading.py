@@ -1,0 +1,229 @@
+"""Reads whole objects for a twin: nodes, pods without environment, budgets, and Karpenter's own. Never a Secret."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import ClusterApi, Resource
+from migrations_app.errors import InvalidInput, NotServed, ReadError
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Seen
+from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.kinds import Kind
+
+Document = dict[str, Any]
+PARTS: tuple[tuple[str, Kind], ...] = (
+    ("crds", kinds.CRD),
+    ("nodes", kinds.NODE),
+    ("pods", kinds.POD),
+    ("pdbs", kinds.DISRUPTION_BUDGET),
+    ("provisioners", kinds.PROVISIONER),
+    ("machines", kinds.MACHINE),
+    ("nodepools", kinds.NODE_POOL),
+    ("nodeclaims", kinds.NODE_CLAIM),
+    ("awsnodetemplates", kinds.AWS_NODE_TEMPLATE),
+    ("ec2nodeclasses", kinds.EC2_NODE_CLASS),
+)
+NEEDED = ("crds", "nodes", "pods")
+"""Parts without which nothing can be rehearsed."""
+WORKLOADS = (("ReplicaSet", "replicasets"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
+WEBHOOKS = (
+    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+)
+_OVER = ("Succeeded", "Failed")
+_MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
+_POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
+_POD_SPEC = (
+    "nodeName", "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "terminationGracePeriodSeconds",
+    "priorityClassName", "overhead",
+)  # fmt: skip
+_VOLUMES = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
+
+
+@dataclass(slots=True)
+class ClusterReading:
+    """The objects, by kind. `unread` has the reason of each part that could not be read, by its name."""
+
+    taken_at: str
+    objects: dict[str, list[Document]] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[Document]:
+        return self.objects.get(kind, [])
+
+    @property
+    def documents(self) -> Iterator[Document]:
+        """All objects, definitions first."""
+        for found in self.objects.values():
+            yield from found
+
+
+def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
+    """Reads what a twin needs, in the versions in which the scan read it.
+
+    Raises InvalidInput `not_seen` if nodes, pods or definitions cannot be read.
+    """
+    found = ClusterReading(inventory.taken_at)
+    for name, kind in PARTS:
+        part = inventory.part(name)
+        if not isinstance(part, Seen):
+            found.unread[name] = part.why
+        elif part.served is not None:
+            version = part.served.rpartition("/")[2]
+            found.objects[kind.kind] = _listed(api, kind, version=version, unread=found.unread, name=name)
+    for needed in NEEDED:
+        if needed in found.unread:
+            raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
+    found.objects["CustomResourceDefinition"] = [
+        _open(crd) for crd in found.of("CustomResourceDefinition") if _ours(crd)
+    ]
+    found.objects["Pod"] = [slim for pod in found.of("Pod") if (slim := slim_pod(pod)) is not None]
+    found.objects["Node"] = [_without_managers(node) for node in found.of("Node")]
+    _read_workloads(api, found)
+    for name, plural in WEBHOOKS:
+        found.objects[name] = _if_readable(api, Resource("admissionregistration.k8s.io", "v1", plural), name)
+    return found
+
+
+def _listed(api: ClusterApi, kind: Kind, *, version: str, unread: dict[str, str], name: str) -> list[Document]:
+    resource = Resource(kind.group, version, kind.plural)
+    head = {"apiVersion": resource.group_version, "kind": kind.kind}
+    try:
+        pages = [[msgspec.json.decode(raw) for raw in page.items] for page in api.pages(resource)]
+    except NotServed:
+        return []
+    except (ReadError, msgspec.DecodeError) as reason:
+        unread[name] = reason.code if isinstance(reason, ReadError) else "bad_answer"
+        return []
+    return [_without_managers(one | head) for page in pages for one in page if isinstance(one, dict)]
+
+
+def _without_managers(document: Document) -> Document:
+    metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+    return document | {"metadata": metadata}
+
+
+def _ours(crd: Document) -> bool:
+    group = str(crd.get("spec", {}).get("group", ""))
+    return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
+
+
+def _open(crd: Document) -> Document:
+    """The definition with a schema that keeps every field, and without a webhook that converts."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [one | {"schema": schema, "subresources": {"status": {}}} for one in crd["spec"].get("versions") or ()]
+    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": {"strategy": "None"}}}
+
+
+def slim_pod(pod: Document) -> Document | None:
+    """What the rehearsal keeps of a pod: no environment, no command, no volume's content. None for a finished pod."""
+    metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
+    if status.get("phase") in _OVER:
+        return None
+    kept = {key: metadata[key] for key in _POD_METADATA if key in metadata}
+    marks = {key: value for key, value in (metadata.get("annotations") or {}).items() if key in _MARKS}
+    if marks:
+        kept["annotations"] = marks
+    placed = {key: spec[key] for key in _POD_SPEC if spec.get(key) is not None}
+    for name in ("containers", "initContainers"):
+        if spec.get(name):
+            placed[name] = [_container(one) for one in spec[name]]
+    volumes = [
+        {"name": f"v{place}"} | kind for place, one in enumerate(spec.get("volumes") or ()) if (kind := _volume(one))
+    ]
+    if volumes:
+        placed["volumes"] = volumes
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": placed, "status": _status(status)}
+
+
+def _status(status: Mapping[str, Any]) -> Document:
+    """A pod of a redacted bundle has a phase only: one that runs counts as Ready."""
+    phase = status.get("phase") or "Pending"
+    conditions = [one for one in status.get("conditions") or () if one.get("type") == "Ready"]
+    if not conditions and phase == "Running":
+        conditions = [{"type": "Ready", "status": "True"}]
+    return {"phase": phase, "conditions": conditions}
+
+
+def _container(container: Mapping[str, Any]) -> Document:
+    kept = {key: container[key] for key in ("name", "image", "restartPolicy") if key in container}
+    resources = container.get("resources") or {}
+    amounts = {key: resources[key] for key in ("requests", "limits") if resources.get(key)}
+    return kept | ({"resources": amounts} if amounts else {})
+
+
+def _volume(volume: Mapping[str, Any]) -> Document:
+    return {kind: {} for kind in _VOLUMES if volume.get(kind) is not None}
+
+
+def _read_workloads(api: ClusterApi, found: ClusterReading) -> None:
+    """The controllers of pods: as read, or as their pods show them where they could not be read."""
+    for kind, plural in WORKLOADS:
+        found.objects[kind] = [_slim_workload(one) for one in _if_readable(api, Resource("apps", "v1", plural), kind)]
+    known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in found.of(kind)}
+    for one in _shown_by(found.of("Pod")):
+        if one["metadata"]["uid"] not in known:
+            found.objects[one["kind"]].append(one)
+
+
+def _if_readable(api: ClusterApi, resource: Resource, kind: str) -> list[Document]:
+    """The objects of a list; none where it cannot be read."""
+    head = {"apiVersion": resource.group_version, "kind": kind}
+    try:
+        items = [msgspec.json.decode(raw) for page in api.pages(resource) for raw in page.items]
+    except (ReadError, msgspec.DecodeError):
+        return []
+    return [_without_managers(one | head) for one in items if isinstance(one, dict)]
+
+
+def _slim_workload(document: Document) -> Document:
+    spec = document.get("spec") or {}
+    metadata = {
+        key: document["metadata"][key] for key in ("name", "namespace", "uid", "labels") if key in document["metadata"]
+    }
+    kept: Document = {key: spec[key] for key in ("replicas", "selector") if key in spec}
+    kept["template"] = _template(spec.get("template") or {})
+    head = {key: document[key] for key in ("apiVersion", "kind")}
+    return head | {"metadata": metadata, "spec": kept}
+
+
+def _template(template: Mapping[str, Any]) -> Document:
+    metadata = template.get("metadata") or {}
+    slim = slim_pod({"metadata": {"name": "pod", "namespace": "any", **metadata}, "spec": template.get("spec") or {}})
+    own = (
+        {key: slim["metadata"][key] for key in ("labels", "annotations") if slim and key in slim["metadata"]}
+        if slim
+        else {}
+    )
+    spec = {key: value for key, value in slim["spec"].items() if key != "nodeName"} if slim else {}
+    return {"metadata": own, "spec": spec}
+
+
+def _shown_by(pods: Iterable[Document]) -> Iterator[Document]:
+    """For each controller that pods name: a workload with as many replicas as it has pods now."""
+    groups: dict[tuple[str, str], list[Document]] = {}
+    for pod in pods:
+        owner = _controller(pod)
+        if owner is not None and owner.get("kind") != "Node" and "deletionTimestamp" not in pod["metadata"]:
+            groups.setdefault((pod["metadata"]["namespace"], str(owner.get("uid"))), []).append(pod)
+    for (namespace, uid), mine in groups.items():
+        owner = _controller(mine[0]) or {}
+        known = owner.get("kind") in ("ReplicaSet", "StatefulSet", "DaemonSet")
+        name = str(owner.get("name")) if known else f"{str(owner.get('kind')).lower()}-{owner.get('name')}"
+        labels_of = mine[0]["metadata"].get("labels") or {}
+        template = _template({"metadata": mine[0]["metadata"], "spec": mine[0]["spec"]})
+        if owner.get("kind") == "DaemonSet":
+            template["spec"].pop("affinity", None)  # the controller itself pins each of its pods to a node
+        spec: Document = {"selector": {"matchLabels": labels_of}, "template": template}
+        if owner.get("kind") != "DaemonSet":
+            spec["replicas"] = len(mine)
+        head = {"apiVersion": "apps/v1", "kind": owner["kind"] if known else "ReplicaSet"}
+        yield head | {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": spec}
+
+
+def _controller(pod: Document) -> Document | None:
+    references: list[Document] = pod["metadata"].get("ownerReferences") or []
+    return next((one for one in references if one.get("controller")), references[0] if references else None)

@@ -1,0 +1,147 @@
+"""The record of a rehearsal: what a worker keeps in the database, kept in memory, on simulated time."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions import states
+from migrations_app.actions.changes import Change
+from migrations_app.actions.gate import ClusterCounters
+from migrations_app.actions.plan import Plan, Step
+from migrations_app.actions.request import ObjectVersion
+from migrations_app.actions.states import Position
+from migrations_app.simulator.clock import SimulatorClock
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hour_is_full
+
+NAME = "rehearsal"
+_COUNTS = ("", "unknown", "applied")
+
+
+@dataclass(slots=True)
+class RehearsedLine:
+    """One line of the journal."""
+
+    pk: int
+    step: str
+    verb: str
+    outcome: str = ""
+    uid: str = ""
+    status: int | None = None
+    audit_id: str = ""
+    reason: str = ""
+    at: datetime | None = None
+
+
+class RehearsalExecution:
+    """An Execution in memory. Nobody stops it, it has no lease to lose, and no freeze or window closes it."""
+
+    def __init__(self, plan: Plan, clock: SimulatorClock, *, wait: Callable[[float], None]) -> None:
+        self.plan, self._clock, self._wait = plan, clock, wait
+        self.gate_since: datetime | None = None
+        self.baseline: Mapping[str, Any] = {}
+        self.waits_for = ""
+        self._digest = plan.digest
+        self._lines: dict[str, list[RehearsedLine]] = {}
+        self._count = 0
+        self._first = 0
+        self._deletions: deque[RehearsedLine] = deque()
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def digest(self) -> str:
+        return self._digest
+
+    @property
+    def done(self) -> int:
+        """How many steps are finished."""
+        return self._first
+
+    def position(self) -> Position | None:
+        """The first step that is not finished; None if all are."""
+        while self._first < len(self.plan.steps):
+            step = self.plan.steps[self._first]
+            alone = msgspec.structs.replace(self.plan, steps=(step,))
+            here = states.place(alone, self._lines.get(step.id, ()))
+            if here is not None:
+                return here
+            self._first += 1
+        return None
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def wait(self, seconds: float) -> None:
+        self._wait(seconds)
+
+    def reached(self, point: str) -> None:
+        """Nothing happens at these points."""
+
+    def grace_period(self) -> str:
+        return ""
+
+    def hourly_limit(self, step: Step) -> str:
+        if step.change is None or step.change.verb != COUNTED:
+            return ""
+        since = self.now() - HOUR
+        while self._deletions and (self._deletions[0].at or since) <= since:
+            self._deletions.popleft()
+        lately = sum(line.outcome in _COUNTS for line in self._deletions)
+        return hour_is_full(lately, self.plan.limits.per_hour)
+
+    def refuse_batch(self) -> None:
+        """Rights, freezes and change windows are those of the real run."""
+
+    def refuse_short_lease(self, seconds: float) -> None:
+        """There is no lease."""
+
+    def note(self, **columns: object) -> None:
+        for name in ("gate_since", "baseline"):
+            if name in columns:
+                setattr(self, name, columns[name])
+
+    def sample(self, counters: ClusterCounters, *, pending_limit: int | None) -> None:
+        """Keeps nothing: what is measured of a rehearsal is its timeline."""
+
+    def report_waiting(self, words: str) -> bool:
+        self.waits_for = words
+        return False
+
+    def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
+        del body_digest
+        line = self._line(step, change.verb, uid=tie.uid)
+        if change.verb == COUNTED:
+            self._deletions.append(line)
+        return Intent(line.pk, len(self._lines[step.id]))
+
+    def record_outcome(self, attempt_id: int, told: Outcome) -> None:
+        lines = self._lines[self.plan.steps[self._first].id]
+        line = next(line for line in lines if line.pk == attempt_id)
+        line.outcome, line.status, line.reason, line.audit_id = told.outcome, told.status, told.reason, told.audit_id
+
+    def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
+        line = self._line(step, verb)
+        line.outcome, line.reason = outcome, reason
+
+    def open_line(self, here: Position) -> AttemptLine | None:
+        return here.open if isinstance(here.open, RehearsedLine) else None
+
+    def last_refusal(self, step: Step) -> tuple[int | None, str]:
+        last = self._lines[step.id][-1]
+        return last.status, last.reason
+
+    def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
+        at = next((one.at for lines in self._lines.values() for one in lines if one.pk == line.pk), None)
+        return at is None or (self.now() - at).total_seconds() >= deadline
+
+    def _line(self, step: Step, verb: str, *, uid: str = "") -> RehearsedLine:
+        self._count += 1
+        line = RehearsedLine(self._count, step.id, verb, uid=uid, at=self.now())
+        self._lines.setdefault(step.id, []).append(line)
+        return line

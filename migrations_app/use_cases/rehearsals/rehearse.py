@@ -1,0 +1,214 @@
+"""Rehearses a plan: reads, plays, and tells what came of it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from migrations_app.actions.plan import Plan, RolloutLimits
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.simulator.karpenter.provisioning import pool_limits
+from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
+from migrations_app.simulator.resources import UNLIMITED, Resources, amounts
+from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.use_cases.rehearsals.play import Failure, Played, Stage, play, set_up
+from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
+from migrations_app.use_cases.rehearsals.result import (
+    SCHEMA,
+    BudgetGap,
+    HeldEviction,
+    NodeGroupCount,
+    PodWithoutPlace,
+    PoolUse,
+    RehearsalMoment,
+    RehearsalResult,
+    UnknownPart,
+    WorkloadGap,
+)
+from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
+from migrations_app.use_cases.scans.one_off import Reachable, bundle_name, open_kubeconfig, opened_bundle
+
+MOST_MOMENTS = 500
+NO_FAILURE = Failure()
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalRequest:
+    """What to rehearse: an action with its parameters, under these limits."""
+
+    action: str
+    parameters: Mapping[str, Any]
+    limits: RolloutLimits = field(default_factory=RolloutLimits)
+    failure: Failure = NO_FAILURE
+    seed: int = 0
+
+
+def rehearse_bundle(path: Path, request: RehearsalRequest, *, on_part: Progress | None = None) -> RehearsalResult:
+    """Plans and plays on a bundle. Raises InvalidInput."""
+    with closing(opened_bundle(path)) as api:
+        return rehearse_cluster(api, request, cluster=bundle_name(path), on_part=on_part)
+
+
+def rehearse_kubeconfig(
+    path: Path, request: RehearsalRequest, *, context: str, reachable: Reachable, on_part: Progress | None = None
+) -> RehearsalResult:
+    """Plans and plays on a reading of a live cluster, which is not changed. Raises InvalidInput, ReadError."""
+    name, api = open_kubeconfig(path, context=context, reachable=reachable)
+    with closing(api):
+        api.get("/version")
+        return rehearse_cluster(api, request, cluster=name, on_part=on_part)
+
+
+def rehearse_cluster(
+    api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: Progress | None = None
+) -> RehearsalResult:
+    """Reads the cluster, plans, and plays. Raises InvalidInput if it cannot be planned, ReadError."""
+    inventory = collect(api, cluster=cluster, on_part=on_part).inventory
+    reading = read_objects(api, inventory)
+    around = surroundings(reading, inventory, seed=request.seed)
+    calm = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
+    plan = plan_on(calm, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
+    stage = calm
+    if request.failure != NO_FAILURE:
+        stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
+    return _played(plan, stage, inventory, around=around, failure=request.failure)
+
+
+def rehearse_plan(
+    plan: Plan, reading: ClusterReading, *, inventory: Inventory, failure: Failure = NO_FAILURE, seed: int = 0
+) -> RehearsalResult:
+    """Plays a stored plan on a fresh reading of its cluster. Raises InvalidInput."""
+    around = surroundings(reading, inventory, seed=seed)
+    stage = set_up(reading, around.behaviour, identity=plan.identity, failure=failure)
+    return _played(plan, stage, inventory, around=around, failure=failure)
+
+
+def _played(
+    plan: Plan, stage: Stage, inventory: Inventory, *, around: Surroundings, failure: Failure
+) -> RehearsalResult:
+    state, measured = stage.simulator.state, stage.simulator.measurements
+    before = +state.node_counts
+    played = play(plan, stage)
+    unknown = (*around.unknown, *_refusals(stage))
+    known = around.counts_rooms
+    budgets_known = not any(one.code == "budgets_unread" for one in unknown)
+    return RehearsalResult(
+        schema=SCHEMA,
+        cluster=inventory.cluster,
+        taken_at=inventory.taken_at,
+        action=plan.action,
+        title=plan.title,
+        plan=plan.digest,
+        scenario=failure.scenario,
+        zone=failure.zone,
+        seed=stage.simulator.behaviour.seed,
+        finished=played.stopped is None,
+        stopped=played.stopped,
+        seconds=round(played.seconds),
+        steps_done=played.steps_done,
+        steps=len(plan.steps),
+        nodes_before=sum(before.values()),
+        nodes_peak=measured.peak_nodes if known else None,
+        nodes_after=len(state.nodes),
+        groups=tuple(_groups(before, measured, after=+state.node_counts)) if known else None,
+        pools=tuple(_pools(stage)) if known else None,
+        drained=tuple(measured.nodes_drained),
+        pods_moved=measured.pods_moved,
+        held=tuple(_held(measured)) if budgets_known else None,
+        workloads=tuple(_workloads(stage)),
+        budgets=tuple(_budgets(measured)) if budgets_known else None,
+        no_place=tuple(_no_place(stage)) if known else None,
+        longest_wait=round(measured.longest_wait),
+        timeline=tuple(_moments(measured.timeline, played, began=stage.began.timestamp())),
+        unknown=unknown,
+        assumptions=around.assumptions,
+    )
+
+
+def _refusals(stage: Stage) -> Iterator[UnknownPart]:
+    for message, count in sorted(stage.api.refused.items()):
+        yield UnknownPart(code="refused", words=f"the cluster refused {count} requests of its controllers: {message}")
+
+
+def _groups(
+    before: Counter[NodeGroup], measured: Measurements, *, after: Counter[NodeGroup]
+) -> Iterator[NodeGroupCount]:
+    for group in sorted({*before, *measured.highest, *after}):
+        pool, size, zone = group
+        yield NodeGroupCount(
+            pool=pool,
+            size=size,
+            zone=zone,
+            before=before[group],
+            peak=max(measured.highest[group], before[group]),
+            after=after[group],
+        )
+
+
+def _pools(stage: Stage) -> Iterator[PoolUse]:
+    state = stage.simulator.state
+    for pool in sorted(state.pools.values(), key=lambda one: (one.of.pool, one.name)):
+        used = Resources()
+        for node in state.nodes.values():
+            if node.labels.get(pool.of.label) == pool.name:
+                used = used.plus(amounts(node.doc.get("status", {}).get("capacity")))
+        limits = pool_limits(pool)
+        yield PoolUse(
+            pool=f"{pool.of.pool}/{pool.name}",
+            cpu=used.cpu,
+            cpu_limit=limits.cpu if limits and limits.cpu < UNLIMITED else None,
+            memory=used.memory,
+            memory_limit=limits.memory if limits and limits.memory < UNLIMITED * 1000 else None,
+        )
+
+
+def _held(measured: Measurements) -> Iterator[HeldEviction]:
+    for by, found in sorted(measured.held_by.items()):
+        yield HeldEviction(by=by, pods=len(found.pods), seconds=round(found.last - found.first))
+
+
+def _workloads(stage: Stage) -> Iterator[WorkloadGap]:
+    workloads = stage.simulator.state.workloads
+    for uid, found in stage.simulator.measurements.without_ready.items():
+        one = workloads.get(uid)
+        if one is None or one["kind"] == "DaemonSet" or not found.seconds:
+            continue
+        name = f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}"
+        yield WorkloadGap(workload=name, seconds=round(found.seconds), longest=round(found.longest))
+
+
+def _budgets(measured: Measurements) -> Iterator[BudgetGap]:
+    for name, found in sorted(measured.margins.items()):
+        if found.lowest < 0:
+            yield BudgetGap(budget=name, lowest=found.lowest, seconds=round(found.seconds))
+
+
+def _no_place(stage: Stage) -> Iterator[PodWithoutPlace]:
+    """The pods that wait at the end, one of each kind with the number of all."""
+    reasons = stage.simulator.no_place
+    groups: dict[object, list[str]] = {}
+    for pod in stage.simulator.state.waiting.values():
+        groups.setdefault(pod.shape, []).append(f"{pod.namespace}/{pod.name}")
+    for names in groups.values():
+        why = next((reasons[name] for name in names if name in reasons), "unknown")
+        yield PodWithoutPlace(pod=min(names), count=len(names), why=why)
+
+
+def _moments(timeline: list[TimelinePoint], played: Played, *, began: float) -> Iterator[RehearsalMoment]:
+    """At most MOST_MOMENTS of them, evenly chosen, with the first and the last."""
+    step = max(1, -(-len(timeline) // MOST_MOMENTS))
+    chosen = timeline[::step]
+    if timeline and chosen[-1] is not timeline[-1]:
+        chosen.append(timeline[-1])
+    for point in chosen:
+        yield RehearsalMoment(
+            seconds=min(round(point.at - began), round(played.seconds)),
+            nodes=point.nodes,
+            draining=point.draining,
+            coming=point.coming,
+            waiting=point.waiting,
+        )

@@ -1,0 +1,191 @@
+"""What a rehearsal assumes of the cluster: sizes, zones and delays as they were read, and what is not known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from migrations_app.inventory.facts.controller import given_gates, installation
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.versions import Release, minor_order
+from migrations_app.readiness.stage import detect_running_release
+from migrations_app.simulator.behaviour import Behaviour, Delays
+from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
+from migrations_app.simulator.pod_shapes import PodShapes
+from migrations_app.simulator.resources import Resources, amounts
+from migrations_app.use_cases.rehearsals.reading import ClusterReading
+from migrations_app.use_cases.rehearsals.result import UnknownPart
+
+Document = dict[str, Any]
+DEFAULT_NODE_SECONDS = 60.0
+LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
+"""Times outside of this are not those of a launch: a condition was written anew later."""
+FEWEST_CLAIMS = 3
+POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
+DISRUPTION_POLL_SECONDS, BATCH_SECONDS = 10.0, 1.0
+ONE_BY_ONE_BEFORE = "0.34"
+"""From this minor on NodePools have budgets, 10 % without one of their own; before, nodes were replaced one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The simulator's behaviour for a cluster, with what was assumed and what is not known."""
+
+    behaviour: Behaviour
+    unknown: tuple[UnknownPart, ...]
+    assumptions: tuple[str, ...]
+    counts_rooms: bool
+    """Whether it is known how much room pods take: without it no number of nodes can be told."""
+
+
+def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> Surroundings:
+    """What the reading shows."""
+    requests = _requests_are_known(reading)
+    seconds = node_seconds(reading)
+    sizes = tuple(_sizes(reading))
+    zones = tuple(sorted({zone for node in reading.of("Node") if (zone := _labels(node).get(ZONE))}))
+    release = detect_running_release(inventory).release
+    delays = Delays(
+        node_ready=seconds or (DEFAULT_NODE_SECONDS,),
+        pod_start=POD_START_SECONDS,
+        pod_stop=POD_STOP_SECONDS,
+        instance_stop=INSTANCE_STOP_SECONDS,
+        disruption_poll=DISRUPTION_POLL_SECONDS,
+        provision_batch=BATCH_SECONDS,
+    )
+    behaviour = Behaviour(
+        version=_version(inventory),
+        drifts=_drifts(inventory, release),
+        consolidates=True,
+        at_once=_at_once(release),
+        delays=delays,
+        seed=seed,
+    )
+    behaviour.sizes, behaviour.zones = sizes, zones or behaviour.zones
+    said = [
+        _node_words(seconds),
+        f"pods need {POD_START_SECONDS:g} s to become Ready and at most {POD_STOP_SECONDS:g} s to end",
+        f"an instance needs {INSTANCE_STOP_SECONDS:g} s to end",
+        "instances are the sizes that the cluster has, and the general families c, m and r of AWS; smaller is cheaper",
+    ]
+    return Surroundings(behaviour, tuple(_unknown(reading, requests=requests)), tuple(said), requests)
+
+
+def _node_words(seconds: tuple[float, ...]) -> str:
+    if not seconds:
+        return f"a node needs {DEFAULT_NODE_SECONDS:g} s until it is Ready: this cluster's claims do not tell"
+    middle = seconds[len(seconds) // 2]
+    return f"a node needs {seconds[0]:g} to {seconds[-1]:g} s until it is Ready, half of them {middle:g} s or less"
+
+
+def node_seconds(reading: ClusterReading) -> tuple[float, ...]:
+    """From the creation of each claim to its Ready node, as far as its conditions tell; empty for too few."""
+    found = []
+    for kind, condition in (("NodeClaim", "Initialized"), ("Machine", "MachineInitialized")):
+        for claim in reading.of(kind):
+            seconds = _seconds(claim, condition)
+            if seconds is not None and LEAST_SECONDS <= seconds <= MOST_SECONDS:
+                found.append(seconds)
+    return tuple(sorted(found)) if len(found) >= FEWEST_CLAIMS else ()
+
+
+def _seconds(claim: Document, condition: str) -> float | None:
+    conditions = (claim.get("status") or {}).get("conditions") or ()
+    at = next((one.get("lastTransitionTime") for one in conditions if one.get("type") == condition), None)
+    try:
+        born, ready = datetime.fromisoformat(claim["metadata"]["creationTimestamp"]), datetime.fromisoformat(str(at))
+        return (ready - born).total_seconds()
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _labels(document: Document) -> dict[str, str]:
+    found: dict[str, str] = document["metadata"].get("labels") or {}
+    return found
+
+
+def _sizes(reading: ClusterReading) -> Iterator[InstanceSize]:
+    """The sizes that the cluster's nodes show, and those of the table that it does not have."""
+    seen: dict[str, InstanceSize] = {}
+    for node in reading.of("Node"):
+        name, status = _labels(node).get(TYPE, ""), node.get("status") or {}
+        if not name or name in seen or not {"cpu", "memory", "pods"} <= (status.get("allocatable") or {}).keys():
+            continue
+        room = amounts(status["allocatable"])
+        capacity = amounts(status.get("capacity"), default=room)
+        seen[name] = measured_size(name, arch=_labels(node).get(ARCH, "amd64"), allocatable=room, capacity=capacity)
+    yield from seen.values()
+    yield from (size for size in known_sizes() if size.name not in seen)
+
+
+def with_room(node: Document, sizes: dict[str, InstanceSize]) -> Document:
+    """The node with its allocatable resources: its own, or those of its instance type."""
+    status = node.get("status") or {}
+    size = sizes.get(_labels(node).get(TYPE, ""))
+    if status.get("allocatable") or size is None:
+        return node
+    room, capacity = _quantities(size.allocatable), _quantities(size.capacity)
+    return node | {"status": status | {"allocatable": room, "capacity": capacity}}
+
+
+def _quantities(found: Resources) -> dict[str, str]:
+    return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
+
+
+def _requests_are_known(reading: ClusterReading) -> bool:
+    pods = reading.of("Pod")
+    return not pods or any(one.get("resources") for pod in pods for one in pod["spec"].get("containers") or ())
+
+
+def _version(inventory: Inventory) -> str:
+    served = inventory.nodepools
+    told = getattr(served, "served", None) or "karpenter.sh/v1beta1"
+    return str(told).rpartition("/")[2]
+
+
+def _drifts(inventory: Inventory, release: Release | None) -> bool:
+    if release is None:
+        return True
+    found = installation(inventory)
+    gates = given_gates(found) if found else None
+    settings = next((config.data for config in inventory.settings.items if config.data), None)
+    return drift_is_on(release, feature_gates=gates.text if gates else None, global_settings=settings) is not False
+
+
+def _at_once(release: Release | None) -> int:
+    return 1 if release is not None and minor_order(release.minor) < minor_order(ONE_BY_ONE_BEFORE) else 10**6
+
+
+def _unknown(reading: ClusterReading, *, requests: bool) -> Iterator[UnknownPart]:
+    if "pdbs" in reading.unread:
+        words = "budgets could not be read: which evictions they refuse cannot be told"
+        yield UnknownPart(code="budgets_unread", words=words)
+    for name in sorted(set(reading.unread) - {"pdbs"}):
+        yield UnknownPart(code="part_unread", words=f"{name} could not be read: they are missing in the rehearsal")
+    if not requests:
+        words = "what pods ask for is not in the reading: how many nodes are needed cannot be told"
+        yield UnknownPart(code="requests_unknown", words=words)
+    yield from _unplayed(reading)
+
+
+def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:
+    shapes, found = PodShapes(), dict[str, set[str]]()
+    for pod in reading.of("Pod"):
+        for rule in shapes.of(pod).unplayed:
+            found.setdefault(rule, set()).add(pod["metadata"]["namespace"])
+    for rule, spaces in sorted(found.items()):
+        names = ", ".join(sorted(spaces)[:5]) + (" and more" if len(spaces) > 5 else "")
+        words = f"{rule} of pods in {names} is not played: these pods may need more nodes, or other ones"
+        yield UnknownPart(code="placement_unplayed", words=words)
+    scheduled = [
+        pool["metadata"]["name"]
+        for pool in reading.of("NodePool")
+        if any(one.get("schedule") for one in (pool["spec"].get("disruption") or {}).get("budgets") or ())
+    ]
+    if scheduled:
+        words = f"budgets with a schedule of NodePool {', '.join(scheduled)} count at all times"
+        yield UnknownPart(code="schedule_unplayed", words=words)
+    if any(len(crd["spec"].get("versions") or ()) > 1 for crd in reading.of("CustomResourceDefinition")):
+        words = "conversion between versions is not played: objects keep the fields that they were read with"
+        yield UnknownPart(code="conversion_unplayed", words=words)

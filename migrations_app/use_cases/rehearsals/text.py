@@ -1,0 +1,113 @@
+"""A rehearsal as text, for a terminal."""
+
+from collections.abc import Iterator
+
+from migrations_app.use_cases.rehearsals.result import NodeGroupCount, PoolUse, RehearsalResult
+
+SCENARIOS = {
+    "none": "as the cluster is",
+    "full_zone": "no capacity in zone {zone}",
+    "nodes_never_ready": "no new node becomes Ready",
+    "webhook_down": "no webhook of Karpenter answers",
+}
+WHY = {
+    "no_pool": "no pool takes them",
+    "limit": "the limit of a pool is reached",
+    "no_capacity": "there is no capacity in a zone that they may run in",
+    "no_size": "no instance size is large enough or allowed",
+    "unknown": "no reason is known",
+}
+GIB = 2**30
+_BAR = 40
+
+
+def render(result: RehearsalResult) -> str:
+    """The whole text; it ends in a line break."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def duration(seconds: int) -> str:
+    """Text such as `2 h 05 min`, `12 min` or `40 s`."""
+    hours, minutes = seconds // 3600, seconds % 3600 // 60
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+def _lines(result: RehearsalResult) -> Iterator[str]:
+    failure = SCENARIOS[result.scenario].format(zone=result.zone)
+    yield f"{result.cluster}: {result.title} ({failure}; read {result.taken_at}; seed {result.seed})"
+    yield from _ending(result)
+    yield ""
+    yield from _nodes(result)
+    yield from _pods(result)
+    yield from _timeline(result)
+    if result.unknown:
+        yield ""
+        yield "Not known:"
+        yield from (f"  {one.words}" for one in result.unknown)
+    yield ""
+    yield "Assumed:"
+    yield from (f"  {words}" for words in result.assumptions)
+
+
+def _ending(result: RehearsalResult) -> Iterator[str]:
+    steps = f"{result.steps_done} of {result.steps} steps"
+    if result.stopped is None:
+        yield f"Finished after {duration(result.seconds)}: {steps}."
+        return
+    yield f"Stops after {duration(result.seconds)}: {steps}."
+    yield f"  {result.stopped.step} ({result.stopped.code}): {result.stopped.words}"
+
+
+def _nodes(result: RehearsalResult) -> Iterator[str]:
+    peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
+    yield f"Nodes: {result.nodes_before} before, {peak} at the peak, {result.nodes_after} at the end."
+    yield from map(_group, result.groups or ())
+    yield from (_use(one) for one in result.pools or () if one.cpu_limit or one.memory_limit)
+
+
+def _group(one: NodeGroupCount) -> str:
+    pool = one.pool or "not Karpenter's"
+    return f"  {pool:<28} {one.size:<14} {one.zone:<16} {one.before:>5} {one.peak:>5} {one.after:>5}"
+
+
+def _use(one: PoolUse) -> str:
+    told = []
+    if one.cpu_limit is not None:
+        told.append(f"{one.cpu / 1000:g} of {one.cpu_limit / 1000:g} cores")
+    if one.memory_limit is not None:
+        told.append(f"{one.memory / GIB:.0f} of {one.memory_limit / GIB:.0f} GiB")
+    return f"  limit of {one.pool}: {', '.join(told)} at the end"
+
+
+def _pods(result: RehearsalResult) -> Iterator[str]:
+    yield f"Pods: {result.pods_moved} moved; the longest wait for a place was {duration(result.longest_wait)}."
+    for held in result.held or ():
+        by = "annotations" if held.by == "annotation" else f"budget {held.by}"
+        yield f"  {by} held {held.pods} pods, over {duration(held.seconds)}"
+    if result.held is None:
+        yield "  which evictions budgets refuse is not known"
+    for gap in result.workloads:
+        times = f"{duration(gap.seconds)}, at most {duration(gap.longest)} at a time"
+        yield f"  {gap.workload} has no Ready pod for {times}"
+    for budget in result.budgets or ():
+        yield f"  budget {budget.budget} is {-budget.lowest} pods below for {duration(budget.seconds)}"
+    for left in result.no_place or ():
+        yield f"  no place for {left.count} pods such as {left.pod}: {WHY[left.why]}"
+    if result.no_place is None:
+        yield "  which pods find no place is not known"
+
+
+def _timeline(result: RehearsalResult) -> Iterator[str]:
+    moments = result.timeline
+    if len(moments) < 2:
+        return
+    most = max(one.nodes for one in moments)
+    yield ""
+    yield f"{'time':>12}  nodes (of at most {most}), draining, coming, pods that wait"
+    step = max(1, -(-len(moments) // 20))
+    for one in [*moments[::step], *moments[-1:]]:
+        bar = "#" * round(one.nodes / most * _BAR)
+        counts = f"{one.nodes:>5} {one.draining:>4} {one.coming:>4} {one.waiting:>5}"
+        yield f"{duration(one.seconds):>12}  {bar:<{_BAR}} {counts}"

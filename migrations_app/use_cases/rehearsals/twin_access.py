@@ -1,0 +1,133 @@
+"""The twin as rehearsals use it: its changes told as they happen, refusals counted, and pages encoded only once."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from migrations_app.actions.plan import ClusterIdentity
+from migrations_app.clients.kubernetes.api import ListPage, Resource
+from migrations_app.errors import NotServed, ServerFailed
+from migrations_app.simulator.api import Document
+from migrations_app.simulator.changes import ObjectChange
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.twin.ports.controllers import TwinControllers
+from migrations_app.twin.ports.writing import TwinWriter
+from migrations_app.twin.server import Twin
+from migrations_app.use_cases.rollouts.gates import PENDING
+
+ON_NODE = "spec.nodeName="
+
+
+class RehearsalControllers(TwinControllers):
+    """The simulator's requests. `refused` counts them by the message of the refusal: a controller tries again."""
+
+    def __init__(self, twin: Twin) -> None:
+        super().__init__(twin)
+        self.refused: dict[str, int] = {}
+
+    def create(self, path: str, body: Document) -> Document | None:
+        try:
+            return super().create(path, body)
+        except ServerFailed as reason:
+            self._note(reason)
+        return None
+
+    def patch(self, path: str, body: Document) -> Document | None:
+        try:
+            return super().patch(path, body)
+        except ServerFailed as reason:
+            self._note(reason)
+        return None
+
+    def evict(self, pod: Document) -> bool:
+        try:
+            return super().evict(pod)
+        except ServerFailed as reason:
+            self._note(reason)
+        return False
+
+    def _note(self, reason: ServerFailed) -> None:
+        message = reason.message[:300]
+        self.refused[message] = self.refused.get(message, 0) + 1
+
+
+class TwinChanges:
+    """Changes of a twin, told by itself."""
+
+    def __init__(self, twin: Twin) -> None:
+        self._twin, self._watch = twin, twin.watch()
+        self._unread_elsewhere = -1
+        """Changes of kinds that nobody reads: with no more than these there is nothing to take."""
+        self.unserved: set[str] = set()
+
+    def restart(self) -> None:
+        self._twin.unwatch(self._watch)
+        self._watch = self._twin.watch()
+        self._unread_elsewhere = -1
+
+    def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
+        if self._unread_elsewhere == self._watch.count:
+            return
+        for path in paths:
+            found = self._twin.taken(self._watch, path)
+            if found is None:
+                self.unserved.add(path)
+                continue
+            self.unserved.discard(path)
+            for document, gone in found:
+                yield ObjectChange(path, document, gone=gone)
+        self._unread_elsewhere = self._watch.count
+
+
+class RehearsalWriter(TwinWriter):
+    """The executor's requests; answers as the cluster that the plan was made for."""
+
+    def __init__(self, twin: Twin, identity: ClusterIdentity, *, state: ClusterState) -> None:
+        super().__init__(twin)
+        self._cluster, self._of, self._state = twin, identity, state
+        self._encoded: dict[str, tuple[str, msgspec.Raw]] = {}
+
+    def identity(self) -> ClusterIdentity:
+        return self._of
+
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
+        """The whole list in one page: gates read the same objects again and again."""
+        if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
+            yield ListPage([self._raw(one) for one in self._pods(resource)], kind="PodList")
+            return
+        query = {"labelSelector": resource.label_selector, "fieldSelector": resource.field_selector}
+        answer = self._cluster.request("GET", resource.path, query={key: text for key, text in query.items() if text})
+        if answer.status == 404:
+            raise NotServed(f"{resource.plural} are not served")
+        if answer.status >= 400:
+            raise ServerFailed(str(answer.document.get("message", "")))
+        yield ListPage([self._raw(one) for one in answer.document["items"]], kind=answer.document["kind"])
+
+    def _on_nodes(self, resource: Resource) -> tuple[str, ...]:
+        """The selector again, if it is for the pods of one node."""
+        return (resource.field_selector,) if resource.field_selector.startswith(ON_NODE) else ()
+
+    def _pods(self, resource: Resource) -> Iterator[Document]:
+        """The pods that a gate asks for: the simulator knows where they are, so not every pod is looked at."""
+        state = self._state
+        if resource.field_selector == PENDING:
+            found = [*state.waiting.values(), *state.starting.values(), *state.ending.values()]
+        else:
+            node = state.nodes.get(resource.field_selector.removeprefix(ON_NODE))
+            found = list(node.pods.values()) if node else []
+        for pod in sorted(found, key=lambda one: (one.namespace, one.name)):
+            answer = self._cluster.request("GET", pod.path)
+            if answer.status != 200:
+                continue
+            phase = (answer.document.get("status") or {}).get("phase")
+            if resource.field_selector != PENDING or phase == "Pending":
+                yield answer.document
+
+    def _raw(self, document: Document) -> msgspec.Raw:
+        """The object as JSON, encoded once for each of its versions."""
+        metadata = document["metadata"]
+        known = self._encoded.get(metadata["uid"])
+        mark = f"{document.get('apiVersion')}/{metadata['resourceVersion']}"
+        if known is None or known[0] != mark:
+            known = self._encoded[metadata["uid"]] = (mark, msgspec.Raw(msgspec.json.encode(document)))
+        return known[1]

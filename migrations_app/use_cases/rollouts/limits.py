@@ -1,0 +1,54 @@
+"""What rights, policy and the hourly limit allow a running rollout now (A05, A33, A41)."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.actions.plan import Plan, Step
+from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.use_cases.accounts.rights import named_over
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hour_is_full
+from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
+
+
+def refuse_batch(row: Rollout) -> None:
+    """Raises RolloutHalted `right_gone`, or `closed` by a freeze or change window."""
+    refuse_without_right(row)
+    if why := closed_anywhere(row):
+        raise RolloutHalted("closed", why)
+
+
+def refuse_without_right(row: Rollout) -> None:
+    """Raises RolloutHalted `right_gone` if the person who started it may no longer do so (A41)."""
+    name = row.started_by_name
+    if name and not {"operate", "administer"} & named_over(name, row.cluster_id):
+        raise RolloutHalted(
+            "right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it"
+        )
+
+
+def cancellable(row: Rollout) -> str:
+    """The grace period after the start in which nothing is sent, so that a start by mistake can be cancelled."""
+    began = row.started_at
+    if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
+        return ""
+    if Attempt.objects.filter(rollout=row).exists():
+        return ""
+    return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
+
+
+def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
+    """What the hourly limit of deletions waits for, in words; empty if nothing."""
+    if step.change is None or step.change.verb != COUNTED:
+        return ""
+    most = plan.limits.per_hour
+    lately = Attempt.objects.filter(
+        rollout__cluster_id__in=registrations_of(row.cluster_id),
+        verb=COUNTED,
+        outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
+        intent_at__gt=Now() - HOUR,
+    ).count()
+    return hour_is_full(lately, most)

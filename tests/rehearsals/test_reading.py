@@ -1,0 +1,45 @@
+"""A reading for a twin holds no secret, and rebuilds what controls pods from the pods."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.use_cases.collect.collect import collect
+from migrations_app.use_cases.rehearsals.reading import read_objects, slim_pod
+from tests.rehearsals.scene import Scene
+
+TEXTS = st.text(alphabet="abcxyz", min_size=1, max_size=5)
+SECRET = "hunter2-secret"
+
+
+@given(names=st.lists(TEXTS, min_size=1, max_size=3), key=TEXTS, phase=st.sampled_from(["Running", "Pending"]))
+def test_no_environment_command_or_volume_content_is_kept(names, key, phase):
+    hidden = {"name": key, "value": SECRET}
+    containers = [
+        {"name": name, "image": "web:1", "env": [hidden], "envFrom": [hidden], "args": [SECRET], "command": [SECRET]}
+        for name in names
+    ]
+    volumes = [{"name": "v", "secret": {"secretName": SECRET}}, {"name": "w", "emptyDir": {"hint": SECRET}}]
+    pod = {
+        "metadata": {"name": "p", "namespace": "n", "uid": "1", "annotations": {key: SECRET}},
+        "spec": {"containers": containers, "initContainers": containers, "volumes": volumes},
+        "status": {"phase": phase, "message": SECRET},
+    }
+    slim = slim_pod(pod)
+    assert SECRET not in json.dumps(slim)
+    assert [one["name"] for one in slim["spec"]["containers"]] == names
+
+
+def test_a_finished_pod_is_left_out():
+    pod = {"metadata": {"name": "p", "namespace": "n"}, "spec": {}, "status": {"phase": "Succeeded"}}
+    assert slim_pod(pod) is None
+
+
+def test_workloads_are_rebuilt_from_their_pods():
+    api = Scene(nodes=2, pods=6, apps=2).bundle()
+    found = read_objects(api, collect(api, cluster="shop").inventory)
+    mine = [one for one in found.of("ReplicaSet") if one["metadata"]["namespace"] == "shop"]
+    assert [one["spec"]["replicas"] for one in mine] == [6, 6]
+    assert [one["spec"]["template"]["metadata"]["labels"]["app"] for one in mine] == ["app-0", "app-1"]
+    assert all("nodeName" not in one["spec"]["template"]["spec"] for one in mine)

@@ -1,0 +1,153 @@
+"""Rehearsals foretell what the simulator plays: to the end, to where they stop, and only what the reading shows."""
+
+from dataclasses import replace
+
+import pytest
+
+from migrations_app.actions.plan import RolloutLimits
+from migrations_app.errors import Forbidden, InvalidInput
+from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
+from tests.rehearsals.scene import Scene
+
+SMALL = Scene()
+OLD = [f"ip-10-20-0-{number}.eu-central-1.compute.internal" for number in range(SMALL.nodes)]
+ROLL = RehearsalRequest("roll_nodes", {}, RolloutLimits(batch=2, pool_percent=50))
+ZONE_A = {"nodeSelector": {"topology.kubernetes.io/zone": "eu-central-1a"}}
+
+
+def rehearsed(scene=SMALL, request=ROLL, **failure):
+    wanted = replace(request, failure=Failure(**failure)) if failure else request
+    return rehearse_cluster(scene.bundle(), wanted, cluster="shop")
+
+
+class Refusing:
+    """A cluster that lets some lists not be read."""
+
+    def __init__(self, api, *plurals):
+        self._api, self._plurals = api, plurals
+
+    def __getattr__(self, name):
+        return getattr(self._api, name)
+
+    def pages(self, resource):
+        if resource.plural in self._plurals:
+            raise Forbidden("not allowed")
+        return self._api.pages(resource)
+
+
+@pytest.mark.parametrize(
+    ("action", "parameters", "steps"),
+    [("roll_nodes", {}, 7), ("taint_and_drift", {}, 2), ("forced_deletion", {"provisioners": ["web"]}, 1)],
+)
+def test_each_way_of_rolling_ends_with_every_node_replaced(action, parameters, steps):
+    found = rehearsed(request=replace(ROLL, action=action, parameters=parameters))
+    assert (found.finished, found.stopped, found.steps_done, found.steps) == (True, None, steps, steps)
+    assert sorted(found.drained) == OLD
+    assert {one.pool: one.after for one in found.groups if one.pool == "Provisioner/web" and one.after} == {}
+    assert sum(one.after for one in found.groups) == found.nodes_after
+    assert found.pods_moved >= 60
+    assert (found.no_place, found.budgets, found.unknown) == ((), (), ())
+
+
+def test_nodes_are_drained_in_batches():
+    assert [sorted(rehearsed().drained[at : at + 2]) for at in (0, 2, 4)] == [OLD[at : at + 2] for at in (0, 2, 4)]
+
+
+def test_the_same_seed_gives_the_same_result_and_another_one_other_delays():
+    machines = Scene(seconds=40)
+    request = replace(ROLL, seed=7)
+    assert rehearsed(machines, request) == rehearsed(machines, request)
+    assert rehearsed(machines).seconds < rehearsed(Scene(seconds=240)).seconds
+
+
+def test_it_stops_where_no_new_node_gets_ready():
+    found = rehearsed(scenario="nodes_never_ready")
+    assert (found.finished, found.stopped.code, found.steps_done < found.steps) == (False, "gate", True)
+    assert {one.pool for one in found.groups if one.after} == {"", "Provisioner/web"}
+    assert sum(one.count for one in found.no_place) > 0
+
+
+def test_a_zone_without_capacity_gets_no_node():
+    found = rehearsed(scenario="full_zone", zone="eu-central-1a")
+    assert found.finished
+    assert {one.zone for one in found.groups if one.pool == "NodePool/web"} == {"eu-central-1b", "eu-central-1c"}
+
+
+def test_pods_that_are_bound_to_the_full_zone_find_no_place():
+    found = rehearsed(Scene(nodes=1, spec=ZONE_A), scenario="full_zone", zone="eu-central-1a")
+    assert (found.finished, {one.why for one in found.no_place}) == (False, {"no_capacity"})
+
+
+def test_a_zone_that_is_not_there_is_refused():
+    with pytest.raises(InvalidInput) as caught:
+        rehearsed(scenario="full_zone", zone="mars-1a")
+    assert caught.value.code == "unknown_zone"
+
+
+def test_without_a_webhook_none_can_be_down():
+    with pytest.raises(InvalidInput) as caught:
+        rehearsed(scenario="webhook_down")
+    assert caught.value.code == "no_webhook"
+
+
+def test_the_limit_of_a_pool_is_where_it_stops():
+    found = rehearsed(Scene(limits={"cpu": "4"}))
+    assert (found.finished, {one.why for one in found.no_place}) == (False, {"limit"})
+    (pool,) = (one for one in found.pools if one.pool == "NodePool/web")
+    assert (pool.cpu <= 4000, pool.cpu_limit) == (True, 4000)
+
+
+def test_a_budget_that_lets_nothing_go_holds_the_first_batch():
+    found = rehearsed(Scene(away=0))
+    assert (found.finished, found.stopped.code, found.pods_moved) == (False, "gate", 0)
+    assert {one.by for one in found.held} == {"shop/app-0", "shop/app-1", "shop/app-2"}
+    assert "is held by budget app-0" in found.stopped.words
+
+
+def test_a_workload_of_one_pod_is_without_it_for_a_while():
+    found = rehearsed(Scene(nodes=1, pods=1, apps=1, away=1))
+    (gap,) = found.workloads
+    assert (gap.workload.startswith("ReplicaSet shop/app-0-"), gap.longest >= 15) == (True, True)
+
+
+def test_without_budgets_no_eviction_is_foretold():
+    found = rehearse_cluster(Refusing(SMALL.bundle(), "poddisruptionbudgets"), ROLL, cluster="shop")
+    assert (found.held, found.budgets) == (None, None)
+    assert [one.code for one in found.unknown] == ["budgets_unread"]
+
+
+def test_without_requests_no_number_of_nodes_is_foretold():
+    found = rehearsed(Scene(requests=False))
+    assert (found.nodes_peak, found.groups, found.pools, found.no_place) == (None, None, None, None)
+    assert [one.code for one in found.unknown] == ["requests_unknown"]
+
+
+@pytest.mark.parametrize("plural", ["pods", "nodes"])
+def test_without_pods_or_nodes_nothing_is_rehearsed(plural):
+    with pytest.raises(InvalidInput) as caught:
+        rehearse_cluster(Refusing(SMALL.bundle(), plural), ROLL, cluster="shop")
+    assert (caught.value.code, plural in str(caught.value)) == ("not_seen", True)
+
+
+def test_rules_of_placement_that_are_not_played_are_named():
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+    found = rehearsed(Scene(spec={"affinity": {"podAntiAffinity": apart}}))
+    assert [(one.code, "affinity.podAntiAffinity" in one.words) for one in found.unknown] == [
+        ("placement_unplayed", True)
+    ]
+
+
+def test_an_action_that_cannot_be_planned_says_why():
+    with pytest.raises(InvalidInput) as caught:
+        rehearsed(Scene(gates="Drift=false"), replace(ROLL, action="taint_and_drift"))
+    assert caught.value.code == "drift_off"
+    with pytest.raises(InvalidInput) as caught:
+        rehearsed(request=replace(ROLL, action="no_such"))
+    assert caught.value.code == "unknown_action"
+
+
+def test_the_hourly_limit_lengthens_a_rollout():
+    scene = Scene(gates="Drift=false")
+    slow = rehearsed(scene, replace(ROLL, limits=RolloutLimits(batch=2, pool_percent=50, per_hour=2)))
+    assert (slow.finished, slow.seconds >= 2 * 3600, rehearsed(scene).seconds < 3600) == (True, True, True)

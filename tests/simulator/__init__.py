@@ -1,0 +1,1 @@
+"""The simulator of Karpenter against real API servers, and the fleets that it works on there."""
