@@ -1,5 +1,7 @@
 """The state machine of journeys, under every order of events."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,7 +92,7 @@ def test_a_failed_step_holds_the_journey_until_a_person_decides(protects, events
 @given(PROTECTION, st.lists(EVENTS, max_size=40))
 def test_what_is_over_stays_over_and_an_ended_journey_never_changes(protects, events):
     found = run(protects, events)
-    for before, now in zip(found, found[1:], strict=False):
+    for before, now in pairwise(found):
         if before.state in ENDED:
             assert now == before
         assert all(b not in OVER or b == n for b, n in zip(words(before), words(now), strict=True))
