@@ -60,7 +60,10 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
     """Its CRDs and its controller are the last stages of their phases; what stands before them is prepared by hand."""
     alike = [one for one in hop.stages if one.part == "land" and one.phase == stage.phase]
     if stage != alike[-1]:
-        yield from _open(stage, hop, choices=choices) if stage.checks else [_step(stage, "person", protects=True)]
+        if stage.checks:
+            yield from _open(stage, hop, choices=choices)
+        elif stage.commands:
+            yield _step(stage, "person", protects=True)
         return
     release = hop.lands.release
     if stage.phase == "crds":

@@ -10,8 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.queries.journeys.active import JourneysNow, journeys_now
-from migrations_app.queries.rollouts.active import RolloutsNow, rollouts_now
+from migrations_app.queries.rollouts.active import RolloutsNow, work_now
 from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
 from migrations_app.queries.visibility import has_scope
 from migrations_app.readiness.look import Look
@@ -88,7 +87,7 @@ class FrameState:
 
     switch: KillSwitchState = field(default_factory=KillSwitchState)
     rollouts: RolloutsNow = field(default_factory=RolloutsNow)
-    journeys: JourneysNow = field(default_factory=JourneysNow)
+    journeys: RolloutsNow = field(default_factory=RolloutsNow)
 
 
 @register.simple_tag(takes_context=True)
@@ -99,9 +98,8 @@ def frame_state(context: dict[str, Any]) -> FrameState:
         return FrameState()
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
     may_approve = user.has_perm("migrations_app.approve_rollout")
-    now = rollouts_now(int(user.pk or 0), may_approve=may_approve)
-    journeys = journeys_now(int(user.pk or 0), may_approve=may_approve)
-    return FrameState(switch_now() if concerned else KillSwitchState(), now, journeys)
+    now = work_now(int(user.pk or 0), may_approve=may_approve)
+    return FrameState(switch_now() if concerned else KillSwitchState(), now.rollouts, now.journeys)
 
 
 @register.simple_tag

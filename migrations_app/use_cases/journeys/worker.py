@@ -35,6 +35,8 @@ from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 
 log = logging.getLogger(__name__)
 MOST_WORKERS_LOST = 3
+ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+"""Ends of a worker that are no crash: a lost lease, a restarting database, a worker that was asked to stop."""
 
 
 def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
@@ -71,9 +73,14 @@ def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
         _count(here.row, fence)
         if here.row.worker_attempts > MOST_WORKERS_LOST:
             halt(here, "worker_lost", fence=fence)
+            _forget(here.row)
             return Woken()
-        woken = _step(here, fence)
-        _write(here.row, worker_attempts=0)
+        try:
+            woken = _step(here, fence)
+        except ORDERLY:
+            _forget(here.row)
+            raise
+        _forget(here.row)
         return woken
     finally:
         with suppress(OperationalError, InterfaceError):
@@ -88,8 +95,10 @@ def _count(row: Journey, fence: LeaseToken) -> None:
     row.worker_attempts += 1
 
 
-def _write(row: Journey, **columns: object) -> None:
-    Journey.objects.filter(pk=row.pk).update(**columns)
+def _forget(row: Journey) -> None:
+    """The worker did not crash, or a person decides next. While the database is down the count stays."""
+    with suppress(OperationalError, InterfaceError):
+        Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
 
 
 def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:

@@ -473,4 +473,4 @@ class TestHolding:
     def test_work_that_kills_its_workers_is_left_to_a_person(self, running):  # R36
         Journey.objects.filter(pk=running.pk).update(worker_attempts=3)
         row = stage.advanced(running)
-        assert (row.state, row.cause_code) == ("paused", "worker_lost")
+        assert (row.state, row.cause_code, row.worker_attempts) == ("paused", "worker_lost", 0)

@@ -139,7 +139,6 @@ _ALL = (prepare, register, rollout, start, wait, send, state, lines, chain, race
 WORDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _ALL}
 
 
-
 def serve(words: dict[str, Callable[..., Any]]) -> None:
     """Answers lines until there are none."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
