@@ -12,11 +12,11 @@ from migrations_app.journeys.states import after, after_step
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys import step_rollouts, transitions
 from migrations_app.use_cases.journeys.lifecycle import halt
 from migrations_app.use_cases.journeys.preview import Woken
 from migrations_app.use_cases.journeys.scans import ask_for_scan
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, reached, store
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
 from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
 
 WORK = JourneyRollout.Purpose.WORK
@@ -96,7 +96,7 @@ def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) ->
         made = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
         event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(made)})
         store(here, here.progress, event=event, columns={"waits_for": "planning", "needs_person": False})
-    reached("after_draft")
+    transitions.reached("after_draft")
     return Woken(drafts=[made])
 
 
@@ -138,7 +138,7 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
             event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=told)
             store(here, here.progress, event=event, columns=QUIET)
             step_rollouts.ask(here.row, row)
-    reached(f"after_{move.do}")
+    transitions.reached(f"after_{move.do}")
     return Woken(rollouts=[row.pk]) if move.do == "start" else Woken(again=True)
 
 

@@ -66,7 +66,8 @@ def ticked(people, journey, *point) -> list[str]:
         people.ask("tick", journey, step, f"{step} was weighed")
         found.append(step)
         last = here["steps"][len(found)][1] != "person"
-        assert shift(people, journey, *(point if last else ())) == (KILLED if last and point else 0)
+        ended = shift(people, journey, *(point if last else ()))
+        assert ended == (KILLED if last and point else 0), str(standing(people, journey))
     return found
 
 
