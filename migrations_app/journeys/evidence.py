@@ -22,7 +22,7 @@ class CheckSeen(msgspec.Struct, frozen=True):
     summary: str = ""
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """What one scan shows of a step. `other_release`: neither the release before the hop runs nor the one after it."""
 
     verdict: Verdict
@@ -32,11 +32,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckSeen, ...] = ()
 
 
-def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> Evidence:
+def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
     """What the report shows of the step, at the hop or, once that was taken, at the first hop that asks the same."""
     checks = tuple(_check(report, name, hop=hop) for name in step.checks)
     running = report.cluster.karpenter_version or ""
-    return Evidence(
+    return StepEvidence(
         verdict=_verdict(step, checks, running=running, starts=starts),
         scanned_at=report.scanned_at,
         release=running,

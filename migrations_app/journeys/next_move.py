@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from migrations_app.journeys.evidence import Evidence
-from migrations_app.journeys.outline import Difference
+from migrations_app.journeys.evidence import StepEvidence
+from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
@@ -29,7 +29,7 @@ class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     state: str
     cause_code: str = ""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[PlanDifference, ...] = ()
     covered: bool = False
     accepted: bool = False
     finished_at: datetime | None = None
@@ -44,7 +44,7 @@ class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
     state: StepState
     since: datetime
     rollout: RolloutSeen | None = None
-    evidence: Evidence | None = None
+    evidence: StepEvidence | None = None
     asked_at: datetime | None = None
 
     @property

@@ -54,7 +54,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...] = ()
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PlanDifference(msgspec.Struct, frozen=True):
     """One way in which a plan differs: a code, and the object that it is about, where it is about one."""
 
     code: DifferenceCode
@@ -81,7 +81,7 @@ def outline(plan: Plan, *, doubts: Mapping[str, str]) -> Outline:
     )
 
 
-def differences(approved: Outline, now: Outline) -> tuple[Difference, ...]:
+def differences(approved: Outline, now: Outline) -> tuple[PlanDifference, ...]:
     """How the plan of now differs from the approved one, by the rule of this module; empty if it does not."""
     return tuple(_differences(approved, now))
 
@@ -108,34 +108,34 @@ def _digest(value: Any) -> str:  # noqa: ANN401 - plain JSON or a struct
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
-def _differences(approved: Outline, now: Outline) -> Iterator[Difference]:
+def _differences(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
     codes: tuple[tuple[DifferenceCode, str, str], ...] = (
         ("action", approved.action, now.action),
         ("parameters", approved.parameters, now.parameters),
         ("cluster", approved.cluster, now.cluster),
         ("limits", approved.limits, now.limits),
     )
-    yield from (Difference(code) for code, before, after in codes if before != after)
+    yield from (PlanDifference(code) for code, before, after in codes if before != after)
     if RISKS.index(now.risk) > RISKS.index(approved.risk):
-        yield Difference("risk", now.risk)
+        yield PlanDifference("risk", now.risk)
     yield from _other_requests(approved, now)
     yield from _more_nodes(approved, now)
-    yield from (Difference("doubts", title) for title in now.doubts if title not in approved.doubts)
+    yield from (PlanDifference("doubts", title) for title in now.doubts if title not in approved.doubts)
 
 
-def _other_requests(approved: Outline, now: Outline) -> Iterator[Difference]:
+def _other_requests(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
     before, after = set(approved.requests), set(now.requests)
     added = [one for one in now.requests if one not in before]
     missing = [one for one in approved.requests if one not in after]
-    yield from (Difference("request_added", f"{one.verb} {one.kind} {one.name}") for one in added)
-    yield from (Difference("request_missing", f"{one.verb} {one.kind} {one.name}") for one in missing)
+    yield from (PlanDifference("request_added", f"{one.verb} {one.kind} {one.name}") for one in added)
+    yield from (PlanDifference("request_missing", f"{one.verb} {one.kind} {one.name}") for one in missing)
     if not added and not missing and approved.requests != now.requests:
-        yield Difference("order")
+        yield PlanDifference("order")
 
 
-def _more_nodes(approved: Outline, now: Outline) -> Iterator[Difference]:
+def _more_nodes(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
     shown = {(one.verb, one.kind, one.undo): one.count for one in approved.nodes}
     for one in now.nodes:
         count = shown.get((one.verb, one.kind, one.undo), 0)
         if one.count > (count + max(1, count // 10) if count else 0):
-            yield Difference("nodes", f"{one.verb} {one.kind}: {one.count}, shown were {count}")
+            yield PlanDifference("nodes", f"{one.verb} {one.kind}: {one.count}, shown were {count}")

@@ -83,7 +83,7 @@ class StepProgress(msgspec.Struct, frozen=True):
     protects: bool = False
 
 
-class Progress(msgspec.Struct, frozen=True):
+class JourneyProgress(msgspec.Struct, frozen=True):
     """How far a journey is: its state and those of its steps, in order."""
 
     state: JourneyState
@@ -115,7 +115,7 @@ def pairs() -> tuple[tuple[JourneyState, JourneyState], ...]:
     return tuple((now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if then in FOLLOWS[now])
 
 
-def after(progress: Progress, event: JourneyEvent) -> Progress:
+def after(progress: JourneyProgress, event: JourneyEvent) -> JourneyProgress:
     """The journey after something that concerns the whole of it.
 
     Raises NotPossible; also for `resume` beside a failed step, which is retried or skipped, and for `complete` with
@@ -132,7 +132,7 @@ def after(progress: Progress, event: JourneyEvent) -> Progress:
     return _turned(moved) if event == "start" else moved
 
 
-def after_step(progress: Progress, event: StepEvent, *, place: int) -> Progress:
+def after_step(progress: JourneyProgress, event: StepEvent, *, place: int) -> JourneyProgress:
     """The journey after something that happened to the step at that place.
 
     A failed step pauses the journey, and a retried one resumes it; after a finished or skipped one it is the turn of
@@ -146,7 +146,7 @@ def after_step(progress: Progress, event: StepEvent, *, place: int) -> Progress:
         raise NotPossible(f"a step that is {step.state} cannot {event}")
     if event == "skip" and step.protects:
         raise NotPossible("this step protects the cluster and is never skipped", code="protects")
-    moved = _with(progress, place, then)
+    moved = _with(progress, place, then=then)
     if event == "fail":
         return msgspec.structs.replace(moved, state="paused")
     if event == "retry":
@@ -154,15 +154,15 @@ def after_step(progress: Progress, event: StepEvent, *, place: int) -> Progress:
     return _turned(moved)
 
 
-def _turned(progress: Progress) -> Progress:
+def _turned(progress: JourneyProgress) -> JourneyProgress:
     """With the first waiting step ready, if no step is current."""
     if progress.current is not None:
         return progress
     place = next((place for place, step in enumerate(progress.steps) if step.state == "waiting"), None)
-    return progress if place is None else _with(progress, place, "ready")
+    return progress if place is None else _with(progress, place, then="ready")
 
 
-def _with(progress: Progress, place: int, then: StepState) -> Progress:
+def _with(progress: JourneyProgress, place: int, *, then: StepState) -> JourneyProgress:
     steps = list(progress.steps)
     steps[place] = msgspec.structs.replace(steps[place], state=then)
     return msgspec.structs.replace(progress, steps=tuple(steps))

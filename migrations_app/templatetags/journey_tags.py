@@ -83,6 +83,12 @@ def step_badge(state: str) -> SafeString:
 
 
 @register.filter
+def step_tone(state: str) -> str:
+    """The class of a step's number: the current one stands out."""
+    return "is-accent" if state in ("ready", "running") else "is-muted"
+
+
+@register.filter
 def kind_word(kind: str) -> str:
     """Who does a step of that kind."""
     return KINDS.get(kind, kind)

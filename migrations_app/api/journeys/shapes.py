@@ -9,8 +9,8 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.journeys.compose import SOAK_SECONDS
-from migrations_app.journeys.evidence import CheckSeen, Evidence
-from migrations_app.journeys.outline import Difference
+from migrations_app.journeys.evidence import CheckSeen, StepEvidence
+from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.queries.journeys.journeys import (
@@ -40,13 +40,13 @@ class CheckSeenSerializer(StructSerializer):
 class EvidenceSerializer(StructSerializer):
     """What a scan showed of the step: proven, open, unknown or other_release."""
 
-    struct = Evidence
+    struct = StepEvidence
 
 
 class DifferenceSerializer(StructSerializer):
     """How the plan of now differs from the one that was shown."""
 
-    struct = Difference
+    struct = PlanDifference
 
 
 class StepRolloutSerializer(StructSerializer):

@@ -10,8 +10,8 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.errors import NotFound
-from migrations_app.journeys.evidence import Evidence
-from migrations_app.journeys.outline import Difference, Outline
+from migrations_app.journeys.evidence import StepEvidence
+from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
 from migrations_app.journeys.states import ENDED, HOLDING, OVER, PLANNED
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
@@ -97,8 +97,8 @@ class StepRow:
     ended_at: datetime | None
     by: str
     note: str
-    evidence: Evidence | None
-    differences: tuple[Difference, ...]
+    evidence: StepEvidence | None
+    differences: tuple[PlanDifference, ...]
     accepted: bool
     shown: Outline | None
     preview: StepRollout | None
@@ -204,8 +204,8 @@ def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
         row,
         definition=msgspec.convert(row.definition, type=JourneyStep),
         by=row.by_name,
-        evidence=msgspec.convert(row.evidence, type=Evidence) if row.evidence else None,
-        differences=msgspec.convert(row.differences, type=tuple[Difference, ...]),
+        evidence=msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None,
+        differences=msgspec.convert(row.differences, type=tuple[PlanDifference, ...]),
         shown=plan.shown.get(row.step) if plan else None,
         preview=made.get(JourneyRollout.Purpose.PREVIEW),
         work=made.get(JourneyRollout.Purpose.WORK),

@@ -61,7 +61,7 @@ def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
         _columns(journeys.annotate(kind=Value(JOURNEY), named=F("lands"), person=F("needs_person"))), all=True
     )
     found = list(both.order_by("changed_at")[:MOST])
-    return WorkNow(_now(found, ROLLOUT, IN_PROGRESS), _now(found, JOURNEY, tuple(HOLDING)))
+    return WorkNow(_now(found, ROLLOUT, states=IN_PROGRESS), _now(found, JOURNEY, states=tuple(HOLDING)))
 
 
 def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
@@ -80,7 +80,7 @@ def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:
     return rows.values_list(*names, "changed_at")
 
 
-def _now(rows: Iterable[tuple[Any, ...]], kind: str, states: tuple[str, ...]) -> RolloutsNow:
+def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...]) -> RolloutsNow:
     mine = [row for row in rows if row[0] == kind]
     active = tuple(
         ActiveRollout(

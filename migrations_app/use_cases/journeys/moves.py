@@ -144,7 +144,7 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
 
 def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
     """Pauses the journey before a plan that was not shown, or differs from the one that was."""
-    found = step_rollouts.differing(here.plan, current.step, row) or ()
+    found = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
     code = "plan_differs" if found else "plan_not_shown"
     told = msgspec.to_builtins(found)
     event = _event(

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import JourneyPlan
-from migrations_app.journeys.states import Progress, StepProgress
+from migrations_app.journeys.states import JourneyProgress, StepProgress
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow
 from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Report
@@ -90,7 +90,7 @@ def _composed(here: LoadedJourney) -> Woken:
         drafts = [
             step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in here.steps if step.kind == "rollout"
         ]
-        progress = Progress("draft", tuple(StepProgress("waiting", protects=one.protects) for one in steps))
+        progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=one.protects) for one in steps))
         columns = {
             "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
         }  # fmt: skip

@@ -15,7 +15,7 @@ from migrations_app.access import Method, Person, approval_still_valid
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict
 from migrations_app.journeys.next_move import RolloutSeen
-from migrations_app.journeys.outline import Difference, Outline, differences, outline
+from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
 from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
@@ -68,7 +68,7 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
     made = made_for(step, purpose=JourneyRollout.Purpose.WORK)
     if made is None or (step.since and made.made_at < step.since):
         return None  # one of before the step was retried
-    found = differing(plan, step.step, made)
+    found = differing(plan, made, step_id=step.step)
     return RolloutSeen(
         state=made.state,
         cause_code=made.cause_code,
@@ -79,7 +79,7 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
     )
 
 
-def differing(plan: JourneyPlan, step_id: str, made: Rollout) -> tuple[Difference, ...] | None:
+def differing(plan: JourneyPlan, made: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
     """How the plan differs from the one that was shown; None if none was shown or it may not be covered."""
     now, shown = outline_of(made), plan.shown.get(step_id)
     if now is None or shown is None:

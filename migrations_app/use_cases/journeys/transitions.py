@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
-from migrations_app.journeys.states import JourneyState, Progress, StepProgress, may_follow
+from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, may_follow
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.audit.log import Actor, Event, record
@@ -58,9 +58,9 @@ class LoadedJourney:
     steps: list[JourneyStepRow]
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> JourneyProgress:
         found = (StepProgress(_word(one.state), protects=bool(definition(one).protects)) for one in self.steps)
-        return Progress(_word(self.row.state), tuple(found))
+        return JourneyProgress(_word(self.row.state), tuple(found))
 
     @property
     def current(self) -> JourneyStepRow | None:
@@ -93,7 +93,7 @@ def load(journey_id: uuid.UUID, *, lock: bool = False) -> LoadedJourney:
 
 def store(
     here: LoadedJourney,
-    then: Progress,
+    then: JourneyProgress,
     *,
     event: JourneyEvent,
     columns: Mapping[str, Any] | None = None,
@@ -130,7 +130,7 @@ def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **colu
 
 
 def _store_steps(
-    here: LoadedJourney, then: Progress, *, event: JourneyEvent, of_step: Mapping[str, Any], now: datetime
+    here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, of_step: Mapping[str, Any], now: datetime
 ) -> None:
     for row, step in zip(here.steps, then.steps, strict=True):
         columns: dict[str, Any] = dict(of_step) if event.step and row.step == event.step else {}

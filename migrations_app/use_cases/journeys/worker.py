@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.errors import Conflict
-from migrations_app.journeys.evidence import Evidence, seen
+from migrations_app.journeys.evidence import StepEvidence, seen
 from migrations_app.journeys.next_move import RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
@@ -135,7 +135,7 @@ def _wants_proof(current: JourneyStepRow, made: RolloutSeen | None) -> bool:
     return current.kind == "outside" or (made is not None and made.state in ("succeeded", "expired"))
 
 
-def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> Evidence | None:
+def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:
     found = report_since(here.row.cluster_id, since)
     if found is None:
         return None

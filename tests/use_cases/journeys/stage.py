@@ -1,15 +1,17 @@
 """A journey on rows alone: scans, plans and runs are written as workers would leave them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from migrations_app.actions.plan import Step, canonical
 from migrations_app.checks.base import Finding
+from migrations_app.errors import KarpdashError
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
@@ -128,3 +130,10 @@ def verbs(row: Journey) -> list[str]:
 def told() -> list[str]:
     """The topics of the notifications so far."""
     return list(Outbox.objects.filter(topic__startswith="journey.").order_by("pk").values_list("topic", flat=True))
+
+
+def refusal(kind: type[KarpdashError], call: Callable[..., object], *args: Any, **more: Any) -> str:
+    """The code with which the call is refused."""
+    with pytest.raises(kind) as refused:
+        call(*args, **more)
+    return str(refused.value.code)

@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.actions.changes import ObjectTarget, deletion, merge
 from migrations_app.actions.plan import RolloutLimits, Step
-from migrations_app.journeys.outline import Difference, differences, outline
+from migrations_app.journeys.outline import PlanDifference, differences, outline
 from migrations_app.journeys.plan import coverable
 from tests.builders_rollouts import IDENTITY, POOL, a_plan, remove, taint
 
@@ -39,7 +39,9 @@ def test_other_nodes_and_a_tenth_more_are_accepted():
     shown = told(*removals(*range(20)))
     assert differences(shown, told(*removals(*range(100, 122)))) == ()
     assert differences(shown, told(*removals(1))) == ()
-    assert differences(shown, told(*removals(*range(23)))) == (Difference("nodes", "delete Node: 23, shown were 20"),)
+    assert differences(shown, told(*removals(*range(23)))) == (
+        PlanDifference("nodes", "delete Node: 23, shown were 20"),
+    )
 
 
 def test_one_more_of_a_few_nodes_is_accepted_and_two_are_not():
@@ -73,7 +75,7 @@ def test_every_other_object_has_to_be_the_same(changed, codes):
 
 def test_another_order_of_the_same_requests_asks_again():
     first, second = taint(), taint(change=merge(OTHER_POOL, {"spec": {}}))
-    assert differences(told(first, second), told(second, first)) == (Difference("order"),)
+    assert differences(told(first, second), told(second, first)) == (PlanDifference("order"),)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_what_frames_the_plan_has_to_be_the_same(more, code):
 
 def test_a_step_without_proof_asks_again_and_is_never_covered():
     doubted = told(taint(), doubts={"s001": "not provable"})
-    assert differences(told(taint()), doubted) == (Difference("doubts", "Taint Provisioner default"),)
+    assert differences(told(taint()), doubted) == (PlanDifference("doubts", "Taint Provisioner default"),)
     assert (coverable(told(taint()), limit="medium"), coverable(doubted, limit="medium")) == (True, False)
 
 

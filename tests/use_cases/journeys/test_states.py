@@ -15,8 +15,8 @@ from migrations_app.journeys.states import (
     JOURNEY_STATES,
     OVER,
     STEP_MOVES,
+    JourneyProgress,
     NotPossible,
-    Progress,
     StepProgress,
     after,
     after_step,
@@ -31,11 +31,11 @@ EVENTS = st.one_of(
 PROTECTION = st.lists(st.booleans(), min_size=1, max_size=5)
 
 
-def fresh(*protects: bool) -> Progress:
-    return Progress("approved", tuple(StepProgress(protects=one) for one in protects))
+def fresh(*protects: bool) -> JourneyProgress:
+    return JourneyProgress("approved", tuple(StepProgress(protects=one) for one in protects))
 
 
-def happened(progress: Progress, event, place) -> Progress:
+def happened(progress: JourneyProgress, event, place) -> JourneyProgress:
     """The journey after the event; the same one where the event is not possible."""
     try:
         if place is None:
@@ -45,14 +45,14 @@ def happened(progress: Progress, event, place) -> Progress:
         return progress
 
 
-def run(protects, events) -> list[Progress]:
+def run(protects, events) -> list[JourneyProgress]:
     found = [fresh(*protects)]
     for event, place in events:
         found.append(happened(found[-1], event, place))
     return found
 
 
-def words(progress: Progress) -> list[str]:
+def words(progress: JourneyProgress) -> list[str]:
     return [step.state for step in progress.steps]
 
 
