@@ -14,6 +14,8 @@ from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
 from migrations_app.use_cases.audit import checkpoint_delivery
+from migrations_app.use_cases.journeys import worker as journey_worker
+from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.rollouts import preview, worker
@@ -83,6 +85,37 @@ def prepare_rollout(rollout_id: str) -> None:
             preview.prepare(uuid.UUID(rollout_id))
         except Conflict:
             log.info("the draft moved meanwhile")
+    if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
+        wake_journey(journey)
+
+
+@shared_task(name="advance_journey", ignore_result=True)
+def advance_journey(journey_id: str) -> None:
+    """Makes the next move of one journey, and wakes the workers of what it drafted, started or asked for."""
+    holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    with bound_contextvars(journey=journey_id):
+        woken = journey_worker.advance_journey(uuid.UUID(journey_id), holder=holder)
+    for scan_id in woken.scans:
+        wake(scan_id)
+    for rollout_id in woken.drafts:
+        wake_rollout(rollout_id, prepare_rollout)
+    for rollout_id in woken.rollouts:
+        wake_rollout(rollout_id, advance_rollout)
+    if woken.again:
+        wake_journey(uuid.UUID(journey_id))
+
+
+@shared_task(name="sweep_journeys", ignore_result=True)
+def sweep_journeys() -> None:
+    """Ends journeys that nobody started, and wakes drafts and running ones: this is how they see scans and time."""
+    expire_journeys()
+    for journey_id in journey_worker.stranded_journeys():
+        wake_journey(journey_id)
+
+
+def wake_journey(journey_id: uuid.UUID) -> bool:
+    """Enqueues a move of a journey; False when the broker is down: the sweep retries it (R05)."""
+    return _send(advance_journey, str(journey_id))
 
 
 @shared_task(name="advance_rollout", ignore_result=True)
@@ -93,8 +126,11 @@ def advance_rollout(rollout_id: str) -> None:
         more = worker.advance(uuid.UUID(rollout_id), holder=holder)
     if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
-    elif scan := waiting_scan(uuid.UUID(rollout_id)):
+        return
+    if scan := waiting_scan(uuid.UUID(rollout_id)):
         wake(scan)
+    if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
+        wake_journey(journey)
 
 
 @shared_task(name="sweep_rollouts", ignore_result=True)

@@ -20,6 +20,7 @@ ROUTES = {
     "probe_cluster": {"queue": "probe"},
     "scan_cluster": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
+    "advance_journey": {"queue": "action"},
     "advance_rollout": {"queue": "action"},
     # Notifications wait for receivers as probes wait for clusters: they have their own timeout, and must not delay
     # rollouts.

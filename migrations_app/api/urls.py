@@ -29,6 +29,20 @@ from migrations_app.api.framework.schema import DocsView, NoSuchPageView, Proble
 from migrations_app.api.framework.views import Endpoint
 from migrations_app.api.groups import ClusterLabelsView, GroupMembersView, GroupsView, GroupView
 from migrations_app.api.iam import ClusterIamView, EvaluationsView
+from migrations_app.api.journeys.views import (
+    JourneyAbortView,
+    JourneyAcceptView,
+    JourneyApproveView,
+    JourneyAskView,
+    JourneyPauseView,
+    JourneyResumeView,
+    JourneyRetryView,
+    JourneySkipView,
+    JourneyStartView,
+    JourneysView,
+    JourneyTickView,
+    JourneyView,
+)
 from migrations_app.api.notifications import (
     ChannelSecretView,
     ChannelsView,
@@ -121,6 +135,18 @@ urlpatterns: list[URLPattern] = [
     *_both("rollouts/<uuid:id>/roll_back", RolloutRollBackView, name="api-rollout-roll-back"),
     *_both("rollouts/<uuid:id>/events", RolloutEventsView, name="api-rollout-events"),
     *_both("rollouts/<uuid:id>/exports", RolloutExportsView, name="api-rollout-exports"),
+    *_both("journeys", JourneysView, name="api-journeys"),
+    *_both("journeys/<uuid:id>", JourneyView, name="api-journey"),
+    *_both("journeys/<uuid:id>/ask", JourneyAskView, name="api-journey-ask"),
+    *_both("journeys/<uuid:id>/approve", JourneyApproveView, name="api-journey-approve"),
+    *_both("journeys/<uuid:id>/start", JourneyStartView, name="api-journey-start"),
+    *_both("journeys/<uuid:id>/pause", JourneyPauseView, name="api-journey-pause"),
+    *_both("journeys/<uuid:id>/resume", JourneyResumeView, name="api-journey-resume"),
+    *_both("journeys/<uuid:id>/abort", JourneyAbortView, name="api-journey-abort"),
+    *_both("journeys/<uuid:id>/tick", JourneyTickView, name="api-journey-tick"),
+    *_both("journeys/<uuid:id>/skip", JourneySkipView, name="api-journey-skip"),
+    *_both("journeys/<uuid:id>/retry", JourneyRetryView, name="api-journey-retry"),
+    *_both("journeys/<uuid:id>/accept", JourneyAcceptView, name="api-journey-accept"),
     *_both("policies/default", DefaultPolicyView, name="api-policy-default"),
     *_both("clusters/<uuid:id>/policy", ClusterPolicyView, name="api-cluster-policy"),
     *_both("kill-switch", KillSwitchView, name="api-kill-switch"),

@@ -1,5 +1,27 @@
 """Database rows: nouns, without decisions and outside calls. Re-exports nothing, so that imports name their module."""
 
-from migrations_app.models import account, audit, checkpoint, cluster, monitoring, notification, policy, rollout, scan
+from migrations_app.models import (
+    account,
+    audit,
+    checkpoint,
+    cluster,
+    journey,
+    monitoring,
+    notification,
+    policy,
+    rollout,
+    scan,
+)
 
-__all__ = ["account", "audit", "checkpoint", "cluster", "monitoring", "notification", "policy", "rollout", "scan"]
+__all__ = [
+    "account",
+    "audit",
+    "checkpoint",
+    "cluster",
+    "journey",
+    "monitoring",
+    "notification",
+    "policy",
+    "rollout",
+    "scan",
+]

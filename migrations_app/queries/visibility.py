@@ -20,6 +20,7 @@ from migrations_app.access import RIGHTS, ROLES, EffectivePermissions, Right
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import Scan, Snapshot
@@ -101,6 +102,7 @@ class VisibilityScope:
 ALL = VisibilityScope(EffectivePermissions(everywhere=RIGHTS))
 NOTHING = VisibilityScope()
 OWNED: Mapping[str, Manager[Any]] = {
+    "journey": Journey.objects,
     "rollout": Rollout.objects,
     "scan": Scan.objects,
     "snapshot": Snapshot.objects,

@@ -19,6 +19,10 @@ TITLES: Mapping[str, str] = {
     "rollout.failed": "Rollout failed",
     "rollout.completed": "Rollout done",
     "rollout.break_glass": "Approved by one person alone",
+    "journey.approval_requested": "Approval of an upgrade wanted",
+    "journey.needs_person": "Upgrade needs a person",
+    "journey.paused": "Upgrade stopped",
+    "journey.completed": "Upgrade done",
     "waiver.expiring": "Waiver ends soon",
     "waiver.ended": "Waiver ended",
     "kill_switch.on": "All changes are stopped",
@@ -29,7 +33,7 @@ EVENTS: tuple[str, ...] = tuple(TITLES)
 """What a channel may ask for."""
 URGENT = frozenset(
     {"plan.approval_requested", "rollout.paused", "rollout.needs_attention", "rollout.failed", "rollout.break_glass",
-     "kill_switch.on", "kill_switch.off", TEST}
+     "journey.approval_requested", "journey.needs_person", "journey.paused", "kill_switch.on", "kill_switch.off", TEST}
 )  # fmt: skip
 """What waits for no more of it: somebody has to do something."""
 TO_PEOPLE = frozenset({"rollout.break_glass", "kill_switch.on"})

@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.queries.rollouts.active import RolloutsNow, rollouts_now
+from migrations_app.queries.rollouts.active import RolloutsNow, work_now
 from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
 from migrations_app.queries.visibility import has_scope
 from migrations_app.readiness.look import Look
@@ -83,10 +83,11 @@ def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class FrameState:
-    """What the frame of every page shows: the kill switch and the rollouts in progress."""
+    """What the frame of every page shows: the kill switch, and the rollouts and journeys in progress."""
 
     switch: KillSwitchState = field(default_factory=KillSwitchState)
     rollouts: RolloutsNow = field(default_factory=RolloutsNow)
+    journeys: RolloutsNow = field(default_factory=RolloutsNow)
 
 
 @register.simple_tag(takes_context=True)
@@ -97,8 +98,8 @@ def frame_state(context: dict[str, Any]) -> FrameState:
         return FrameState()
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
     may_approve = user.has_perm("migrations_app.approve_rollout")
-    now = rollouts_now(int(user.pk or 0), may_approve=may_approve)
-    return FrameState(switch_now() if concerned else KillSwitchState(), now)
+    now = work_now(int(user.pk or 0), may_approve=may_approve)
+    return FrameState(switch_now() if concerned else KillSwitchState(), now.rollouts, now.journeys)
 
 
 @register.simple_tag

@@ -8,6 +8,8 @@ from migrations_app.web.access import open_page, require_right
 from migrations_app.web.cluster import connection, convert, edit, history, iam, plan, readiness, register, waivers
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
+from migrations_app.web.journeys import commands as journey_commands
+from migrations_app.web.journeys import pages as journey_pages
 from migrations_app.web.rollouts import commands, lists, new, policies
 from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.settings import audit, catalogue, notifications, people, tokens
@@ -82,6 +84,22 @@ urlpatterns = [
     path("policy", policies.of_all, name="policy"),
     path("kill-switch", policies.switch, name="kill-switch"),
     path("sign-in-again", login.sign_in_again, name="sign-in-again"),
+    path("clusters/<uuid:cluster_id>/journey", journey_pages.of_cluster, name="cluster-journey"),
+    path("clusters/<uuid:cluster_id>/journey/plan", journey_commands.plan, name="cluster-journey-plan"),
+    path("journeys/", journey_pages.journeys, name="journeys"),
+    path("journeys/<uuid:journey_id>/", journey_pages.journey, name="journey"),
+    path("journeys/<uuid:journey_id>/live", journey_pages.live, name="journey-live"),
+    path("journeys/<uuid:journey_id>/ask", journey_commands.ask, name="journey-ask"),
+    path("journeys/<uuid:journey_id>/approve", journey_commands.approve, name="journey-approve"),
+    path("journeys/<uuid:journey_id>/reject", journey_commands.reject, name="journey-reject"),
+    path("journeys/<uuid:journey_id>/start", journey_commands.start, name="journey-start"),
+    path("journeys/<uuid:journey_id>/pause", journey_commands.pause, name="journey-pause"),
+    path("journeys/<uuid:journey_id>/resume", journey_commands.resume, name="journey-resume"),
+    path("journeys/<uuid:journey_id>/abort", journey_commands.abort, name="journey-abort"),
+    path("journeys/<uuid:journey_id>/tick", journey_commands.tick, name="journey-tick"),
+    path("journeys/<uuid:journey_id>/skip", journey_commands.skip, name="journey-skip"),
+    path("journeys/<uuid:journey_id>/retry", journey_commands.retry, name="journey-retry"),
+    path("journeys/<uuid:journey_id>/accept", journey_commands.accept, name="journey-accept"),
     path("rollouts/", lists.rollouts, name="rollouts"),
     path("rollouts/waiting", lists.waiting, name="rollouts-waiting"),
     path("rollouts/<uuid:rollout_id>/", rollout.rollout, name="rollout"),

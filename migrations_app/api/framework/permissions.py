@@ -38,6 +38,7 @@ READ = EndpointPermission("read")
 ROOT = "api/v1/"
 SUBJECTS = {
     "clusters": "cluster",
+    "journeys": "journey",
     "plans": "rollout",
     "rollouts": "rollout",
     "scans": "scan",

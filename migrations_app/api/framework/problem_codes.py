@@ -27,6 +27,7 @@ CODES: dict[str, ErrorCode] = {
     "unknown_target": ErrorCode(
         400, "Unknown target", "The target is neither a known release, nor a minor, nor a hop."
     ),
+    "unknown_step": ErrorCode(400, "Unknown step", "The journey has no step of that id."),
     "unknown_action": ErrorCode(400, "Unknown action", "There is no action of that id."),
     "unknown_parameter": ErrorCode(400, "Unknown choice", "The action asks for no such choice."),
     "missing_parameter": ErrorCode(400, "Choice missing", "The action needs this choice."),
@@ -88,6 +89,13 @@ CODES: dict[str, ErrorCode] = {
     "audit_blocked": ErrorCode(
         409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."
     ),
+    "journey_holds": ErrorCode(409, "A journey is under way", "A cluster is not forgotten while a journey holds it."),
+    "journey_open": ErrorCode(409, "A journey is open", "The cluster has a journey that did not end; end that first."),
+    "plan_differs": ErrorCode(
+        409, "The plan differs", "A step's plan is not the one that was approved: accept it, or plan the step again."
+    ),
+    "protects": ErrorCode(409, "The step protects", "A step that protects the cluster is never skipped."),
+    "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
     "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),

@@ -1,20 +1,28 @@
-"""What every page shows of rollouts: those in progress, and how many wait for this person's approval."""
+"""What every page shows of rollouts and journeys: those in progress, and how many wait for this person's approval."""
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 
+from migrations_app.journeys.states import HOLDING
+from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.visibility import visible
 
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
 MOST = 50
+ROLLOUT, JOURNEY = "rollout", "journey"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveRollout:
-    """A rollout that changes a cluster now, or waits for somebody while it holds one."""
+    """A rollout or a journey that has a cluster now, or waits for somebody while it holds one.
+
+    `title` is the release that a journey leads to.
+    """
 
     id: uuid.UUID
     title: str
@@ -22,6 +30,7 @@ class ActiveRollout:
     cluster: uuid.UUID
     cluster_name: str
     environment: str
+    needs_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +45,49 @@ class RolloutsNow:
         return len(self.active) + self.waiting
 
 
-def rollouts_now(person_id: int, *, may_approve: bool) -> RolloutsNow:
-    """The rollouts in progress that the caller sees, in one query; counted up to MOST."""
-    asked = Q(visible(), state__in=IN_PROGRESS)
-    if may_approve:
-        mine = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
+@dataclass(frozen=True, slots=True)
+class WorkNow:
+    """Rollouts and journeys."""
+
+    rollouts: RolloutsNow = field(default_factory=RolloutsNow)
+    journeys: RolloutsNow = field(default_factory=RolloutsNow)
+
+
+def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
+    """The rollouts and journeys in progress that the caller sees, in one query; counted up to MOST together."""
+    rollouts = _asked(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
+    journeys = _asked(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
+    both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
+        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("lands"), person=F("needs_person"))), all=True
+    )
+    found = list(both.order_by("changed_at")[:MOST])
+    return WorkNow(_now(found, ROLLOUT, states=IN_PROGRESS), _now(found, JOURNEY, states=tuple(HOLDING)))
+
+
+def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
+    """Those in the states, and with a person those that wait for this person's approval."""
+    asked = Q(visible(), state__in=tuple(states))
+    if person_id is not None:
+        given, column = (Approval.objects, "rollout") if rows.model is Rollout else (JourneyApproval.objects, "journey")
+        mine = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
         waits = Q(visible(right="approve"), state="awaiting_approval")
         asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(mine))
-    rows = Rollout.objects.filter(asked).order_by("changed_at")
-    columns = ("pk", "title", "state", "cluster_id", "cluster_name", "cluster__environment")
-    found = [
-        ActiveRollout(id=row[0], title=row[1], state=row[2], cluster=row[3], cluster_name=row[4], environment=row[5])
-        for row in rows.values_list(*columns)[:MOST]
-    ]
-    active = tuple(one for one in found if one.state in IN_PROGRESS)
-    return RolloutsNow(active, len(found) - len(active))
+    return rows.filter(asked).order_by()
+
+
+def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:
+    names = ("kind", "pk", "named", "state", "cluster_id", "cluster_name", "cluster__environment", "person")
+    return rows.values_list(*names, "changed_at")
+
+
+def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...]) -> RolloutsNow:
+    mine = [row for row in rows if row[0] == kind]
+    active = tuple(
+        ActiveRollout(
+            id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
+            needs_person=bool(row[7]),
+        )
+        for row in mine
+        if row[3] in states
+    )  # fmt: skip
+    return RolloutsNow(active, len(mine) - len(active))

@@ -18,6 +18,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, try_server
 from migrations_app.use_cases.clusters.registration import found_cluster
+from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, network_policy
 from migrations_app.use_cases.scans.probe import SHORT
@@ -131,6 +132,7 @@ def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCl
         changes = {"server": [cluster.server, server], "context": [cluster.context, context]}
         record_audit_event("access.replaced", cluster.name, cluster_id=cluster.pk, changes=changes, same_cluster=same)
         void_plans(cluster.pk)
+        void_journeys(cluster.pk)
     return cluster.version + 1
 
 

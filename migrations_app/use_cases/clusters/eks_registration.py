@@ -28,6 +28,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, try_server
 from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
+from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import eks_way, entry_of
 
@@ -320,6 +321,7 @@ def _changed(cluster: Cluster, **access: str) -> int:
                 record_audit_event(verb, cluster.name, cluster_id=cluster.pk, before=cluster.role_arn, **access)
             if changed:
                 void_plans(cluster.pk)
+                void_journeys(cluster.pk)
     except IntegrityError:
         raise draft_used() from None
     if not changed:

@@ -10,6 +10,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.scan import KeptObjects, Snapshot
 from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.journeys.lifecycle import refuse_journey, void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held, void_plans
 from migrations_app.use_cases.scans.queue import enqueue
 
@@ -32,6 +33,7 @@ def accept(cluster_id: uuid.UUID, *, uid: str, typed_name: str, version: int | N
         if not row.other_uid or uid != row.other_uid or (version is not None and version != row.version):
             raise Conflict("another cluster answers by now, or none; look again", code="stale")
         refuse_held(cluster_id)
+        refuse_journey(cluster_id)
         before = [row.kube_system_uid, row.ca_digest]
         Cluster.objects.filter(pk=cluster_id).update(
             kube_system_uid=row.other_uid,
@@ -49,6 +51,7 @@ def accept(cluster_id: uuid.UUID, *, uid: str, typed_name: str, version: int | N
         after = [row.other_uid, row.other_ca_digest]
         record_audit_event("cluster.identity_accepted", row.name, cluster_id=cluster_id, before=before, after=after)
         void_plans(cluster_id)
+        void_journeys(cluster_id)
         enqueue(row, by="identity")
     return row.version + 1
 

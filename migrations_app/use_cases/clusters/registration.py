@@ -18,6 +18,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, look, try_server
+from migrations_app.use_cases.journeys.lifecycle import refuse_journey
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
 
@@ -118,6 +119,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
         raise InvalidInput("type the cluster's name to remove it", where="name", code="name_not_typed")
     with transaction.atomic():
         refuse_held(cluster_id)
+        refuse_journey(cluster_id)
         record_audit_event("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
         cluster.delete()
 

@@ -2,6 +2,7 @@
 
 import secrets
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,7 @@ import msgspec
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from migrations_app.access import Person, may_approve, may_break_glass, may_prepare
+from migrations_app.access import DESTRUCTIVE, Person, may_approve, may_break_glass, may_prepare
 from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
@@ -24,12 +25,14 @@ from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollo
 
 __all__ = [
     "ApprovalRequest",
+    "CarriedApproval",
     "PermissionDenied",
     "abort",
     "acknowledgements_needed",
     "approve",
     "ask",
     "break_glass",
+    "carry",
     "needed",
     "pause",
     "reject",
@@ -41,6 +44,15 @@ __all__ = [
 
 TYPED: tuple[str, ...] = ("high", "destructive")
 """Risks for which an approver has to type the cluster's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedApproval:
+    """One person's approval of something that covers the plan, such as the journey of the rollout."""
+
+    approver_id: int | None
+    approver_name: str
+    step_up: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +108,32 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
         if row.approvals.count() >= needed(row):
             transition(row, "approved", by=by)
     return row
+
+
+def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Actor) -> None:
+    """Gives a plan that waits for approval the approvals of what covers it, in the caller's transaction.
+
+    The caller has compared the plan with what was approved. `source` names it. The author's own is left out (A42), a
+    plan with steps to accept one by one is left to people, and so is a destructive one.
+    """
+    risk = risk_of(row.risk)
+    if acknowledgements_needed(row) or risk in DESTRUCTIVE:
+        return
+    for one in given:
+        if one.approver_id in (None, row.author_id):
+            continue
+        Approval.objects.create(
+            rollout=row,
+            approver_id=one.approver_id,
+            approver_name=one.approver_name,
+            digest=row.digest,
+            nonce=row.nonce,
+            step_up=one.step_up,
+            reason=source,
+        )
+        record(_event(row, by, verb="rollout.yes", outcome="carried", why=f"{source}, approved by {one.approver_name}"))
+    if row.approvals.count() >= needed(row):
+        transition(row, "approved", by=by)
 
 
 def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:

@@ -16,6 +16,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import (
+    refuse_held_by_journey,
     refuse_held_elsewhere,
     refuse_late,
     refuse_moved,
@@ -147,6 +148,7 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
             transition(row, "running", by=by, **columns)
             # Its audit event holds the head of the log: of two starts at once the second one looks after the first.
             refuse_held_elsewhere(row)
+            refuse_held_by_journey(row)
     except IntegrityError:
         other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING))
         holder = other.exclude(pk=row.pk).first()

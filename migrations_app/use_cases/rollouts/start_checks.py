@@ -11,6 +11,7 @@ from migrations_app.errors import Conflict
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.journeys.holding import holding_journey, is_part_of
 from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_asked, everything_stopped, needed, policy_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.queries.visibility import rights_over, visible
@@ -93,6 +94,17 @@ def refuse_held_elsewhere(row: Rollout) -> None:
         raise Conflict(words, code="busy")
 
 
+def refuse_held_by_journey(row: Rollout) -> None:
+    """Raises Conflict `busy` if a journey holds the cluster that neither made the rollout nor the one it rolls back."""
+    if words := _held_by_journey(row):
+        raise Conflict(words, code="busy")
+
+
+def _held_by_journey(row: Rollout) -> str:
+    journey = holding_journey(row.cluster_id)
+    return "" if journey is None or is_part_of(row, journey) else f"journey {journey.pk} holds this cluster"
+
+
 def _held_elsewhere(row: Rollout) -> str:
     other = holder_elsewhere(row)
     if other is None:
@@ -134,4 +146,6 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
         return wrong.message
     aside = [pk for pk in (row.pk, row.rolls_back_id) if pk]
     other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING)).exclude(pk__in=aside).first()
-    return f"another rollout holds this cluster: {other.title}" if other else _held_elsewhere(row)
+    if other is not None:
+        return f"another rollout holds this cluster: {other.title}"
+    return _held_elsewhere(row) or _held_by_journey(row)

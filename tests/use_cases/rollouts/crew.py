@@ -22,6 +22,7 @@ from tests.servers.apiserver import ApiServer
 from tests.use_cases.rollouts import witness
 
 KILLED, STOPPED = -9, 1000
+FOREMAN = "tests.use_cases.rollouts.foreman"
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ class Crew:
 
 
 @contextmanager
-def crew(server: ApiServer, place: Path) -> Iterator[Crew]:
+def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[Crew]:
     """A crew on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
     with _database(place) as url:
         settings = {
@@ -93,7 +94,7 @@ def crew(server: ApiServer, place: Path) -> Iterator[Crew]:
         }  # fmt: skip
         with (place / "foreman.log").open("w") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.use_cases.rollouts.foreman"],
+                [sys.executable, "-m", module],
                 cwd=ROOT,
                 env=bare_environment(**settings) | {"PYTHONPATH": str(ROOT)},
                 stdin=subprocess.PIPE,

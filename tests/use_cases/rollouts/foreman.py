@@ -138,10 +138,16 @@ def races(count: int, same: bool) -> list[list[list[str]]]:
 _ALL = (prepare, register, rollout, start, wait, send, state, lines, chain, races)
 WORDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _ALL}
 
-if __name__ == "__main__":
+
+def serve(words: dict[str, Callable[..., Any]]) -> None:
+    """Answers lines until there are none."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     django.setup()
     for line in sys.stdin:
         asked, *arguments = json.loads(line)
-        sys.stdout.write(json.dumps(WORDS[asked](*arguments)) + "\n")
+        sys.stdout.write(json.dumps(words[asked](*arguments)) + "\n")
         sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(WORDS)

@@ -1,0 +1,1 @@
+"""journeys over REST: their shapes and their endpoints."""

@@ -1,0 +1,182 @@
+"""The shapes of journeys, as the API answers and takes them."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.evidence import CheckSeen, StepEvidence
+from migrations_app.journeys.outline import PlanDifference
+from migrations_app.journeys.plan import COVERABLE
+from migrations_app.journeys.states import JOURNEY_STATES
+from migrations_app.queries.journeys.journeys import (
+    JOURNEY_GROUPS,
+    JourneyApprovalRow,
+    JourneyDetail,
+    JourneyRow,
+    StepRollout,
+    StepRow,
+)
+from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
+
+
+class JourneyLineSerializer(StructSerializer):
+    """One hop of one cluster, without its steps."""
+
+    struct = JourneyRow
+    leave_out = ("environment", "author_id")
+
+
+class CheckSeenSerializer(StructSerializer):
+    """One check as a scan answered it; `not_asked` where no hop asks it any more."""
+
+    struct = CheckSeen
+
+
+class EvidenceSerializer(StructSerializer):
+    """What a scan showed of the step: proven, open, unknown or other_release."""
+
+    struct = StepEvidence
+
+
+class DifferenceSerializer(StructSerializer):
+    """How the plan of now differs from the one that was shown."""
+
+    struct = PlanDifference
+
+
+class StepRolloutSerializer(StructSerializer):
+    """A rollout that was made for the step."""
+
+    struct = StepRollout
+
+
+class JourneyStepSerializer(serializers.Serializer[Any]):
+    """One step and how far it is."""
+
+    id = OutputText()
+    kind = OutputText(help_text="rollout, outside, person or wait: who does it.")
+    title = OutputText()
+    phase = OutputText()
+    state = OutputText(help_text="waiting, ready, running, done, failed or skipped.")
+    cause_code = OutputText()
+    cause = OutputText()
+    since = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    checks = serializers.ListField(child=OutputText(), help_text="Checks that a scan has to find in order.")
+    release = OutputText(help_text="The release that has to run then; empty for none.")
+    action = OutputText()
+    parameters = serializers.DictField()
+    seconds = serializers.IntegerField(help_text="How long a step waits.")
+    protects = serializers.BooleanField(help_text="It is never skipped.")
+    back = OutputText(help_text="How one goes back while it is being done.")
+    no_return = serializers.ListField(child=OutputText(), help_text="What cannot be undone once it is done.")
+    by = OutputText(help_text="Who ticked or skipped it.")
+    note = OutputText(help_text="What that person wrote.")
+    evidence = EvidenceSerializer(allow_null=True)
+    differences = DifferenceSerializer(many=True)
+    accepted = serializers.BooleanField(help_text="A person accepted a plan that was not shown so before.")
+    preview = StepRolloutSerializer(allow_null=True)
+    work = StepRolloutSerializer(allow_null=True)
+
+
+class JourneyAgreedSerializer(StructSerializer):
+    """One person's approval of the journey."""
+
+    struct = JourneyApprovalRow
+
+
+class JourneyWholeSerializer(JourneyLineSerializer):
+    """With its steps in order."""
+
+    risk = OutputText(help_text="The highest risk that its approval covers; empty if it covers no plan.")
+    needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
+    agreed = JourneyAgreedSerializer(many=True)
+    steps = JourneyStepSerializer(many=True)
+
+
+class JourneyQuerySerializer(PagedSerializer):
+    cluster = serializers.UUIDField(required=False)
+    state = serializers.ChoiceField(
+        required=False, choices=(*JOURNEY_STATES, *JOURNEY_GROUPS), help_text="A state or a group."
+    )
+
+
+class NewJourneySerializer(StrictSerializer):
+    """The cluster, and what its author chooses; the steps are those of its next hop."""
+
+    cluster = serializers.UUIDField()
+    covers = serializers.ChoiceField(
+        required=False, choices=COVERABLE, default="high", help_text="Up to this risk one approval counts."
+    )
+    parameters = serializers.DictField(
+        required=False, default=dict, child=serializers.DictField(), help_text="Choices, by the id of the action."
+    )
+    soak_seconds = StrictInteger(
+        required=False, default=SOAK_SECONDS, min_value=0, max_value=LONGEST_SOAK,
+        help_text="How long the new release runs before the work after it.",
+    )  # fmt: skip
+    ticket = Text(required=False, allow_blank=True, max_length=200, default="")
+    note = Text(required=False, allow_blank=True, max_length=2000, default="")
+
+
+class JourneyStartSerializer(StrictSerializer):
+    """The digest of the journey that was looked at."""
+
+    digest = Text(max_length=64)
+
+
+class JourneyReasonSerializer(StrictSerializer):
+    reason = Text(required=False, allow_blank=True, max_length=2000, default="")
+
+
+class StepNameSerializer(StrictSerializer):
+    """The id of the step, such as j03."""
+
+    step = Text(max_length=8)
+
+
+class StepTickSerializer(StepNameSerializer):
+    """What was done or seen, in the words of the person."""
+
+    note = Text(max_length=2000)
+
+
+class StepSkipSerializer(StepNameSerializer):
+    reason = Text(max_length=2000)
+
+
+class StepAcceptSerializer(StepNameSerializer):
+    """The digest of the step's plan that was looked at."""
+
+    digest = Text(max_length=64)
+
+
+def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
+    """The journey with its ETag."""
+    names = [str(name) for name in JourneyLineSerializer().fields]
+    told = {name: getattr(detail.row, name) for name in names}
+    told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
+    told["steps"] = [_step(one) for one in detail.steps]
+    answer = Response(JourneyWholeSerializer(told).data, status=status)
+    answer["ETag"] = etags.of_version(detail.row.version)
+    return answer
+
+
+_DEFINED = (
+    "id", "kind", "title", "phase", "checks", "release", "action", "parameters", "seconds", "protects", "back",
+    "no_return",
+)  # fmt: skip
+_STANDING = (
+    "state", "cause_code", "cause", "since", "ended_at", "by", "note", "evidence", "differences", "accepted",
+    "preview", "work",
+)  # fmt: skip
+
+
+def _step(one: StepRow) -> dict[str, Any]:
+    defined = {name: getattr(one.definition, name) for name in _DEFINED}
+    return defined | {name: getattr(one, name) for name in _STANDING}

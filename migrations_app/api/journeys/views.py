@@ -1,0 +1,234 @@
+"""journeys: plan the next hop of a cluster, follow it, start and stop it, and do what its current step asks for."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from django.db import transaction
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import StrictSerializer
+from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.api.journeys.shapes import (
+    JourneyLineSerializer,
+    JourneyQuerySerializer,
+    JourneyReasonSerializer,
+    JourneyStartSerializer,
+    JourneyWholeSerializer,
+    NewJourneySerializer,
+    StepAcceptSerializer,
+    StepNameSerializer,
+    StepSkipSerializer,
+    StepTickSerializer,
+    journey_answer,
+)
+from migrations_app.api.plans import PLAN, ApprovingSerializer, asking
+from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
+from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
+from migrations_app.tasks import wake_journey
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.journeys import approvals, lifecycle, steps
+from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+
+
+def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
+    """The operation of an endpoint that changes a journey."""
+    return {"POST": Operation(name, body=body, answer=JourneyWholeSerializer, status=202, guarded=True)}
+
+
+class JourneysView(Endpoint):
+    """Every journey."""
+
+    needs = {"GET": READ, "POST": PLAN}
+    operations = {
+        "GET": Operation(
+            id="journeys_list",
+            query=JourneyQuerySerializer,
+            answer=page_of("Journey", JourneyLineSerializer),
+            named=True,
+        ),
+        "POST": Operation(
+            id="journeys_create",
+            body=NewJourneySerializer,
+            answer=JourneyWholeSerializer,
+            status=202,
+            named=True,
+            more=[KEY_NEEDED],
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Journeys, newest first."""
+        query = query_params(request, JourneyQuerySerializer)
+        ask = JourneyAsk(cluster=query.get("cluster"), state=query.get("state", ""))
+        page = journey_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=JourneyLineSerializer)
+
+    @keyed
+    def post(self, request: Request) -> Response:
+        """Stores a draft; workers scan the cluster, list the steps and plan what can be planned. Nothing is changed."""
+        said = body_params(request, NewJourneySerializer)
+        cluster = said.pop("cluster")
+        made = draft_journey(cluster, JourneyRequest(**said), person=asking(request), by=actor())
+        transaction.on_commit(partial(wake_journey, made))
+        answer = journey_answer(journey_detail(made), status=202)
+        answer["Location"] = reverse("api-journey", kwargs={"id": made}, request=request)
+        return answer
+
+
+class JourneyView(Endpoint):
+    """One journey."""
+
+    needs = {"GET": READ}
+    operations = {"GET": Operation("journeys_read", answer=JourneyWholeSerializer)}
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Its steps in order, each with its state and the evidence that proves it."""
+        query_params(request, StrictSerializer)
+        return journey_answer(journey_detail(id))
+
+
+class JourneyAskView(Endpoint):
+    """Asking for approval."""
+
+    needs = {"POST": PLAN}
+    operations = _acting("journeys_ask", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Asks for the approval of the previewed journey; approved at once where the policy asks nobody."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=approvals.ask_journey)
+
+
+class JourneyApproveView(Endpoint):
+    """Approving is for people in the browser (A42)."""
+
+    needs = {"POST": READ}
+    operations = {"POST": Operation("journeys_approve", body=ApprovingSerializer)}
+
+    def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
+        """Always refused with `person_needed`: a journey is approved by a person, in the browser."""
+        row = journey_row(id)
+        raise Problem("person_needed", f"open /journeys/{row.id}/ in the browser")
+
+
+class JourneyStartView(Endpoint):
+    """Starting."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_start", JourneyStartSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Begins an approved journey, once; it holds the cluster from then on."""
+        said = body_params(request, JourneyStartSerializer)
+        return _changed(request, id, change=partial(lifecycle.start_journey, digest=said["digest"]))
+
+
+class JourneyPauseView(Endpoint):
+    """Pausing."""
+
+    needs = {"POST": STOP}
+    operations = _acting("journeys_pause", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Pauses it, and asks its rollout to pause after the request under way."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=lifecycle.pause_journey)
+
+
+class JourneyResumeView(Endpoint):
+    """Resuming."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_resume", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Goes on with a paused journey and its rollout, under every guard of a start."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=lifecycle.resume_journey)
+
+
+class JourneyAbortView(Endpoint):
+    """Aborting."""
+
+    needs = {"POST": STOP}
+    operations = _acting("journeys_abort", JourneyReasonSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends it where it is, and its rollout after the request under way; what was done stays."""
+        said = body_params(request, JourneyReasonSerializer)
+        return _changed(request, id, change=partial(lifecycle.abort_journey, reason=said["reason"]))
+
+
+class JourneyTickView(Endpoint):
+    """A person's word."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_tick", StepTickSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Says that a step is done which only a person can tell; refused to tokens with `person_needed`."""
+        said = body_params(request, StepTickSerializer)
+        return _changed(request, id, change=partial(steps.tick, step=said["step"], note=said["note"]))
+
+
+class JourneySkipView(Endpoint):
+    """Skipping a step."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_skip", StepSkipSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Skips a step with a reason; one that protects the cluster is refused."""
+        said = body_params(request, StepSkipSerializer)
+        return _changed(request, id, change=partial(steps.skip, step=said["step"], reason=said["reason"]))
+
+
+class JourneyRetryView(Endpoint):
+    """Doing a step again."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_retry", StepNameSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Does a failed step again, or plans one anew whose plan nobody accepted; resumes the journey."""
+        said = body_params(request, StepNameSerializer)
+        return _changed(request, id, change=partial(steps.retry, step=said["step"]))
+
+
+class JourneyAcceptView(Endpoint):
+    """Accepting the plan of a step."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_accept", StepAcceptSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Accepts a plan that differs from what was shown, or was not shown; people approve it by itself then."""
+        said = body_params(request, StepAcceptSerializer)
+        return _changed(request, id, change=partial(steps.accept_plan, step=said["step"], digest=said["digest"]))
+
+
+def _changed(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
+    """Makes the change at the version that the client has read, wakes a worker, and answers with the journey."""
+    version = journey_row(journey_id).version
+    etags.require_match(request, etags.of_version(version))
+    change(journey_id, asking(request), by=actor(), version=version)
+    transaction.on_commit(partial(wake_journey, journey_id))
+    return journey_answer(journey_detail(journey_id), status=202)

@@ -1,0 +1,165 @@
+"""The steps of a journey, made of one hop of a runbook.
+
+What an action of karpdash resolves is a rollout; what else fails and blocks is done outside and seen by a scan; what
+only a person can weigh is a tick. Information that neither blocks nor warns is left to the runbook.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from migrations_app.actions import registry
+from migrations_app.checks.base import Finding, Remedy
+from migrations_app.checks.registry import all_checks
+from migrations_app.journeys.plan import Command, JourneyStep
+from migrations_app.journeys.states import StepKind
+from migrations_app.readiness.action_order import LAST_RESORT
+from migrations_app.readiness.plan.runbook import RunbookHop
+from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.walk import STORED
+from migrations_app.readiness.plan.work_order import HOLDS, LANDS
+from migrations_app.readiness.report import Installed
+
+SOAK_SECONDS = 600
+"""How long the new release runs before the work after it, where the author says nothing else."""
+UPGRADE_CRDS = "upgrade_crds"
+PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
+"""By phase, the action that is meant where several resolve a check; elsewhere the first one."""
+GITOPS = ("argocd", "flux")
+LONGEST_COMMAND = 4000
+
+
+class Choices(NamedTuple):
+    """What the author chose: parameters by the id of the action, and how long the new release runs before the rest."""
+
+    parameters: Mapping[str, Mapping[str, Any]]
+    soak_seconds: int = SOAK_SECONDS
+
+
+def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
+    """The steps of the hop in the order of its stages, with the ids j01, j02, ..."""
+    found = [step for stage in hop.stages for step in _of(stage, hop, installed=installed, choices=choices)]
+    return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(found, 1))
+
+
+def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
+    if stage.part == "verify":
+        yield _step(stage, "outside", release=hop.lands.release, protects=True)
+    elif stage.part == "land":
+        yield from _landing(stage, hop, installed=installed, choices=choices)
+    elif stage.checks:
+        yield from _open(stage, hop, choices=choices)
+    elif stage.commands and stage.part == "after":
+        yield _step(stage, "outside", checks=(STORED,), protects=True)
+    elif stage.commands:
+        yield _step(stage, "person", protects=True)
+
+
+def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
+    """Its CRDs and its controller are the last stages of their phases; what stands before them is prepared by hand."""
+    alike = [one for one in hop.stages if one.part == "land" and one.phase == stage.phase]
+    if stage != alike[-1]:
+        if stage.checks:
+            yield from _open(stage, hop, choices=choices)
+        elif stage.commands:
+            yield _step(stage, "person", protects=True)
+        return
+    release = hop.lands.release
+    if stage.phase == "crds":
+        kept = installed.crds_kept_by if installed else ""
+        failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
+        if failing and kept not in GITOPS:
+            given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
+            yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
+        elif stage.checks:
+            yield _step(stage, "outside", checks=(LANDS,), protects=True)
+        return
+    yield _step(stage, "outside", release=release, protects=True)
+    if choices.soak_seconds:
+        title = f"Let {release} run before anything else is changed"
+        yield JourneyStep(
+            id="", kind="wait", title=title, phase=stage.phase, seconds=choices.soak_seconds, protects=True,
+            back=stage.back,
+        )  # fmt: skip
+
+
+def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
+    """One step for each action that is called for, one for what is done outside, and one for what is weighed."""
+    groups: dict[tuple[StepKind, str], list[Finding]] = {}
+    for finding in hop.open_in(stage):
+        if (key := _done_by(finding, stage, hop=hop.lands.hop)) is not None:
+            groups.setdefault(key, []).append(finding)
+    for (kind, name), findings in groups.items():
+        action = registry.find(name) if name else None
+        protects = any(one.severity == "blocker" or one.id in HOLDS for one in findings)
+        yield _step(
+            stage,
+            kind,
+            title=action.title if action else stage.does,
+            checks=tuple(one.id for one in findings),
+            action=name,
+            parameters=_parameters(name, stage, hop=hop, choices=choices),
+            commands=() if name else tuple(_commands(findings)),
+            protects=protects,
+        )
+
+
+def _done_by(finding: Finding, stage: Stage, *, hop: str) -> tuple[StepKind, str] | None:
+    """Who does it, and the id of the action if karpdash does; None for what needs no step."""
+    if finding.status == "fail" and (action := _action_for(finding.id, stage, hop=hop)):
+        return "rollout", action
+    if finding.severity == "info":
+        return None
+    if finding.severity == "blocker" and finding.status != "manual":
+        return "outside", ""
+    return "person", ""
+
+
+def _action_for(check_id: str, stage: Stage, *, hop: str) -> str:
+    """The id of the action that resolves the check at that hop; empty if none does. What destroys is never chosen."""
+    named = next((check.resolved_by for check in all_checks() if check.id == check_id), ())
+    found = [name for name in named if name not in LAST_RESORT and _fits(name, hop=hop)]
+    return next((name for name in found if name == PREFERRED.get(stage.phase)), found[0] if found else "")
+
+
+def _fits(name: str, *, hop: str) -> bool:
+    action = registry.find(name)
+    return action is not None and (action.hops == ("*",) or hop in action.hops)
+
+
+def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
+    """What the author chose; CRDs before the landing are those of the release that runs."""
+    own = {"release": hop.starts} if name == UPGRADE_CRDS and stage.part == "before" else {}
+    return {**own, **choices.parameters.get(name, {})}
+
+
+def _commands(findings: Iterable[Finding]) -> Iterator[Command]:
+    for finding in findings:
+        yield from _first(finding.remedies)
+
+
+def _first(remedies: Iterable[Remedy]) -> tuple[Command, ...]:
+    """The first way that is not an action: that of the tool that keeps the object."""
+    by_hand = next((one for one in remedies if one.how != "action"), None)
+    return (Command(by_hand.how, by_hand.text[:LONGEST_COMMAND]),) if by_hand else ()
+
+
+def _step(
+    stage: Stage,
+    kind: StepKind,
+    *,
+    title: str = "",
+    commands: tuple[Command, ...] = (),
+    **more: Any,  # noqa: ANN401 - the other fields of a step
+) -> JourneyStep:
+    return JourneyStep(
+        id="",
+        kind=kind,
+        title=title or stage.does,
+        phase=stage.phase,
+        commands=commands or (() if kind == "rollout" else _first(stage.commands)),
+        back=stage.back,
+        no_return=tuple(one.what for one in stage.no_return),
+        **more,
+    )

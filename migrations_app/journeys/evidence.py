@@ -1,0 +1,61 @@
+"""What a scan shows of a step: whether the work that the step stands for is seen in the cluster."""
+
+from typing import Literal
+
+import msgspec
+
+from migrations_app.checks.base import Finding, Status
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.readiness.report import Report
+
+Verdict = Literal["proven", "open", "unknown", "other_release"]
+_IN_ORDER: tuple[Status, ...] = ("pass", "not_applicable", "waived")
+NOT_ASKED = "not_asked"
+"""The status of a check that no hop of the report asks any more."""
+
+
+class CheckSeen(msgspec.Struct, frozen=True):
+    """One check as a scan answers it; `status` is that of the finding, or NOT_ASKED."""
+
+    id: str
+    status: str
+    summary: str = ""
+
+
+class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What one scan shows of a step. `other_release`: neither the release before the hop runs nor the one after it."""
+
+    verdict: Verdict
+    scanned_at: str = ""
+    snapshot: str = ""
+    release: str = ""
+    checks: tuple[CheckSeen, ...] = ()
+
+
+def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
+    """What the report shows of the step, at the hop or, once that was taken, at the first hop that asks the same."""
+    checks = tuple(_check(report, name, hop=hop) for name in step.checks)
+    running = report.cluster.karpenter_version or ""
+    return StepEvidence(
+        verdict=_verdict(step, checks, running=running, starts=starts),
+        scanned_at=report.scanned_at,
+        release=running,
+        checks=checks,
+    )
+
+
+def _verdict(step: JourneyStep, checks: tuple[CheckSeen, ...], *, running: str, starts: str) -> Verdict:
+    if step.release and running and running not in (step.release, starts):
+        return "other_release"
+    if (step.release and running == starts != step.release) or any(one.status == "fail" for one in checks):
+        return "open"
+    if (step.release and not running) or any(one.status not in _IN_ORDER for one in checks):
+        return "unknown"
+    return "proven" if step.release or checks else "unknown"
+
+
+def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
+    asked: dict[str, Finding] = {one.hop: one for one in report.checks if one.id == name}
+    order = (hop, *(step.hop for step in report.target.path))
+    found = next((asked[one] for one in order if one in asked), None)
+    return CheckSeen(name, found.status, found.summary) if found else CheckSeen(name, NOT_ASKED)

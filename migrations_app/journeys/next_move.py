@@ -1,0 +1,134 @@
+"""What a worker does next for the current step of a running journey, decided on values.
+
+A plan is covered by the approval of the journey if it was shown, does not differ, and is within the limit. Everything
+else asks a person.
+"""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from migrations_app.journeys.evidence import StepEvidence
+from migrations_app.journeys.outline import PlanDifference
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.journeys.states import StepState
+
+Do = Literal["begin", "draft", "cover", "ask", "start", "scan", "finish", "fail", "stop", "watch", "tell"]
+"""`draft` plans the rollout of the step, `cover` approves it with the journey's approval, `ask` asks people for it;
+`stop` pauses the journey without failing the step; `tell` waits for a person, `watch` for anything else."""
+PATIENCE = timedelta(minutes=30)
+"""How long a finished rollout may take to be seen in a scan, before its step fails."""
+SCAN_EVERY = timedelta(minutes=2)
+"""How often a scan is asked for while a step waits to be seen in one."""
+
+
+class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The rollout of the step as it is now. `differences`: how its plan differs from the one that was shown; `covered`:
+    the approval of the journey counts for it; `accepted`: a person accepted the plan as it is."""
+
+    state: str
+    cause_code: str = ""
+    differences: tuple[PlanDifference, ...] = ()
+    covered: bool = False
+    accepted: bool = False
+    finished_at: datetime | None = None
+
+
+class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the decision rests on. `since` is when the step began, `asked_at` when it last asked for a scan.
+
+    `evidence` is from a scan that began after `proof_since`; None while there is none.
+    """
+
+    state: StepState
+    since: datetime
+    rollout: RolloutSeen | None = None
+    evidence: StepEvidence | None = None
+    asked_at: datetime | None = None
+
+    @property
+    def proof_since(self) -> datetime:
+        """From when on a scan proves something: the end of its rollout, else the beginning of the step (R09)."""
+        return (self.rollout.finished_at if self.rollout else None) or self.since
+
+
+class Move(msgspec.Struct, frozen=True):
+    """What to do, and the code of why."""
+
+    do: Do
+    code: str = ""
+
+
+def next_move(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
+    """The next move for the current step, which is ready or running."""
+    if here.state == "ready":
+        return Move("begin")
+    if step.kind == "person":
+        return Move("tell", "tick_needed")
+    if step.kind == "wait":
+        over = now - here.since >= timedelta(seconds=step.seconds)
+        return Move("finish", "time_passed") if over else Move("watch", "time")
+    if step.kind == "outside":
+        return _by_evidence(here, now=now, patience=None)
+    return _of_rollout(here, now=now)
+
+
+_WATCHED: dict[str, Move] = {
+    "draft": Move("watch", "planning"),
+    "awaiting_approval": Move("tell", "approval_needed"),
+    "approved": Move("start"),
+    "running": Move("watch", "rollout"),
+    "rolling_back": Move("watch", "rollout"),
+    "paused": Move("tell", "rollout_paused"),
+    "needs_attention": Move("tell", "rollout_needs_attention"),
+}
+ANEW = frozenset({"expired", "policy_moved", "cluster_changed"})
+"""Causes for which a plan is made anew without asking anybody: nothing of it was started."""
+NOTHING_TO_DO = "nothing_to_do"
+
+
+def _of_rollout(here: StepSeen, *, now: datetime) -> Move:
+    made = here.rollout
+    if made is None:
+        return Move("draft")
+    if made.state == "previewed":
+        return _planned(made)
+    if made.state == "succeeded":
+        return _by_evidence(here, now=now, patience=PATIENCE)
+    if made.state == "expired":
+        if made.cause_code in ANEW:
+            return Move("draft", made.cause_code)
+        if made.cause_code == NOTHING_TO_DO:
+            return _by_evidence(here, now=now, patience=PATIENCE)
+        return Move("fail", made.cause_code or "no_plan")
+    return _WATCHED.get(made.state, Move("fail", f"rollout_{made.state}"))
+
+
+def _planned(made: RolloutSeen) -> Move:
+    if made.accepted:
+        return Move("ask", "accepted")
+    if made.differences:
+        return Move("stop", "plan_differs")
+    return Move("cover") if made.covered else Move("ask", "not_covered")
+
+
+def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
+    """Finished if it is proven; `open` beyond the patience fails; what cannot be told asks a person to confirm it."""
+    found = here.evidence
+    if found is None:
+        return _scan(here, now=now, otherwise=Move("watch", "scan"))
+    if found.verdict == "proven":
+        return Move("finish", "seen")
+    if found.verdict == "other_release":
+        return Move("fail", "other_release")
+    if found.verdict == "unknown":
+        return _scan(here, now=now, otherwise=Move("tell", "confirmation_needed"))
+    if patience is not None and now - here.proof_since >= patience:
+        return Move("fail", "not_seen")
+    return _scan(here, now=now, otherwise=Move("tell" if patience is None else "watch", "work_outside"))
+
+
+def _scan(here: StepSeen, *, now: datetime, otherwise: Move) -> Move:
+    due = here.asked_at is None or here.asked_at < here.proof_since or now - here.asked_at >= SCAN_EVERY
+    return Move("scan") if due else otherwise

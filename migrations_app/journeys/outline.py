@@ -1,0 +1,141 @@
+"""What of a step's plan was approved, and how a plan that was made anew differs from it.
+
+The rule: the action, its parameters, the cluster, the limits of the rollout and every object that is not a node have to
+be the same, with the same request in the same order. Nodes, NodeClaims and Machines come and go by themselves: their
+names may differ, and of each kind of request there may be a tenth more than was shown, and one more in any case. Fewer
+is always accepted. Numbers of the forecast, ages and resourceVersions are not compared.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from migrations_app.actions.changes import RISKS, Risk
+from migrations_app.actions.plan import Plan, Step, canonical
+
+NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
+"""Karpenter creates and deletes these by itself."""
+DifferenceCode = Literal[
+    "action", "parameters", "cluster", "limits", "risk", "request_added", "request_missing", "order", "nodes", "doubts"
+]
+
+
+class RequestOutline(msgspec.Struct, frozen=True, kw_only=True):
+    """One request about an object that is not a node. `content` is the digest of what is sent and of what undoes it."""
+
+    verb: str
+    kind: str
+    name: str
+    content: str
+
+
+class NodeRequests(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests about nodes that are alike but for the node, and how many there are."""
+
+    verb: str
+    kind: str
+    undo: bool
+    count: int
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True):
+    """What is compared of a plan. `cluster` is the uid of kube-system and the CA; `doubts` are steps without proof."""
+
+    action: str
+    parameters: str
+    cluster: str
+    limits: str
+    risk: Risk
+    requests: tuple[RequestOutline, ...]
+    nodes: tuple[NodeRequests, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+class PlanDifference(msgspec.Struct, frozen=True):
+    """One way in which a plan differs: a code, and the object that it is about, where it is about one."""
+
+    code: DifferenceCode
+    about: str = ""
+
+
+def outline(plan: Plan, *, doubts: Mapping[str, str]) -> Outline:
+    """The outline of a plan; `doubts` are the reasons why steps are not proven, by id."""
+    nodes = Counter(
+        (change.verb, change.target.kind, step.undo is not None)
+        for step in plan.steps
+        if (change := step.change) is not None and change.target.kind in NODE_KINDS
+    )
+    titles = {step.id: step.title for step in plan.steps}
+    return Outline(
+        action=plan.action,
+        parameters=_digest(plan.parameters),
+        cluster=f"{plan.identity.kube_system_uid} {plan.identity.ca}",
+        limits=_digest(plan.limits),
+        risk=plan.risk,
+        requests=tuple(_requests(plan)),
+        nodes=tuple(NodeRequests(verb=v, kind=k, undo=u, count=n) for (v, k, u), n in sorted(nodes.items())),
+        doubts=tuple(sorted(titles.get(step, step) for step in doubts)),
+    )
+
+
+def differences(approved: Outline, now: Outline) -> tuple[PlanDifference, ...]:
+    """How the plan of now differs from the approved one, by the rule of this module; empty if it does not."""
+    return tuple(_differences(approved, now))
+
+
+def _requests(plan: Plan) -> Iterator[RequestOutline]:
+    for step in plan.steps:
+        change = step.change
+        if change is not None and change.target.kind not in NODE_KINDS:
+            where = f"{change.target.namespace}/" if change.target.namespace else ""
+            yield RequestOutline(
+                verb=change.verb, kind=change.target.kind, name=f"{where}{change.target.name}", content=_content(step)
+            )
+
+
+def _content(step: Step) -> str:
+    """The digest of the request, its undo, the tool that keeps the object, and the object that is meant."""
+    change, undo = step.change, step.undo
+    uid = change.target.uid if change else ""
+    told = [change.path if change else "", change.body if change else {}, undo.body if undo else None]
+    return _digest([uid, step.manager, *told])
+
+
+def _digest(value: Any) -> str:  # noqa: ANN401 - plain JSON or a struct
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _differences(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
+    codes: tuple[tuple[DifferenceCode, str, str], ...] = (
+        ("action", approved.action, now.action),
+        ("parameters", approved.parameters, now.parameters),
+        ("cluster", approved.cluster, now.cluster),
+        ("limits", approved.limits, now.limits),
+    )
+    yield from (PlanDifference(code) for code, before, after in codes if before != after)
+    if RISKS.index(now.risk) > RISKS.index(approved.risk):
+        yield PlanDifference("risk", now.risk)
+    yield from _other_requests(approved, now)
+    yield from _more_nodes(approved, now)
+    yield from (PlanDifference("doubts", title) for title in now.doubts if title not in approved.doubts)
+
+
+def _other_requests(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
+    before, after = set(approved.requests), set(now.requests)
+    added = [one for one in now.requests if one not in before]
+    missing = [one for one in approved.requests if one not in after]
+    yield from (PlanDifference("request_added", f"{one.verb} {one.kind} {one.name}") for one in added)
+    yield from (PlanDifference("request_missing", f"{one.verb} {one.kind} {one.name}") for one in missing)
+    if not added and not missing and approved.requests != now.requests:
+        yield PlanDifference("order")
+
+
+def _more_nodes(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
+    shown = {(one.verb, one.kind, one.undo): one.count for one in approved.nodes}
+    for one in now.nodes:
+        count = shown.get((one.verb, one.kind, one.undo), 0)
+        if one.count > (count + max(1, count // 10) if count else 0):
+            yield PlanDifference("nodes", f"{one.verb} {one.kind}: {one.count}, shown were {count}")

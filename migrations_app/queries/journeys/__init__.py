@@ -1,0 +1,1 @@
+"""Reading journeys: lists, one journey with its steps, and which one holds a cluster."""

@@ -1,0 +1,20 @@
+"""Which journey holds a cluster, by any of its registrations, and which rollouts are its own."""
+
+import uuid
+
+from migrations_app.journeys.states import HOLDING
+from migrations_app.models.journey import Journey, JourneyRollout
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.cluster.identity import registrations_of
+
+
+def holding_journey(cluster_id: uuid.UUID) -> Journey | None:
+    """The journey that holds the cluster; None if there is none."""
+    rows = Journey.objects.filter(cluster_id__in=registrations_of(cluster_id), state__in=sorted(HOLDING))
+    return rows.defer("plan").first()
+
+
+def is_part_of(rollout: Rollout, journey: Journey) -> bool:
+    """Whether the journey made the rollout, or the one that it rolls back."""
+    made = JourneyRollout.objects.filter(step__journey=journey)
+    return made.filter(rollout_id__in=[pk for pk in (rollout.pk, rollout.rolls_back_id) if pk]).exists()

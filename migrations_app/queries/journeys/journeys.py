@@ -1,0 +1,233 @@
+"""Journeys for pages and the API: lists, one journey with its steps, and what its approval needs."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from django.db.models import Count, F, Prefetch, Q, QuerySet
+from msgspec import Meta
+
+from migrations_app.errors import NotFound
+from migrations_app.journeys.evidence import StepEvidence
+from migrations_app.journeys.outline import Outline, PlanDifference
+from migrations_app.journeys.plan import JourneyPlan, JourneyStep
+from migrations_app.journeys.states import ENDED, HOLDING, OVER, PLANNED
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
+from migrations_app.queries import pagination
+from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rollouts.policies import approvals_asked, policy_of
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible, visible_clusters
+
+PAGE = 50
+MOST_WAITING = 100
+JOURNEY_GROUPS: dict[str, frozenset[str]] = {
+    "planned": frozenset(PLANNED),
+    "under_way": frozenset(HOLDING),
+    "ended": frozenset(ENDED),
+}
+"""Groups of states that a list can be filtered by, besides single states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyAsk:
+    """Filters of journeys; empty means no filter. `state` is a state or one of JOURNEY_GROUPS."""
+
+    cluster: uuid.UUID | None = None
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyRow:
+    """One journey without its steps."""
+
+    id: uuid.UUID
+    cluster: uuid.UUID
+    cluster_name: str
+    environment: str
+    hop: Annotated[str, Meta(description="The hop it takes; empty until the cluster was scanned for it.")]
+    starts: Annotated[str, Meta(description="The release that runs before it.")]
+    lands: Annotated[str, Meta(description="The release that runs after it.")]
+    covers: Annotated[str, Meta(description="Up to this risk its approval counts for the plans of its steps.")]
+    digest: Annotated[str, Meta(description="SHA-256 of what is approved; empty for a draft.")]
+    state: str
+    version: int
+    cause_code: str
+    cause: str
+    waits_for: Annotated[str, Meta(description="Code of what the current step waits for.")]
+    needs_person: Annotated[bool, Meta(description="Whether a person has to do something before it goes on.")]
+    author: str
+    author_id: int | None
+    started_by: str
+    made_at: datetime
+    expires_at: datetime
+    changed_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    ticket: str
+    note: str
+    done: Annotated[int, Meta(description="Steps that are done or skipped.")]
+    total: Annotated[int, Meta(description="All steps.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRollout:
+    """A rollout that was made for a step."""
+
+    id: uuid.UUID
+    purpose: str
+    state: str
+    digest: str
+    cause_code: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """One step and how far it is. `preview` is the rollout that was shown, `work` the newest that does it."""
+
+    definition: JourneyStep
+    state: str
+    cause_code: str
+    cause: str
+    since: datetime | None
+    ended_at: datetime | None
+    by: str
+    note: str
+    evidence: StepEvidence | None
+    differences: tuple[PlanDifference, ...]
+    accepted: bool
+    shown: Outline | None
+    preview: StepRollout | None
+    work: StepRollout | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyApprovalRow:
+    """One person's approval of a journey."""
+
+    by: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyDetail:
+    """One journey with its steps. `needed` counts the approvals that the policies ask for now."""
+
+    row: JourneyRow
+    nonce: str
+    risk: str
+    needed: int
+    steps: tuple[StepRow, ...]
+    approvals: tuple[JourneyApprovalRow, ...]
+
+    @property
+    def current(self) -> StepRow | None:
+        """The step whose turn it is."""
+        return next((one for one in self.steps if one.state in ("ready", "running", "failed")), None)
+
+
+def journey_page(ask: JourneyAsk, *, after: str = "", limit: int = PAGE) -> Page[JourneyRow]:
+    """One page, newest first. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
+    rows = _rows()
+    if ask.cluster is not None:
+        if not visible_clusters().filter(pk=ask.cluster).exists():
+            raise NotFound("no such cluster")
+        rows = rows.filter(cluster_id=ask.cluster)
+    if ask.state:
+        rows = rows.filter(state__in=sorted(JOURNEY_GROUPS.get(ask.state, {ask.state})))
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
+    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
+    return page_of(found, limit=limit, row=_row_of, key=_key)
+
+
+def journey_row(journey_id: uuid.UUID) -> JourneyRow:
+    """One journey without its steps. Raises NotFound."""
+    found = _rows().filter(pk=journey_id).first()
+    if found is None:
+        raise NotFound("no such journey")
+    return _row_of(found)
+
+
+def current_journey(cluster_id: uuid.UUID) -> JourneyRow | None:
+    """The journey of the cluster that did not end; None if there is none."""
+    found = _rows().filter(cluster_id=cluster_id, state__in=sorted(PLANNED | HOLDING)).first()
+    return _row_of(found) if found else None
+
+
+def journey_inbox(person_id: int) -> tuple[JourneyRow, ...]:
+    """Journeys that wait for this person's approval, oldest first."""
+    waiting = _rows().filter(visible(right="approve"), state="awaiting_approval").exclude(author_id=person_id)
+    mine = JourneyApproval.objects.filter(approver_id=person_id).values("journey_id")
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=mine).order_by("made_at")[:MOST_WAITING])
+
+
+def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
+    """One journey with its steps. Raises NotFound."""
+    head = journey_row(journey_id)
+    row = Journey.objects.get(pk=journey_id)
+    plan = msgspec.json.decode(bytes(row.plan), type=JourneyPlan) if row.plan else None
+    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan")
+    steps = row.steps.prefetch_related(Prefetch("made", queryset=made))
+    return JourneyDetail(
+        row=head,
+        nonce=row.nonce,
+        risk=(plan.risk or "") if plan else "",
+        needed=approvals_needed(row, plan) if plan else 0,
+        steps=tuple(_step_of(one, plan) for one in steps),
+        approvals=tuple(
+            JourneyApprovalRow(by=one.approver_name, at=one.at, reason=one.reason) for one in row.approvals.all()
+        ),
+    )
+
+
+def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
+    """How many approvals the covered plans need now, by the strictest policy of the cluster's registrations."""
+    if plan.risk is None:
+        return 0
+    return max(approvals_asked(policy_of(one), plan.risk) for one in registrations_of(row.cluster_id))
+
+
+def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
+    made: dict[str, StepRollout] = {}
+    for part in row.made.all():
+        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose)
+    return from_row(
+        StepRow,
+        row,
+        definition=msgspec.convert(row.definition, type=JourneyStep),
+        by=row.by_name,
+        evidence=msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None,
+        differences=msgspec.convert(row.differences, type=tuple[PlanDifference, ...]),
+        shown=plan.shown.get(row.step) if plan else None,
+        preview=made.get(JourneyRollout.Purpose.PREVIEW),
+        work=made.get(JourneyRollout.Purpose.WORK),
+    )
+
+
+def _rows() -> QuerySet[Journey]:
+    over = Count("steps", filter=Q(steps__state__in=sorted(OVER)))
+    rows = Journey.objects.filter(visible()).select_related("cluster").defer("plan", "cluster__sealed")
+    return rows.annotate(total=Count("steps"), over=over, environment=F("cluster__environment"))
+
+
+def _row_of(row: Any) -> JourneyRow:  # noqa: ANN401 - with the annotations of `_rows`
+    return from_row(
+        JourneyRow,
+        row,
+        cluster=row.cluster_id,
+        author=row.author_name,
+        started_by=row.started_by_name,
+        done=row.over,
+    )
+
+
+def _key(row: Journey) -> str:
+    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

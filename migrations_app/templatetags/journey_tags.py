@@ -1,0 +1,118 @@
+"""Words and badges of journeys and their steps."""
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from migrations_app.checks.registry import all_checks
+from migrations_app.readiness.look import Look
+from migrations_app.templatetags import wording
+from migrations_app.templatetags.readiness_tags import NONE, icon
+
+register = template.Library()
+STEP_LOOKS: dict[str, Look] = {
+    "waiting": Look("Waiting", "muted", "na"),
+    "ready": Look("Next", "accent", "going"),
+    "running": Look("In progress", "accent", "going"),
+    "done": Look("Done", "pass", "pass"),
+    "failed": Look("Failed", "blocker", "blocker"),
+    "skipped": Look("Skipped", "waived", "waived"),
+}
+KINDS: dict[str, str] = {
+    "rollout": "by karpdash",
+    "outside": "with your own tool; a scan sees it",
+    "person": "by a person",
+    "wait": "time",
+}
+WAITS: dict[str, str] = {
+    "planning": "the plan of this step is being worked out",
+    "rollout": "its rollout is in progress",
+    "scan": "a scan that shows it",
+    "time": "the time to pass",
+    "closed": "the policy to allow changes: a freeze or a change window",
+    "busy": "another rollout of this cluster to end",
+    "tick_needed": "a person who confirms this step",
+    "confirmation_needed": "a person who confirms this step: no scan can tell",
+    "approval_needed": "the approval of this step itself",
+    "rollout_paused": "its rollout, which is paused: open it",
+    "rollout_needs_attention": "its rollout, which needs attention: open it",
+    "work_outside": "the work to be done with your own tool, and a scan that shows it",
+}
+CAUSES: dict[str, str] = {
+    "asked": "A person asked for it",
+    "plan_differs": "The plan of the step is not the one that was approved",
+    "plan_not_shown": "The plan of the step was not part of the preview",
+    "not_seen": "The rollout ended, and scans still show the step open",
+    "other_release": "Another release runs than planned",
+    "approval_missing": "Approvals that counted before do not count any more",
+    "right_missing": "The person who started it lacks a permission",
+    "starter_gone": "The account that started it is closed",
+    "worker_lost": "Several workers died at it in a row",
+    "kill_switch": "The kill switch is on",
+    "audit": "The audit log cannot be delivered",
+    "audit_blocked": "The audit log cannot be delivered",
+    "cluster_changed": "The access to the cluster was changed",
+    "rollout_failed": "Its rollout failed",
+    "rollout_aborted": "Its rollout was aborted",
+    "rollout_rejected": "Its rollout was rejected",
+    "rollout_rolled_back": "Its rollout was rolled back",
+    "no_hop": "There is no next upgrade",
+    "seen": "A scan shows it",
+    "time_passed": "The time has passed",
+}
+DIFFERENCES: dict[str, str] = {
+    "action": "another action",
+    "parameters": "other choices",
+    "cluster": "another cluster",
+    "limits": "other limits of the policy",
+    "risk": "a higher risk",
+    "request_added": "not shown before",
+    "request_missing": "shown, and missing now",
+    "order": "another order of the same requests",
+    "nodes": "more nodes than shown",
+    "doubts": "not proven by a dry run",
+}
+TITLES = {check.id: check.title for check in all_checks()}
+
+
+@register.simple_tag
+def step_badge(state: str) -> SafeString:
+    """The state of a step: icon and word."""
+    look = STEP_LOOKS.get(state, NONE)
+    return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
+
+
+@register.filter
+def step_tone(state: str) -> str:
+    """The class of a step's number: the current one stands out."""
+    return "is-accent" if state in ("ready", "running") else "is-muted"
+
+
+@register.filter
+def kind_word(kind: str) -> str:
+    """Who does a step of that kind."""
+    return KINDS.get(kind, kind)
+
+
+@register.filter
+def wait_word(code: str) -> str:
+    """What a journey waits for; the code in words if it has no sentence."""
+    return WAITS.get(code, wording.spoken(code))
+
+
+@register.filter
+def journey_cause(code: str) -> str:
+    """Why a journey stopped or a step ended; the code in words if it has no sentence."""
+    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+
+
+@register.filter
+def difference_word(code: str) -> str:
+    """How a plan differs."""
+    return DIFFERENCES.get(code, wording.spoken(code))
+
+
+@register.filter
+def check_title(check_id: str) -> str:
+    """The title of a check; its id if this release does not know it."""
+    return TITLES.get(check_id, check_id)

@@ -1,0 +1,123 @@
+"""Approval of journeys, bound to the digest of one (A40). It covers the plans that were shown, up to a limit."""
+
+import secrets
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_approve, may_prepare
+from migrations_app.actions.changes import Risk
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.journeys.plan import JourneyPlan
+from migrations_app.models.journey import Journey, JourneyApproval
+from migrations_app.queries.journeys.journeys import approvals_needed
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, move, store
+from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
+
+
+def ask_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+    """Asks for the approval of the previewed journey. Approved at once if the policy asks nobody for what it covers.
+
+    Raises PermissionDenied, Conflict.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_prepare(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        refuse_late(here.row)
+        needed = approvals_needed(here.row, here.plan)
+        wanted = JourneyEvent(
+            verb="journey.awaiting_approval", by=by, tells="journey.approval_requested" if needed else ""
+        )
+        _in(here, "previewed")
+        move(here, "awaiting_approval", event=wanted, nonce=secrets.token_hex(16))
+        if not needed:
+            move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by, code="no_approval_asked"))
+    return here.row
+
+
+def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Journey:
+    """Records one approval of the journey.
+
+    Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired journey.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        row, plan = here.row, here.plan
+        _in(here, "awaiting_approval")
+        risk: Risk = plan.risk or "low"
+        whole = over(person, row.cluster_id)
+        refuse_person(may_approve(whole, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        refuse_late(row)
+        _refuse_other(here, yes, plan=plan)
+        try:
+            with transaction.atomic():
+                JourneyApproval.objects.create(
+                    journey=row,
+                    approver_id=person.id,
+                    approver_name=person.name,
+                    digest=yes.digest,
+                    nonce=yes.nonce,
+                    step_up=person.fresh_until is not None and person.fresh_until > now,
+                    reason=yes.reason[:2000],
+                )
+        except IntegrityError:
+            raise Conflict("you have approved this journey already", code="approved_already") from None
+        store(here, here.progress, event=JourneyEvent(verb="journey.yes", by=by, code="yes", words=yes.reason))
+        if row.approvals.count() >= approvals_needed(row, plan):
+            move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by))
+    return here.row
+
+
+def reject_journey(
+    journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Rejects a journey that waits for approval or its start; one that is not asked for yet is withdrawn instead.
+
+    Raises PermissionDenied, Conflict.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        whole = over(person, here.row.cluster_id)
+        if "approve" not in whole.rights:
+            refuse_person(may_prepare(whole))
+        refuse_old(here, version)
+        early = here.row.state in ("draft", "previewed")
+        code = "withdrawn" if early else "rejected"
+        verb = "journey.expired" if early else "journey.rejected"
+        columns = {"cause_code": code, "cause": reason[:2000], "finished_at": timezone.now()}
+        event = JourneyEvent(verb=verb, by=by, code=code, words=reason)
+        move(here, "expired" if early else "rejected", event=event, **columns)
+    return here.row
+
+
+def refuse_late(row: Journey) -> None:
+    """Raises Conflict `expired` for a journey that waited too long."""
+    if row.expires_at <= timezone.now():
+        raise Conflict("the journey is too old; make a new one", code="expired")
+
+
+def refuse_old(here: LoadedJourney, version: int | None) -> None:
+    """Raises Conflict `moved` if the journey is not at the version that the caller saw any more (R33)."""
+    if version is not None and here.row.version != version:
+        words = f"the journey moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
+        raise Conflict(words, code="moved")
+
+
+def _in(here: LoadedJourney, state: str) -> None:
+    if here.row.state != state:
+        raise Conflict(f"the journey is {here.row.state.replace('_', ' ')}", code="moved")
+
+
+def _refuse_other(here: LoadedJourney, yes: ApprovalRequest, *, plan: JourneyPlan) -> None:
+    row = here.row
+    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+        raise Conflict("the journey is not the one that you looked at", code="digest_moved")
+    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+        raise Conflict("this form is of an older question", code="nonce_moved")
+    if plan.risk in TYPED and yes.typed != row.cluster_name:
+        raise InvalidInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")

@@ -1,0 +1,233 @@
+"""Starts, pauses, resumes and aborts journeys, and ends those that nobody started.
+
+A journey holds its cluster from its start to its end: rollouts of others, and other journeys, wait until then.
+"""
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_start, may_stop
+from migrations_app.actions import states
+from migrations_app.errors import Conflict
+from migrations_app.journeys.plan import COMPOSER
+from migrations_app.journeys.states import HOLDING, PLANNED, after
+from migrations_app.models.journey import Journey, JourneyRollout
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.journeys.holding import holding_journey
+from migrations_app.queries.journeys.journeys import approvals_needed
+from migrations_app.queries.rollouts.policies import everything_stopped
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
+from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
+from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, move, store
+from migrations_app.use_cases.rollouts import lifecycle as rollouts
+from migrations_app.use_cases.rollouts.lease import LeaseToken
+
+ROLLOUT_HOLDS = ("running", "paused", "needs_attention", "rolling_back")
+
+
+def start_journey(
+    journey_id: uuid.UUID, person: Person, *, digest: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Starts an approved journey. The digest and the approvers' current rights are checked under the row's lock (A41).
+
+    Raises PermissionDenied, Conflict: `digest_moved`, `approval_missing`, `kill_switch`, `audit_blocked`, `busy`,
+    `expired`, `moved`.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        row = here.row
+        refuse_person(may_start(over(person, row.cluster_id)))
+        if digest != row.digest:
+            raise Conflict("the journey is not the one that was shown", code="digest_moved")
+        refuse_old(here, version)
+        then = after(here.progress, "start")
+        refuse_late(row)
+        if here.plan.composer != COMPOSER:
+            raise Conflict("the journey was made by another release of karpdash; make a new one", code="expired")
+        columns = {**_starter(person), "started_at": timezone.now()}
+        _refuse_changes()
+        _refuse_unapproved(here, person)
+        event = JourneyEvent(verb="journey.running", by=by)
+        try:
+            with transaction.atomic():
+                store(here, then, event=event, columns=columns)
+                # The audit event holds the head of the log: of two starts at once the second one sees the first.
+                _refuse_held(row)
+        except IntegrityError:
+            raise Conflict("another journey holds this cluster", code="busy") from None
+    return row
+
+
+def pause_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+    """Pauses the journey, and asks its rollout to pause after the request under way.
+
+    Karpenter goes on with what it has begun. Raises PermissionDenied, Conflict.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_stop(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        then = after(here.progress, "pause")
+        event = JourneyEvent(verb="journey.paused", by=by, code="asked")
+        store(here, then, event=event, columns=_cause("asked"))
+        made = under_way(here)
+        if made is not None and made.state == "running":
+            rollouts.pause(made.pk, person, by=by)
+    return here.row
+
+
+def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+    """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
+
+    Raises PermissionDenied, and Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody
+    accepted, and those of a start.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_start(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        then = after(here.progress, "resume")
+        current = here.current
+        if current is not None and here.row.cause_code in ASKS and not current.accepted:
+            raise Conflict("accept the plan, or plan the step again", code="plan_differs")
+        _refuse_changes()
+        columns = {**_cause(""), **_starter(person)}
+        store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+        made = under_way(here)
+        if made is not None and made.state == "paused":
+            rollouts.resume(made.pk, person, by=by)
+    return here.row
+
+
+ASKS = ("plan_differs", "plan_not_shown")
+"""Causes that a person answers by accepting the plan or by planning the step again."""
+
+
+def abort_journey(
+    journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Ends the journey where it is, and aborts its rollout after the request under way.
+
+    Raises PermissionDenied, and Conflict while a rollout of it needs a person's word first.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_stop(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        then = after(here.progress, "abort")
+        made = under_way(here) or planned(here)
+        columns = {**_cause("asked", reason), "finished_at": timezone.now()}
+        store(
+            here, then, event=JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason), columns=columns
+        )
+        if made is not None and made.state in ROLLOUT_HOLDS:
+            rollouts.abort(made.pk, person, by=by)
+        elif made is not None:
+            step_rollouts.withdraw(made, "journey_aborted")
+    return here.row
+
+
+def under_way(here: LoadedJourney) -> Rollout | None:
+    """The rollout of the journey that holds the cluster; None if there is none."""
+    return _work(here, ROLLOUT_HOLDS)
+
+
+def planned(here: LoadedJourney) -> Rollout | None:
+    """The rollout of the journey that is planned and not started; None if there is none."""
+    return _work(here, sorted(states.PLANNED))
+
+
+def withdraw_planned(here: LoadedJourney, code: str) -> None:
+    """Ends what is planned for the journey and not started."""
+    made = planned(here)
+    if made is not None:
+        step_rollouts.withdraw(made, code)
+
+
+def expire_journeys() -> int:
+    """Ends journeys that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    old = Journey.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
+    return sum(_expired(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+
+
+AT_ONCE = 200
+
+
+def void_journeys(cluster_id: uuid.UUID) -> None:
+    """The cluster's endpoint or credentials changed: ends its planned journeys and pauses the one that runs (A05)."""
+    for pk in Journey.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)).values_list("pk", flat=True):
+        _expired(pk, code="cluster_changed")
+    for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
+        halt(load(pk), "cluster_changed")
+
+
+def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
+    """Pauses a running journey because a person has to decide, and tells people."""
+    event = JourneyEvent(
+        verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
+    )  # fmt: skip
+    store(here, after(here.progress, "pause"), event=event, columns=_cause(code, words))
+
+
+def refuse_journey(cluster_id: uuid.UUID) -> None:
+    """Raises Conflict `journey_holds` while a journey holds the cluster."""
+    holder = holding_journey(cluster_id)
+    if holder is not None:
+        raise Conflict(f"journey {holder.pk} is {holder.state} on this cluster", code="journey_holds")
+
+
+def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
+    try:
+        here = load(journey_id)
+        columns = {**_cause(code), "finished_at": timezone.now()}
+        move(here, "expired", event=JourneyEvent(verb="journey.expired", by=WORKER, code=code), **columns)
+    except Conflict:
+        return False
+    return True
+
+
+def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
+    made = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
+    part = made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
+    return part.rollout if part else None
+
+
+def _starter(person: Person) -> dict[str, Any]:
+    token = person.method == "token"
+    return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
+
+
+def _cause(code: str, words: str = "") -> dict[str, Any]:
+    return {"cause_code": code, "cause": words[:2000], "waits_for": "", "needs_person": False}
+
+
+def _refuse_changes() -> None:
+    if everything_stopped():
+        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+    assert_writable()
+
+
+def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
+    row, needed = here.row, approvals_needed(here.row, here.plan)
+    given = [one for one in valid_approvals(row) if person.method != "token" or one.approver_id != person.id]
+    if len(given) < needed:
+        raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
+
+
+def _refuse_held(row: Journey) -> None:
+    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration."""
+    every = registrations_of(row.cluster_id)
+    others = Journey.objects.filter(cluster_id__in=every, state__in=sorted(HOLDING)).exclude(pk=row.pk)
+    if others.exists():
+        raise Conflict("another journey holds this cluster", code="busy")
+    made = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
+    if made is not None:
+        raise Conflict(f"rollout {made.pk} holds this cluster", code="busy")

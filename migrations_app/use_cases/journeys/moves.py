@@ -1,0 +1,170 @@
+"""The moves of a worker at the current step of a journey: each is one transaction with its audit event."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.db import transaction
+
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.journeys.next_move import Move
+from migrations_app.journeys.states import after, after_step
+from migrations_app.models.journey import JourneyRollout, JourneyStepRow
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.journeys import step_rollouts, transitions
+from migrations_app.use_cases.journeys.lifecycle import halt
+from migrations_app.use_cases.journeys.preview import Woken
+from migrations_app.use_cases.journeys.scans import ask_for_scan
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
+from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
+
+WORK = JourneyRollout.Purpose.WORK
+QUIET: dict[str, Any] = {"waits_for": "", "needs_person": False}
+STOPS = frozenset({"kill_switch", "audit_blocked", "starter_gone"})
+"""Refusals of a start after which a person resumes the journey."""
+PASSING = frozenset({"closed", "busy"})
+"""Refusals of a start that pass by themselves: a change window, another rollout."""
+PLANNED_ANEW = frozenset({"expired", "policy_moved"})
+
+
+def make_move(
+    here: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], fence: LeaseToken
+) -> Woken:
+    """Makes the move and returns which workers have to be woken. `proof` are the columns with the evidence."""
+    match move.do:
+        case "begin":
+            then = after_step(here.progress, "begin", place=current.place)
+            event = _event("journey.step_begun", current, fence=fence)
+            store(here, then, event=event, columns=QUIET, of_step={"differences": [], "accepted": False})
+            return Woken(again=True)
+        case "finish":
+            then = after_step(here.progress, "finish", place=current.place)
+            event = _event("journey.step_done", current, fence=fence, code=move.code, detail=proof)
+            store(here, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
+            return Woken(again=True)
+        case "fail":
+            _fail(here, current, code=move.code, fence=fence, proof=proof)
+            return Woken()
+        case "scan":
+            asked = ask_for_scan(here.row)
+            return Woken(scans=[asked] if asked else [])
+        case "watch" | "tell":
+            _wait(here, current, move=move, fence=fence, proof=proof)
+            return Woken()
+        case "draft":
+            return _plan(here, current, fence=fence)
+        case _:
+            return _with_rollout(here, current, move=move, fence=fence)
+
+
+def _event(
+    verb: str, step: JourneyStepRow, *, fence: LeaseToken, code: str = "", words: str = "", tells: str = "",
+    detail: Mapping[str, Any] | None = None,
+) -> JourneyEvent:  # fmt: skip
+    return JourneyEvent(
+        verb=verb, by=WORKER, code=code, words=words, step=step.step, tells=tells, fence=fence, detail=detail or {}
+    )
+
+
+def _fail(
+    here: LoadedJourney, current: JourneyStepRow, *, code: str, fence: LeaseToken, words: str = "",
+    proof: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Fails the step, which pauses the journey, and tells people."""
+    event = _event("journey.step_failed", current, fence=fence, code=code, words=words, tells="journey.paused")
+    then = after_step(here.progress, "fail", place=current.place)
+    cause = {"cause_code": code, "cause": words[:2000]}
+    store(here, then, event=event, columns={**QUIET, **cause}, of_step={**(proof or {}), **cause})
+
+
+def _wait(
+    here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
+) -> None:
+    """Stores what the journey waits for; people are told once when they have to do something."""
+    person = move.do == "tell"
+    if (here.row.waits_for, here.row.needs_person) == (move.code, person):
+        return
+    verb = "journey.person_needed" if person else "journey.waiting"
+    event = _event(verb, current, fence=fence, code=move.code, tells="journey.needs_person" if person else "")
+    store(here, here.progress, event=event, columns={"waits_for": move.code, "needs_person": person}, of_step=proof)
+
+
+def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
+    """Drafts the rollout of the step; a worker plans it from a fresh reading."""
+    with transaction.atomic():
+        made = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
+        event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(made)})
+        store(here, here.progress, event=event, columns={"waits_for": "planning", "needs_person": False})
+    transitions.reached("after_draft")
+    return Woken(drafts=[made])
+
+
+def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> Woken:
+    """Covers, asks for or starts the rollout of the step, or stops the journey before it."""
+    row = step_rollouts.made_for(current, purpose=WORK)
+    if row is None:
+        return Woken()
+    try:
+        return _moved(here, current, row=row, move=move, fence=fence)
+    except LeaseLost:
+        raise
+    except PermissionDenied as refused:
+        code, words = "right_missing", refused.message
+    except InvalidInput as wrong:
+        code, words = wrong.code, str(wrong)
+    except Conflict as refused:
+        code, words = refused.code, refused.message
+    # Read again: what was stored before the refusal was rolled back.
+    again = load(here.row.pk)
+    return _refused(again, again.steps[current.place], row=row, code=code, words=words, fence=fence)
+
+
+def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, fence: LeaseToken) -> Woken:
+    told = {"rollout": str(row.pk), "digest": row.digest}
+    if move.do == "stop" or (move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(row)):
+        _stop(here, current, row=row, fence=fence)
+        return Woken()
+    with transaction.atomic():
+        if move.do == "start":
+            event = _event("journey.step_started", current, fence=fence, detail=told)
+            store(here, here.progress, event=event, columns={"waits_for": "rollout", "needs_person": False})
+            step_rollouts.start(here.row, row)
+        elif move.do == "cover":
+            event = _event("journey.step_covered", current, fence=fence, detail=told)
+            store(here, here.progress, event=event, columns=QUIET)
+            step_rollouts.cover(here.row, row)
+        else:
+            event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=told)
+            store(here, here.progress, event=event, columns=QUIET)
+            step_rollouts.ask(here.row, row)
+    transitions.reached(f"after_{move.do}")
+    return Woken(rollouts=[row.pk]) if move.do == "start" else Woken(again=True)
+
+
+def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
+    """Pauses the journey before a plan that was not shown, or differs from the one that was."""
+    found = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
+    code = "plan_differs" if found else "plan_not_shown"
+    told = msgspec.to_builtins(found)
+    event = _event(
+        "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": told}
+    )  # fmt: skip
+    columns = {**QUIET, "cause_code": code, "cause": ""}
+    store(here, after(here.progress, "pause"), event=event, columns=columns, of_step={"differences": told})
+
+
+def _refused(
+    here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, fence: LeaseToken
+) -> Woken:
+    """What follows when the rollout may not be started, or approved, now."""
+    if code in PLANNED_ANEW:
+        step_rollouts.withdraw(row, code)
+        return Woken(again=True)
+    if code in STOPS:
+        halt(here, code, words=words, fence=fence)
+    elif code in PASSING:
+        _wait(here, current, move=Move("watch", code), fence=fence, proof={})
+    elif code != "moved":
+        _fail(here, current, code=code, words=words, fence=fence)
+    return Woken()

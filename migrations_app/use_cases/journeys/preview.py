@@ -1,0 +1,118 @@
+"""Turns a draft into a preview: a fresh scan, the steps of the next hop, and each plan that can be made now.
+
+The plans are made as rollouts, with their dry runs and backups, and end at once: they are only shown.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.actions.plan import canonical
+from migrations_app.errors import Conflict
+from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.outline import Outline
+from migrations_app.journeys.plan import JourneyPlan
+from migrations_app.journeys.states import JourneyProgress, StepProgress
+from migrations_app.models.journey import JourneyRollout, JourneyStepRow
+from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.report import Report
+from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, move, store
+
+FRESH = timedelta(minutes=10)
+"""How old the scan may be that a journey is made of."""
+PREVIEW = JourneyRollout.Purpose.PREVIEW
+
+
+@dataclass(slots=True)
+class Woken:
+    """The ids of rows that workers have to be woken for; `again`: the journey itself can go on at once."""
+
+    scans: list[uuid.UUID] = field(default_factory=list)
+    drafts: list[uuid.UUID] = field(default_factory=list)
+    rollouts: list[uuid.UUID] = field(default_factory=list)
+    again: bool = False
+
+
+def prepare_journey(here: LoadedJourney) -> Woken:
+    """Makes the next part of the preview of a draft; called again until the draft is one no more."""
+    if not here.steps:
+        return _composed(here)
+    shown = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
+    if any(made is not None and made.state == "draft" for _, made in shown):
+        return Woken(drafts=[made.pk for _, made in shown if made is not None and made.state == "draft"])
+    with transaction.atomic():
+        outlines: dict[str, Outline] = {}
+        for step, made in shown:
+            found = step_rollouts.outline_of(made) if made else None
+            if made is not None and found is not None:
+                outlines[step.step] = found
+                if made.state == "previewed":
+                    step_rollouts.withdraw(made, step_rollouts.SHOWN)
+        plan = _plan(here, outlines)
+        here.row.digest = plan.digest
+        event = JourneyEvent(verb="journey.previewed", by=WORKER)
+        move(here, "previewed", event=event, plan=canonical(plan), digest=plan.digest)
+    return Woken()
+
+
+def _composed(here: LoadedJourney) -> Woken:
+    """Stores the steps of the next hop, and drafts the rollouts that are shown. Asks for a scan if none is fresh."""
+    row = here.row
+    found = report_since(row.cluster_id, row.made_at - FRESH)
+    if found is None:
+        due = row.asked_at is None or timezone.now() - row.asked_at > FRESH
+        asked = ask_for_scan(row) if due else None
+        return Woken(scans=[asked] if asked else [])
+    snapshot, report = found
+    hop = next(iter(runbook(report).hops), None)
+    if hop is None:
+        cause = JourneyEvent(verb="journey.expired", by=WORKER, code="no_hop", words=_why_no_hop(report))
+        move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
+        return Woken()
+    choices = Choices(row.choices["parameters"], row.choices["soak_seconds"])
+    steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
+    with transaction.atomic():
+        made = [
+            JourneyStepRow(journey=row, place=place, step=one.id, kind=one.kind, definition=msgspec.to_builtins(one))
+            for place, one in enumerate(steps)
+        ]
+        JourneyStepRow.objects.bulk_create(made)
+        here.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
+        if len(here.steps) != len(steps):
+            raise Conflict("the journey was changed meanwhile", code="moved")
+        drafts = [
+            step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in here.steps if step.kind == "rollout"
+        ]
+        progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=one.protects) for one in steps))
+        columns = {
+            "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
+        }  # fmt: skip
+        store(here, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
+    return Woken(drafts=drafts, again=not drafts)
+
+
+def _why_no_hop(report: Report) -> str:
+    notes = report.target.notes
+    return notes[0] if notes else "nothing is left to do, or the running release is not known"
+
+
+def _plan(here: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
+    row = here.row
+    return JourneyPlan(
+        cluster=str(row.cluster_id),
+        hop=row.hop,
+        starts=row.starts,
+        lands=row.lands,
+        covers=row.covers,  # type: ignore[arg-type]  # one of COVERABLE, checked in the draft
+        steps=tuple(definition(step) for step in here.steps),
+        shown=outlines,
+        author=row.author_name,
+        snapshot=str(row.snapshot_id or ""),
+    )

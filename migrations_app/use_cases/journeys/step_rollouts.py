@@ -1,0 +1,143 @@
+"""The rollouts of a journey's steps: planned for the preview and again in their turn, compared, approved, started.
+
+Everything that guards a rollout guards these: approvals, policies, kill switch, lease and journal are its own.
+"""
+
+import uuid
+from datetime import timedelta
+
+import msgspec
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Method, Person, approval_still_valid
+from migrations_app.actions.plan import Plan
+from migrations_app.errors import Conflict
+from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
+from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rollouts.detail import doubts_of
+from migrations_app.queries.rollouts.policies import needed
+from migrations_app.queries.visibility import rights_over
+from migrations_app.use_cases.audit.log import WORKER, Actor
+from migrations_app.use_cases.journeys.transitions import definition
+from migrations_app.use_cases.rollouts import approvals, lifecycle
+from migrations_app.use_cases.rollouts.approvals import CarriedApproval
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
+
+SHOWN = "shown_in_journey"
+"""The cause of a preview that was made only to be shown."""
+
+
+def plan_rollout(row: Journey, step: JourneyStepRow, *, purpose: str) -> uuid.UUID:
+    """Creates the draft of a rollout for the step, in the caller's transaction. Its author is that of the journey."""
+    what = definition(step)
+    author = Actor(name=row.author_name, method="worker", id=row.author_id)
+    note = f"step {step.step} of journey {row.pk}"
+    wanted = RolloutRequest(action=what.action, parameters=what.parameters, ticket=row.ticket, note=note)
+    made = draft(row.cluster_id, wanted, by=author)
+    JourneyRollout.objects.create(step=step, rollout_id=made, purpose=purpose)
+    return made
+
+
+def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
+    """The newest rollout that was made for the step; None if there is none."""
+    part = step.made.filter(purpose=purpose).select_related("rollout").last()
+    return part.rollout if part else None
+
+
+def outline_of(row: Rollout) -> Outline | None:
+    """The outline of its plan; None if none could be made."""
+    if not row.plan:
+        return None
+    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
+    return outline(plan, doubts=doubts_of(row, plan))
+
+
+def withdraw(row: Rollout, code: str) -> None:
+    """Ends a plan of which nothing was started. Raises Conflict if it was started meanwhile."""
+    transition(row, "expired", by=WORKER, cause=TransitionCause(code=code), finished_at=timezone.now())
+
+
+def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
+    """The rollout that does the step as it is now, compared with what was shown; None if there is none yet."""
+    made = made_for(step, purpose=JourneyRollout.Purpose.WORK)
+    if made is None or (step.since and made.made_at < step.since):
+        return None  # one of before the step was retried
+    found = differing(plan, made, step_id=step.step)
+    return RolloutSeen(
+        state=made.state,
+        cause_code=made.cause_code,
+        differences=found or (),
+        covered=found == () and _covers_still(row),
+        accepted=step.accepted,
+        finished_at=made.finished_at,
+    )
+
+
+def differing(plan: JourneyPlan, made: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
+    """How the plan differs from the one that was shown; None if none was shown or it may not be covered."""
+    now, shown = outline_of(made), plan.shown.get(step_id)
+    if now is None or shown is None:
+        return None
+    found = differences(shown, now)
+    return found if found or coverable(now, limit=plan.covers) else None
+
+
+def _covers_still(row: Journey) -> bool:
+    return row.started_at is not None and timezone.now() - row.started_at < timedelta(seconds=COVER_SECONDS)
+
+
+def valid_approvals(row: Journey) -> list[JourneyApproval]:
+    """The approvals of exactly this plan whose approvers still have the right to give them (A41)."""
+    return [one for one in row.approvals.select_related("approver") if _counts(row, one)]
+
+
+def _counts(row: Journey, one: JourneyApproval) -> bool:
+    person = one.approver
+    if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
+        return False
+    if row.started_by_token and person.pk == row.starter_id:
+        return False
+    return approval_still_valid(rights_over(person, row.cluster_id), alone=False)
+
+
+def cover(row: Journey, made: Rollout) -> None:
+    """Asks for the approval of the rollout and gives it those of the journey; others may still be missing (A40)."""
+    with transaction.atomic():
+        asked = approvals.ask(made.pk, starter_of(row), by=WORKER)
+        if asked.state == "awaiting_approval":
+            given = [
+                CarriedApproval(approver_id=one.approver_id, approver_name=one.approver_name, step_up=one.step_up)
+                for one in valid_approvals(row)
+            ]
+            approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER)
+
+
+def asks_nobody(made: Rollout) -> bool:
+    """Whether the policy asks nobody to approve that plan: then the operator has to accept it."""
+    return not needed(made) and not approvals.acknowledgements_needed(made)
+
+
+def ask(row: Journey, made: Rollout) -> None:
+    """Asks people to approve the rollout itself."""
+    approvals.ask(made.pk, starter_of(row), by=WORKER)
+
+
+def start(row: Journey, made: Rollout) -> None:
+    """Starts the rollout with the rights of who started the journey. Raises as `lifecycle.start`."""
+    lifecycle.start(made.pk, starter_of(row), digest=made.digest, by=WORKER, version=made.version)
+
+
+def starter_of(row: Journey) -> Person:
+    """Who started or resumed the journey last, with the rights of now. Raises Conflict if the account is gone."""
+    user = User.objects.filter(pk=row.starter_id or 0, is_active=True).first()
+    if user is None:
+        raise Conflict("the account that started the journey is closed", code="starter_gone")
+    rights = rights_over(user, row.cluster_id)
+    method: Method = "token" if row.started_by_token else "session"
+    return Person(id=user.pk, name=user.get_username(), rights=rights, method=method)

@@ -1,0 +1,137 @@
+"""What people do with the current step: tick it, confirm it, accept its plan, retry it, skip it."""
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+
+from migrations_app.access import Person, may_resolve, may_start
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.journeys.states import after, after_step
+from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys.approvals import refuse_old
+from migrations_app.use_cases.journeys.lifecycle import ASKS, under_way, withdraw_planned
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
+
+CONFIRMABLE = ("tick_needed", "confirmation_needed")
+"""What a journey waits for when a person's word finishes its step: never beside a check that fails."""
+GOES_ON: dict[str, Any] = {"cause_code": "", "cause": "", "waits_for": "", "needs_person": False}
+
+
+def tick(
+    journey_id: uuid.UUID, person: Person, *, step: str, note: str, by: Actor, version: int | None = None
+) -> Journey:
+    """A person says that the step is done, with a note: one that only a person does, or one that no scan can tell.
+
+    Raises PermissionDenied for a token, InvalidInput without a note, Conflict if the step waits for something else.
+    """
+    _refuse_silent(note)
+    with transaction.atomic():
+        here, row = _at(journey_id, person, step=step, version=version, by_person=True)
+        if here.row.waits_for not in CONFIRMABLE or row.state != "running":
+            raise Conflict("this step does not wait for a person's word", code="moved")
+        then = after_step(here.progress, "finish", place=row.place)
+        event = JourneyEvent(verb="journey.step_ticked", by=by, code="ticked", words=note, step=step)
+        store(here, then, event=event, columns=GOES_ON, of_step=_by(person, note))
+    return here.row
+
+
+def skip(
+    journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Skips a step with a reason; what was planned for it is withdrawn.
+
+    Raises PermissionDenied, InvalidInput without a reason, and Conflict: `protects` for a step that is never skipped,
+    `rollout_holds` while a rollout of it is under way.
+    """
+    _refuse_silent(reason)
+    with transaction.atomic():
+        here, row = _at(journey_id, person, step=step, version=version)
+        current = here.current
+        then = after_step(here.progress, "skip", place=row.place)
+        if current is not None and current.pk == row.pk:
+            made = under_way(here)
+            if made is not None:
+                raise Conflict(f"rollout {made.pk} of this step is under way: end it first", code="rollout_holds")
+            withdraw_planned(here, "step_skipped")
+        event = JourneyEvent(verb="journey.step_skipped", by=by, code="skipped", words=reason, step=step)
+        store(here, then, event=event, columns={"waits_for": "", "needs_person": False}, of_step=_by(person, reason))
+    return here.row
+
+
+def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, version: int | None = None) -> Journey:
+    """Does a failed step again, or plans one anew whose plan nobody accepted; the journey is resumed.
+
+    Raises PermissionDenied, and Conflict: `rollout_holds` while a rollout of it is under way.
+    """
+    with transaction.atomic():
+        here, row = _at(journey_id, person, step=step, version=version)
+        made = under_way(here)
+        if made is not None:
+            raise Conflict(f"rollout {made.pk} of this step is under way: end it first", code="rollout_holds")
+        withdraw_planned(here, "step_retried")
+        event = JourneyEvent(verb="journey.step_retried", by=by, code="retried", step=step)
+        anew = {"cause_code": "", "cause": "", "differences": [], "accepted": False, "evidence": {}}
+        columns = {**GOES_ON, **_starter(person)}
+        if row.state == "failed":
+            store(here, after_step(here.progress, "retry", place=row.place), event=event, columns=columns, of_step=anew)
+        elif here.row.cause_code in ASKS and row.state == "running":
+            store(here, after(here.progress, "resume"), event=event, columns=columns, of_step=anew)
+        else:
+            raise Conflict(f"a step that is {row.state} is not done again", code="moved")
+    return here.row
+
+
+def accept_plan(
+    journey_id: uuid.UUID, person: Person, *, step: str, digest: str, by: Actor, version: int | None = None
+) -> Journey:
+    """An operator accepts a plan that was not shown before, or differs from what was; it is approved by itself then.
+
+    Raises PermissionDenied, and Conflict: `digest_moved` for another plan than the one that was shown.
+    """
+    with transaction.atomic():
+        here, row = _at(journey_id, person, step=step, version=version)
+        made = step_rollouts.made_for(row, purpose=JourneyRollout.Purpose.WORK)
+        if here.row.cause_code not in ASKS or made is None or made.state != "previewed":
+            raise Conflict("no plan waits to be accepted", code="moved")
+        if digest != made.digest:
+            raise Conflict("the plan is not the one that was shown", code="digest_moved")
+        event = JourneyEvent(
+            verb="journey.plan_accepted", by=by, code="accepted", step=step, detail={"rollout": str(made.pk)}
+        )  # fmt: skip
+        columns = {**GOES_ON, **_starter(person)}
+        store(here, after(here.progress, "resume"), event=event, columns=columns, of_step={"accepted": True})
+    return here.row
+
+
+def _at(
+    journey_id: uuid.UUID, person: Person, *, step: str, version: int | None, by_person: bool = False
+) -> tuple[LoadedJourney, JourneyStepRow]:
+    """The journey, locked, and the step. Raises PermissionDenied, Conflict, InvalidInput for an unknown step."""
+    here = load(journey_id, lock=True)
+    whole = over(person, here.row.cluster_id)
+    refuse_person(may_resolve(whole) if by_person else may_start(whole))
+    refuse_old(here, version)
+    row = next((one for one in here.steps if one.step == step), None)
+    if row is None:
+        raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
+    return here, row
+
+
+def _by(person: Person, note: str) -> dict[str, Any]:
+    return {"by_name": person.name, "note": note.strip()[:2000], "cause_code": "", "cause": ""}
+
+
+def _starter(person: Person) -> dict[str, Any]:
+    """From here on the rollouts of the journey are started with the rights of this person."""
+    return {
+        "starter_id": person.id, "started_by_name": person.name, "started_by_token": person.method == "token",
+    }  # fmt: skip
+
+
+def _refuse_silent(text: str) -> None:
+    if not text.strip():
+        raise InvalidInput("a reason is needed", where="reason", code="reason_needed")

@@ -1,0 +1,174 @@
+"""Every change of a journey or of its steps: compare-and-set, audit event and outbox row in one transaction.
+
+No other code changes a state. What may follow what is decided in `migrations_app/journeys/states.py`.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.errors import Conflict, NotFound
+from migrations_app.journeys.plan import JourneyPlan, JourneyStep
+from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, may_follow
+from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.models.rollout import Outbox
+from migrations_app.use_cases.audit.log import Actor, Event, record
+from migrations_app.use_cases.rollouts import lease
+from migrations_app.use_cases.rollouts.lease import LeaseToken
+
+NAMES = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start")
+
+
+def _nothing(_name: str) -> None:
+    return
+
+
+reached: Callable[[str], None] = _nothing
+"""Called with the name of the point that was reached; a test process replaces it to crash there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JourneyEvent:
+    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+
+    `tells` is the topic of a notification; empty for none. `fence` is the token of a worker.
+    """
+
+    verb: str
+    by: Actor
+    code: str = ""
+    words: str = ""
+    step: str = ""
+    tells: str = ""
+    fence: LeaseToken | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LoadedJourney:
+    """A journey with its steps as they were read; `row.version` guards both."""
+
+    row: Journey
+    steps: list[JourneyStepRow]
+
+    @property
+    def progress(self) -> JourneyProgress:
+        found = (StepProgress(_word(one.state), protects=bool(definition(one).protects)) for one in self.steps)
+        return JourneyProgress(_word(self.row.state), tuple(found))
+
+    @property
+    def current(self) -> JourneyStepRow | None:
+        """The step whose turn it is."""
+        place = self.progress.current
+        return None if place is None else self.steps[place]
+
+    @property
+    def plan(self) -> JourneyPlan:
+        return msgspec.json.decode(bytes(self.row.plan), type=JourneyPlan)
+
+
+def _word(text: str) -> Any:  # noqa: ANN401 - the column's choices are the states
+    return text
+
+
+def definition(step: JourneyStepRow) -> JourneyStep:
+    """What the step is."""
+    return msgspec.convert(step.definition, type=JourneyStep)
+
+
+def load(journey_id: uuid.UUID, *, lock: bool = False) -> LoadedJourney:
+    """The journey with its steps. Raises NotFound. `lock` holds the row until the transaction ends."""
+    rows = Journey.objects.select_for_update() if lock else Journey.objects
+    row = rows.filter(pk=journey_id).first()
+    if row is None:
+        raise NotFound("no such journey")
+    return LoadedJourney(row, list(JourneyStepRow.objects.filter(journey_id=journey_id).order_by("place")))
+
+
+def store(
+    here: LoadedJourney,
+    then: JourneyProgress,
+    *,
+    event: JourneyEvent,
+    columns: Mapping[str, Any] | None = None,
+    of_step: Mapping[str, Any] | None = None,
+) -> None:
+    """Stores the progress with the event; `columns` change with the journey, `of_step` with the step of the event.
+
+    A step whose turn came or that begins gets its time. Raises Conflict `moved` if the journey was changed since it
+    was read, or may not change so; LeaseLost if the worker's token is not valid any more.
+    """
+    before, now = here.progress, timezone.now()
+    if then.state != before.state and not may_follow(before.state, then.state):
+        raise Conflict(f"a journey that is {before.state} cannot become {then.state}", code="moved")
+    reached("before_store")
+    changed = {"state": then.state, "version": here.row.version + 1, "changed_at": now, **(columns or {})}
+    with transaction.atomic():
+        if event.fence is not None:
+            lease.check(event.fence)
+        same = Journey.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+        if not same.update(**changed):
+            raise Conflict("the journey was changed meanwhile", code="moved")
+        _store_steps(here, then, event=event, of_step=of_step or {}, now=now)
+        record(_audited(here.row, event, now=then.state, before=before.state))
+        if event.tells:
+            _tell(here.row, event)
+    for name, value in changed.items():
+        setattr(here.row, name, value)
+    reached("after_store")
+
+
+def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
+    """As `store`, for a change of the journey's own state that leaves its steps alone."""
+    store(here, msgspec.structs.replace(here.progress, state=then), event=event, columns=columns)
+
+
+def _store_steps(
+    here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, of_step: Mapping[str, Any], now: datetime
+) -> None:
+    for row, step in zip(here.steps, then.steps, strict=True):
+        columns: dict[str, Any] = dict(of_step) if event.step and row.step == event.step else {}
+        if step.state != row.state:
+            columns = {"state": step.state, **_times(step, now), **columns}
+        if columns:
+            JourneyStepRow.objects.filter(pk=row.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(row, name, value)
+
+
+def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
+    if step.state in ("ready", "running"):
+        return {"since": now, "ended_at": None}
+    return {"ended_at": now} if step.state in ("done", "skipped", "failed") else {}
+
+
+def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: JourneyState) -> Event:
+    told = {"from": before, "to": now, **event.detail} | ({"why": event.words} if event.words else {})
+    return Event(
+        verb=event.verb,
+        actor=event.by,
+        object=said(row),
+        outcome=event.code or now,
+        cluster_id=str(row.cluster_id),
+        plan_digest=row.digest,
+        step=event.step,
+        correlation=str(row.pk),
+        detail=told,
+    )
+
+
+def said(row: Journey) -> str:
+    """The journey as the audit log and notifications name it."""
+    way = f"Upgrade {row.starts} to {row.lands}" if row.lands else "Upgrade"
+    return f"{way} of {row.cluster_name}"
+
+
+def _tell(row: Journey, event: JourneyEvent) -> None:
+    body = {"journey": str(row.pk), "cluster": str(row.cluster_id), "subject": row.cluster_name, "title": said(row)}
+    Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})

@@ -1,0 +1,163 @@
+"""Makes progress on journeys: the preview of drafts, and the current step of those that run.
+
+A journey changes no cluster: it starts rollouts, whose workers do. Every write checks the fencing token of the
+cluster's lease; while a rollout works, its worker has the lease, and the journey only waits.
+"""
+
+import logging
+import uuid
+from contextlib import suppress
+from datetime import datetime
+
+import msgspec
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.errors import Conflict
+from migrations_app.journeys.evidence import StepEvidence, seen
+from migrations_app.journeys.next_move import RolloutSeen, StepSeen, next_move
+from migrations_app.journeys.states import after
+from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
+from migrations_app.models.rollout import Lease
+from migrations_app.queries.rollouts.policies import everything_stopped
+from migrations_app.use_cases.audit import delivery_lag
+from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys.lifecycle import halt
+from migrations_app.use_cases.journeys.moves import make_move
+from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
+from migrations_app.use_cases.journeys.scans import report_since
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
+from migrations_app.use_cases.rollouts import lease
+from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
+
+log = logging.getLogger(__name__)
+MOST_WORKERS_LOST = 3
+ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+"""Ends of a worker that are no crash: a lost lease, a restarting database, a worker that was asked to stop."""
+
+
+def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
+    """Makes one move, and returns which workers have to be woken; `again` if there is another move to make now.
+
+    1. Take the cluster's lease; nothing is done while another worker has it. A draft needs none.
+    2. Read the journey under the lease and count the attempt (crash-loop guard).
+    3. Pause it if changes are stopped; else make the next move of its current step.
+    """
+    try:
+        here = load(journey_id)
+        if here.row.state == "draft":
+            return prepare_journey(here)
+        if here.row.state != "running":
+            return Woken()
+        fence = lease.take(here.row.cluster_id, holder)
+        return _held(journey_id, fence) if fence is not None else Woken()
+    except LeaseLost:
+        log.warning("lease lost", extra={"journey": str(journey_id)})
+    except Conflict as moved:
+        log.info("the journey moved meanwhile", extra={"journey": str(journey_id), "code": moved.code})
+    except (OperationalError, InterfaceError):
+        log.exception("database failed", extra={"journey": str(journey_id)})
+        connection.close_if_unusable_or_obsolete()
+    return Woken()
+
+
+def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
+    try:
+        # Read again under the lease: the holder before may have moved the journey.
+        here = load(journey_id)
+        if here.row.state != "running":
+            return Woken()
+        _count(here.row, fence)
+        if here.row.worker_attempts > MOST_WORKERS_LOST:
+            halt(here, "worker_lost", fence=fence)
+            _forget(here.row)
+            return Woken()
+        try:
+            woken = _step(here, fence)
+        except ORDERLY:
+            _forget(here.row)
+            raise
+        _forget(here.row)
+        return woken
+    finally:
+        with suppress(OperationalError, InterfaceError):
+            lease.release(fence)
+
+
+def _count(row: Journey, fence: LeaseToken) -> None:
+    """Counts the attempt before the work, so that work that kills its worker ends (R36)."""
+    with transaction.atomic():
+        lease.check(fence)
+        Journey.objects.filter(pk=row.pk).update(worker_attempts=F("worker_attempts") + 1)
+    row.worker_attempts += 1
+
+
+def _forget(row: Journey) -> None:
+    """The worker did not crash, or a person decides next. While the database is down the count stays."""
+    with suppress(OperationalError, InterfaceError):
+        Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
+
+
+def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
+    """One move of the current step."""
+    if everything_stopped():
+        halt(here, "kill_switch", fence=fence)
+        return Woken()
+    if delivery_lag.why_blocked():
+        halt(here, "audit", fence=fence)
+        return Woken()
+    current = here.current
+    if current is None:
+        event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", fence=fence)
+        ended = {"finished_at": timezone.now(), "waits_for": "", "needs_person": False}
+        store(here, after(here.progress, "complete"), event=event, columns=ended)
+        return Woken()
+    view = _view(here, current)
+    move = next_move(definition(current), view, now=timezone.now())
+    proof = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
+    return make_move(here, current, move=move, proof=proof, fence=fence)
+
+
+def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
+    """What the decision rests on, as it is stored now."""
+    made = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
+    since: datetime = current.since or here.row.changed_at
+    view = StepSeen(state=current.state, since=since, rollout=made, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+    if current.state != "running" or not _wants_proof(current, made):
+        return view
+    return msgspec.structs.replace(view, evidence=_evidence(here, current, since=view.proof_since))
+
+
+def _wants_proof(current: JourneyStepRow, made: RolloutSeen | None) -> bool:
+    return current.kind == "outside" or (made is not None and made.state in ("succeeded", "expired"))
+
+
+def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:
+    found = report_since(here.row.cluster_id, since)
+    if found is None:
+        return None
+    snapshot, report = found
+    told = seen(definition(current), report, hop=here.row.hop, starts=here.row.starts)
+    return msgspec.structs.replace(told, snapshot=str(snapshot))
+
+
+MOST_WOKEN = 100
+
+
+def stranded_journeys() -> list[uuid.UUID]:
+    """Drafts, and running journeys whose cluster has no lease holder, longest untouched first.
+
+    A running journey is looked at with every sweep: that is how it sees a scan, the end of a rollout, and time.
+    """
+    held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
+    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
+    return list(Journey.objects.filter(waiting).order_by("changed_at").values_list("pk", flat=True)[:MOST_WOKEN])
+
+
+def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:
+    """The journey that made the rollout and goes on when it ends; None if there is none."""
+    parts = JourneyRollout.objects.filter(rollout_id=rollout_id).exclude(rollout__state="running")
+    return parts.values_list("step__journey_id", flat=True).first()

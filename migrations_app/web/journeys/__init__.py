@@ -1,0 +1,1 @@
+"""Pages of journeys: the upgrade of one cluster step by step, lists, and their forms."""

@@ -1,0 +1,187 @@
+"""Forms of journeys. Every form sends the version, and where needed the digest, that the user saw."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.tasks import wake_journey
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.journeys import approvals, lifecycle, steps
+from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.double_submit import submit_once
+from migrations_app.web.journeys.pages import page_of_journey, planning_page
+from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
+from migrations_app.web.rollouts.page import refusal_status
+
+Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+
+
+def refused_on_page(act: Act) -> Act:
+    """Decorator: a refusal is shown on the journey's page with the current state."""
+
+    @wraps(act)
+    def guarded(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+        try:
+            # Rendered outside of the action, so that its transaction is rolled back first.
+            return submit_once(act)(request, journey_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
+        except (PermissionDenied, Conflict, InvalidInput) as refused:
+            return page_of_journey(request, journey_id, refused=refused, status=refusal_status(refused))
+
+    return guarded
+
+
+@require_right(*OPERATE)
+@require_POST
+def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Drafts the journey of the cluster's next upgrade."""
+    try:
+        return submit_once(_planned)(request, cluster_id)  # type: ignore[return-value]  # as above
+    except (PermissionDenied, Conflict, InvalidInput) as refused:
+        return planning_page(request, cluster_id, refused=refused, status=refusal_status(refused))
+
+
+def _planned(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    said = request.POST
+    source = said.get("source", "").strip()
+    wanted = JourneyRequest(
+        covers=said.get("covers", "high"),
+        parameters={"upgrade_crds": {"source": source}} if source else {},
+        soak_seconds=60 * _number(said.get("minutes", "10")),
+        ticket=said.get("ticket", "").strip(),
+        note=said.get("note", "").strip(),
+    )
+    made = draft_journey(cluster_id, wanted, person=person_of(request), by=actor())
+    transaction.on_commit(partial(wake_journey, made))
+    return redirect("journey", made)
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Asks for approval of the preview."""
+    return _done(request, journey_id, change=approvals.ask_journey)
+
+
+@require_right(*APPROVE)
+@require_POST
+@refused_on_page
+def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Approves the digest in the form."""
+    said = request.POST
+    yes = ApprovalRequest(
+        digest=said.get("digest", ""),
+        nonce=said.get("nonce", ""),
+        reason=_text(request, "reason"),
+        typed=said.get("typed", ""),
+    )
+    approvals.approve_journey(journey_id, person_of(request), yes=yes, by=actor())
+    return redirect("journey", journey_id)
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_page
+def reject(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Rejects the journey, or withdraws a preview."""
+    return _done(request, journey_id, change=partial(approvals.reject_journey, reason=_text(request, "reason")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Starts an approved journey."""
+    digest = request.POST.get("digest", "")
+    return _done(request, journey_id, change=partial(lifecycle.start_journey, digest=digest))
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_page
+def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Pauses the journey and its rollout."""
+    return _done(request, journey_id, change=lifecycle.pause_journey)
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def resume(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Resumes the journey and its rollout."""
+    return _done(request, journey_id, change=lifecycle.resume_journey)
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_page
+def abort(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Ends the journey where it is."""
+    return _done(request, journey_id, change=partial(lifecycle.abort_journey, reason=_text(request, "reason")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def tick(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Confirms the current step."""
+    return _of_step(request, journey_id, change=partial(steps.tick, note=_text(request, "note")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def skip(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Skips a step with a reason."""
+    return _of_step(request, journey_id, change=partial(steps.skip, reason=_text(request, "reason")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Does a step again."""
+    return _of_step(request, journey_id, change=steps.retry)
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def accept(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Accepts the plan of the current step."""
+    digest = request.POST.get("digest", "")
+    return _of_step(request, journey_id, change=partial(steps.accept_plan, digest=digest))
+
+
+def _of_step(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+    return _done(request, journey_id, change=partial(change, step=request.POST.get("step", "")))
+
+
+def _done(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+    """Makes the change at the version that the user saw, and wakes a worker after the commit."""
+    change(journey_id, person_of(request), by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_journey, journey_id))
+    return redirect("journey", journey_id)
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.POST.get(name, "").strip()[:LONGEST]
+
+
+def _version(request: HttpRequest) -> int:
+    """The version that the user saw; 0, which never matches, if the form has none."""
+    text = request.POST.get("version", "")
+    return _number(text) if len(text) < 10 else 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

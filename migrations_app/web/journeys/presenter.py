@@ -1,0 +1,74 @@
+"""What the page of a journey offers: which forms there are, and why one of them is disabled."""
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
+from migrations_app.actions.changes import Risk
+from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
+from migrations_app.queries.rollouts.policies import risk_of
+from migrations_app.use_cases.journeys.lifecycle import ASKS
+from migrations_app.use_cases.journeys.steps import CONFIRMABLE
+from migrations_app.use_cases.rollouts.approvals import TYPED
+
+POLLED = ("draft", "running")
+"""States in which the page looks for news by itself."""
+Forms = dict[str, str | None]
+"""Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
+
+
+def forms_of(detail: JourneyDetail, person: Person) -> Forms:
+    """The forms that concern the whole journey."""
+    state = detail.row.state
+    shown: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
+        "ask": (("previewed",), may_prepare),
+        "start": (("approved",), may_start),
+        "pause": (("running",), may_stop),
+        "resume": (("paused",) if _resumable(detail) else (), may_start),
+        "abort": (("running", "paused"), may_stop),
+        "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
+    }
+    found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
+    found["approve"] = _why(_approving(detail, person)) if state == "awaiting_approval" else None
+    return found
+
+
+def step_forms(detail: JourneyDetail, person: Person) -> Forms:
+    """The forms of the current step."""
+    step, row = detail.current, detail.row
+    if step is None or row.state not in ("running", "paused"):
+        return {"tick": None, "accept": None, "retry": None, "skip": None}
+    asks = row.state == "paused" and row.cause_code in ASKS
+    ticks = row.state == "running" and row.waits_for in CONFIRMABLE and step.state == "running"
+    return {
+        "tick": _why(may_resolve(person)) if ticks else None,
+        "accept": _why(may_start(person)) if asks else None,
+        "retry": _why(may_start(person)) if asks or step.state == "failed" else None,
+        "skip": None if step.definition.protects else _why(may_start(person)),
+    }
+
+
+def typed_asked(detail: JourneyDetail) -> bool:
+    """Whether an approver types the name of the cluster."""
+    return bool(detail.risk) and detail.risk in TYPED
+
+
+def shown_step(detail: JourneyDetail) -> StepRow | None:
+    """The one next thing: the current step, or the first one that is left."""
+    left = next((one for one in detail.steps if one.state not in ("done", "skipped")), None)
+    return detail.current or left
+
+
+def _resumable(detail: JourneyDetail) -> bool:
+    step = detail.current
+    return detail.row.cause_code not in ASKS and (step is None or step.state != "failed")
+
+
+def _approving(detail: JourneyDetail, person: Person) -> Refusal | None:
+    risk: Risk = risk_of(detail.risk) if detail.risk else "low"
+    return may_approve(person, author=detail.row.author_id or 0, editors=(), risk=risk, now=timezone.now())
+
+
+def _why(refusal: Refusal | None) -> str:
+    return refusal.why if refusal else ""

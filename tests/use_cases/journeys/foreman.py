@@ -1,0 +1,206 @@
+"""As the foreman of rollouts, for journeys: workers that walk a whole journey and die at a named place.
+
+Run as `python -m tests.use_cases.journeys.foreman`. A worker does what tasks and the sweeper would: it moves the
+journey, scans, plans and carries out rollouts, until nothing is left that goes on without a person.
+"""
+
+import os
+import signal
+import time
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from tests.use_cases.rollouts import foreman
+
+PEOPLE = {"ada": "operate_rollout", "cleo": "approve_rollout"}
+IDLE, MOST = 5, 120
+"""So many rounds without news are the end of a worker's shift; so many rounds are its longest one."""
+
+
+def enlist() -> None:
+    """The operator ada and the approver cleo."""
+    from django.contrib.auth.models import User
+
+    from tests.builders_rollouts import entitled
+
+    for name, right in PEOPLE.items():
+        entitled(User.objects.create_user(name), right)
+
+
+def waive(cluster: str, *checks: str) -> None:
+    """Accepts these checks for the cluster, as an administrator would."""
+    from django.utils import timezone
+
+    from migrations_app.models.policy import Waiver
+
+    now = timezone.now()
+    for check in checks:
+        Waiver.objects.create(
+            check_id=check, cluster_id=cluster, reason="the server of the tests", owner_name="ada", made_by_name="ada",
+            made_at=now, ends_at=now + timedelta(days=1), blockers=True,
+        )  # fmt: skip
+
+
+def plan(cluster: str, source: str) -> str:
+    """The id of a draft that upgrades the CRDs from that chart, and does not soak."""
+    from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+
+    wanted = JourneyRequest(parameters={"upgrade_crds": {"source": source}}, soak_seconds=1)
+    return str(draft_journey(uuid.UUID(cluster), wanted, person=_person("ada"), by=_actor("ada")))
+
+
+def approve(journey: str) -> None:
+    """Ada asks, cleo approves, ada starts."""
+    from migrations_app.models.journey import Journey
+    from migrations_app.use_cases.journeys.approvals import approve_journey, ask_journey
+    from migrations_app.use_cases.journeys.lifecycle import start_journey
+    from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+
+    pk = uuid.UUID(journey)
+    ask_journey(pk, _person("ada"), by=_actor("ada"))
+    row = Journey.objects.get(pk=pk)
+    yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.cluster_name)
+    approve_journey(pk, _person("cleo"), yes=yes, by=_actor("cleo"))
+    start_journey(pk, _person("ada"), digest=row.digest, by=_actor("ada"))
+
+
+def tick(journey: str, step: str, note: str) -> None:
+    from migrations_app.use_cases.journeys import steps
+
+    steps.tick(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
+
+
+def look_again(journey: str) -> None:
+    """The pause between two scans is over."""
+    from migrations_app.models.journey import Journey
+
+    Journey.objects.filter(pk=journey).update(asked_at=None)
+
+
+def shift(journey: str, point: str = "", nth: int = 1) -> int:
+    """The process id of a worker that walks the journey, or is killed when it comes to that point the nth time."""
+    from django.db import connections
+
+    connections.close_all()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _walk(uuid.UUID(journey), point=point, nth=nth)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def standing(journey: str) -> dict[str, Any]:
+    """The journey and its steps."""
+    from migrations_app.models.journey import Journey, JourneyStepRow
+
+    row = Journey.objects.get(pk=journey)
+    steps = JourneyStepRow.objects.filter(journey=row)
+    return {
+        "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.waits_for, "hop": row.hop,
+        "lands": row.lands,
+        "steps": [[one.step, one.kind, one.state, one.definition["action"], list(one.definition["checks"])]
+                  for one in steps],
+        "proofs": {one.step: one.evidence for one in steps if one.evidence},
+    }  # fmt: skip
+
+
+def rollouts(journey: str) -> list[str]:
+    """The ids of the rollouts that did its steps, oldest first."""
+    from migrations_app.models.journey import JourneyRollout
+
+    made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="work").order_by("pk")
+    return [str(pk) for pk in made.values_list("rollout_id", flat=True)]
+
+
+def shown(journey: str) -> list[list[str]]:
+    """State and cause of each plan that the preview shows."""
+    from migrations_app.models.journey import JourneyRollout
+
+    made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="preview").order_by("pk")
+    return [list(row) for row in made.values_list("rollout__action", "rollout__cause_code", "rollout__cause")]
+
+
+def verbs(journey: str) -> list[str]:
+    from migrations_app.models.audit import AuditEvent
+
+    return list(AuditEvent.objects.filter(correlation=journey).order_by("seq").values_list("verb", flat=True))
+
+
+def _walk(journey: uuid.UUID, *, point: str, nth: int) -> None:
+    from migrations_app.models.journey import Journey
+    from migrations_app.use_cases.journeys import transitions
+    from migrations_app.use_cases.journeys.worker import advance_journey
+    from migrations_app.use_cases.rollouts import journal, lease
+
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=foreman.TTL), foreman.RENEW  # type: ignore[assignment]  # tests only
+    left = nth
+
+    def reached(name: str) -> None:
+        nonlocal left
+        left -= name == point
+        if name == point and left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    transitions.reached = journal.reached = reached
+    idle = 0
+    for _ in range(MOST):
+        before = Journey.objects.get(pk=journey)
+        woken = advance_journey(journey, holder=f"walker-{os.getpid()}")
+        busy = _work(before.cluster_id)
+        moved = Journey.objects.get(pk=journey).version != before.version
+        idle = 0 if moved or busy or woken.again else idle + 1
+        if idle == IDLE:
+            return
+        if idle:
+            time.sleep(1.0)
+
+
+def _work(cluster: uuid.UUID) -> bool:
+    """Scans, plans and carries out what waits for a worker; whether there was anything."""
+    from migrations_app.models.rollout import Rollout
+    from migrations_app.models.scan import Scan
+    from migrations_app.use_cases.rollouts import preview, worker
+    from migrations_app.use_cases.scans import queue
+    from migrations_app.use_cases.scans.worker import scan_claimed
+
+    busy = False
+    for scan in Scan.objects.filter(cluster_id=cluster, state__in=("queued", "running")):
+        claim = queue.claim(scan.pk)
+        if claim is not None:
+            scan_claimed(claim)
+            busy = True
+    for row in Rollout.objects.filter(cluster_id=cluster, state__in=("draft", "running")):
+        busy = True
+        if row.state == "draft":
+            preview.prepare(row.pk)
+        else:
+            worker.advance(row.pk, holder=f"walker-{os.getpid()}")
+    return busy
+
+
+def _person(name: str) -> Any:
+    from django.contrib.auth.models import User
+
+    from tests.use_cases.cast import person
+
+    return person(User.objects.get(username=name))
+
+
+def _actor(name: str) -> Any:
+    from django.contrib.auth.models import User
+
+    from tests.use_cases.cast import actor
+
+    return actor(User.objects.get(username=name))
+
+
+_ALL = (enlist, waive, plan, approve, tick, look_again, shift, standing, rollouts, shown, verbs)
+WORDS = foreman.WORDS | {word.__name__: word for word in _ALL}
+
+if __name__ == "__main__":
+    foreman.serve(WORDS)

@@ -1,0 +1,113 @@
+"""The steps of a journey, made of the runbooks of the sample fleet."""
+
+from functools import cache
+
+import pytest
+
+from migrations_app.checks.base import Finding
+from migrations_app.cli import plan as cli_plan
+from migrations_app.cli.sources import look
+from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.readiness.plan.runbook import RunbookHop, runbook
+from migrations_app.readiness.report import Report
+from migrations_app.samples import fleet
+
+NAMES = [story.name for story in fleet.stories()]
+NO_CHOICES = Choices({}, 600)
+
+
+@cache
+def report(name: str) -> Report:
+    import tempfile
+    from pathlib import Path
+
+    story = fleet.find(name)
+    assert story is not None
+    with tempfile.TemporaryDirectory() as folder:
+        fleet.write(story, Path(folder))
+        return look(cli_plan._parser().parse_args(["--bundle", folder])).report
+
+
+def hops(name: str) -> tuple[RunbookHop, ...]:
+    return runbook(report(name)).hops
+
+
+def steps(name: str, place: int = 0, choices: Choices = NO_CHOICES) -> tuple[JourneyStep, ...]:
+    return journey_steps(hops(name)[place], installed=report(name).cluster.installed, choices=choices)
+
+
+def told(found) -> list[tuple[str, str]]:
+    return [(one.kind, one.action or one.title) for one in found]
+
+
+def open_blockers(hop: RunbookHop) -> set[str]:
+    return {one.id for one in hop.steps if isinstance(one, Finding) and one.open_blocker}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_open_blocker_is_held_by_a_step_that_protects(name):
+    for place, hop in enumerate(hops(name)):
+        found = steps(name, place)
+        assert open_blockers(hop) <= {check for one in found if one.protects for check in one.checks}
+        assert [one.id for one in found] == [f"j{number:02d}" for number in range(1, len(found) + 1)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_hop_lands_waits_and_ends_with_a_scan(name):
+    for place, hop in enumerate(hops(name)):
+        found, release = steps(name, place), hop.lands.release
+        landing = [number for number, one in enumerate(found) if one.kind == "outside" and one.release == release]
+        assert len(landing) == 2
+        assert landing[1] == len(found) - 1
+        assert (found[landing[0] + 1].kind, found[landing[0] + 1].seconds) == ("wait", 600)
+        assert all(found[number].protects for number in landing)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_that_destroys_is_ever_chosen(name):
+    every = [one for place in range(len(hops(name))) for one in steps(name, place)]
+    assert "forced_deletion" not in {one.action for one in every}
+    assert all((one.kind == "rollout") is bool(one.action) for one in every)
+
+
+def test_the_halfway_cluster_from_its_first_step_to_its_last():
+    release = hops("halfway_032")[0].lands.release
+    assert [(one.kind, one.action or one.phase, one.protects) for one in steps("halfway_032")] == [
+        ("outside", "iam", True),
+        ("person", "iam", False),
+        ("outside", "crds", True),
+        ("person", "controller", False),
+        ("person", "resources", False),
+        ("rollout", "rename_markers", True),
+        ("person", "rollout", False),
+        ("rollout", "taint_and_drift", True),
+        ("rollout", "remove_legacy", True),
+        ("person", "crds", True),
+        ("outside", "crds", True),
+        ("outside", "controller", True),
+        ("wait", "controller", True),
+        ("person", "resources", False),
+        ("outside", "cleanup", True),
+    ]
+    assert {one.release for one in steps("halfway_032")} == {"", release}
+
+
+def test_crds_are_brought_by_karpdash_unless_a_delivery_keeps_them():
+    ours = [one for one in steps("beta_037") if one.action == "upgrade_crds"]
+    assert [(one.parameters, one.checks) for one in ours] == [({"release": "1.0.14"}, ("hop_crds_installed",))]
+    assert [one.action for one in steps("halfway_032") if one.checks == ("hop_crds_installed",)] == [""]
+
+
+def test_choices_of_the_author_are_kept():
+    chosen = Choices({"upgrade_crds": {"source": "here"}}, 0)
+    found = steps("beta_037", choices=chosen)
+    assert [one.parameters for one in found if one.action == "upgrade_crds"] == [
+        {"release": "1.0.14", "source": "here"}
+    ]
+    assert "wait" not in {one.kind for one in found}
+
+
+def test_stored_versions_are_waited_for_before_the_next_hop():
+    waits = [one for one in steps("beta_037") if one.checks == ("stored_versions_clean",)]
+    assert [(one.kind, one.protects) for one in waits] == [("outside", True)]

@@ -1,0 +1,163 @@
+"""Pages of journeys: what each state shows and offers, and what the forms do."""
+
+import pytest
+from django.urls import reverse
+
+from migrations_app.models.journey import Journey, JourneyStepRow
+from tests.builders_journeys import a_journey
+from tests.builders_rollouts import entitled
+from tests.builders_rows import a_cluster, a_report, a_snapshot
+
+pytestmark = pytest.mark.django_db
+OPERATE, APPROVE = "operate_rollout", "approve_rollout"
+
+
+@pytest.fixture
+def woken(monkeypatch):
+    """The journeys that a worker was woken for."""
+    found = []
+    monkeypatch.setattr("migrations_app.web.journeys.commands.wake_journey", found.append)
+    return found
+
+
+@pytest.fixture
+def shop():
+    cluster = a_cluster("shop")
+    a_snapshot(cluster, a_report("shop"))
+    return cluster
+
+
+@pytest.fixture
+def ada(client, django_user_model):
+    user = entitled(django_user_model.objects.create_user("ada"), OPERATE, "view_cluster")
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def cleo(client, django_user_model):
+    user = entitled(django_user_model.objects.create_user("cleo"), APPROVE, "view_cluster")
+    client.force_login(user)
+    return user
+
+
+def text(answer) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def shown(client, row) -> str:
+    answer = client.get(reverse("journey", args=[row.pk]))
+    assert answer.status_code == 200
+    return text(answer)
+
+
+def sent(client, name, row, **more):
+    return client.post(reverse(f"journey-{name}", args=[row.pk]), {"version": row.version, **more})
+
+
+FORMS = {
+    "previewed": {"ask", "reject"},
+    "awaiting_approval": {"approve", "reject"},
+    "approved": {"start", "reject"},
+    "running": {"pause", "abort"},
+    "paused": {"resume", "abort"},
+    "succeeded": set(),
+    "aborted": set(),
+}
+
+
+@pytest.mark.parametrize("state", FORMS)
+def test_each_state_offers_what_can_be_done_in_it(client, shop, ada, state):
+    row = a_journey(shop, state=state, author=ada, at=2)
+    page = shown(client, row)
+    every = {"ask", "approve", "reject", "start", "pause", "resume", "abort", "tick", "skip", "retry", "accept"}
+    found = {name for name in every if f'action="{reverse(f"journey-{name}", args=[row.pk])}"' in page}
+    assert found == FORMS[state]
+
+
+def test_the_steps_are_one_list_with_their_state(client, shop, ada):
+    page = shown(
+        client, a_journey(shop, state="running", author=ada, at=2, waits_for="work_outside", needs_person=True)
+    )
+    assert "Upgrade 0.37.8 to 1.0.14" in page
+    assert [page.count(f"</svg>{word}</span>") for word in ("Done", "In progress", "Waiting")] == [2, 1, 1]
+    assert "Upgrade the controller to 1.0.14</strong>: waits for the work to be done with your own tool" in page
+    assert "Needs a person" in page
+    assert "helm upgrade karpenter" in page
+
+
+def test_a_tick_goes_with_its_note(client, shop, ada, woken, django_capture_on_commit_callbacks):
+    row = a_journey(shop, state="running", author=ada, waits_for="tick_needed", needs_person=True)
+    assert "Confirm: Attach what the new release needs" in shown(client, row)
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = sent(client, "tick", row, step="j01", note="attached")
+    assert (answer.status_code, woken) == (302, [row.pk])
+    step = JourneyStepRow.objects.get(journey=row, place=0)
+    assert (step.state, step.by_name, step.note) == ("done", "ada", "attached")
+
+
+def test_a_refusal_is_shown_above_the_state_of_now(client, shop, ada):
+    row = a_journey(shop, state="running", author=ada, at=1)
+    answer = sent(client, "skip", row, step="j02", reason="no time")
+    assert answer.status_code == 409
+    assert "this step protects the cluster and is never skipped" in text(answer)
+
+
+def test_a_stale_form_is_refused(client, shop, ada):  # R33
+    row = a_journey(shop, state="running", author=ada)
+    Journey.objects.filter(pk=row.pk).update(version=7)
+    answer = sent(client, "pause", row)
+    assert (answer.status_code, "the journey moved meanwhile" in text(answer)) == (409, True)
+
+
+def test_an_approver_types_the_name_of_the_cluster(client, shop, cleo):
+    row = a_journey(shop, state="awaiting_approval")
+    assert 'name="typed"' in shown(client, row)
+    told = {"digest": row.digest, "nonce": row.nonce}
+    assert sent(client, "approve", row, **told, typed="shop-prod").status_code == 400
+    assert sent(client, "approve", row, **told, typed="shop").status_code == 302
+    row.refresh_from_db()
+    assert row.state == "approved"
+
+
+def test_the_author_sees_why_they_do_not_approve(client, shop, ada):
+    page = shown(client, a_journey(shop, state="awaiting_approval", author=entitled(ada, APPROVE)))
+    assert "The author of a plan can not approve it" in page
+
+
+def test_the_upgrade_of_a_cluster_is_planned_once(client, shop, ada, woken, django_capture_on_commit_callbacks):
+    address = reverse("cluster-journey", args=[shop.pk])
+    assert "Plan the next upgrade step by step" in text(client.get(address))
+    said = {"covers": "medium", "minutes": "5", "source": "mine"}
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = client.post(reverse("cluster-journey-plan", args=[shop.pk]), said)
+    row = Journey.objects.get()
+    assert (answer.url, woken) == (reverse("journey", args=[row.pk]), [row.pk])
+    assert (row.covers, row.choices) == (
+        "medium", {"parameters": {"upgrade_crds": {"source": "mine"}}, "soak_seconds": 300},
+    )  # fmt: skip
+    assert client.get(address).url == reverse("journey", args=[row.pk])
+    again = client.post(reverse("cluster-journey-plan", args=[shop.pk]), said)
+    assert (again.status_code, "journey_open" in text(again)) == (409, True)
+
+
+def test_the_list_and_the_strip_name_what_is_in_progress(client, shop, ada):
+    a_journey(shop, state="running", author=ada, at=2, needs_person=True)
+    page = text(client.get(reverse("journeys")))
+    assert "0.37.8 to 1.0.14" in page
+    assert "Upgrades in progress" in text(client.get(reverse("fleet")))
+    assert "No upgrade is in that state" in text(client.get(reverse("journeys") + "?state=ended"))
+
+
+def test_waiting_journeys_are_counted_for_approvers(client, shop, cleo):
+    a_journey(shop, state="awaiting_approval")
+    assert "1 upgrade waits for your approval" in text(client.get(reverse("fleet")))
+    assert "Waiting for your approval" in text(client.get(reverse("journeys")))
+
+
+def test_the_live_part_is_not_sent_twice(client, shop, ada):
+    row = a_journey(shop, state="running", author=ada)
+    address = reverse("journey-live", args=[row.pk])
+    first = client.get(address)
+    assert (first.status_code, first["X-Rollout-Version"]) == (200, "1")
+    assert client.get(address, headers={"If-None-Match": first["ETag"]}).status_code == 304
