@@ -17,13 +17,14 @@ from migrations_app.journeys.states import StepKind
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.plan.walk import STORED
 from migrations_app.readiness.plan.work_order import HOLDS, LANDS
 from migrations_app.readiness.report import Installed
 
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, where the author says nothing else."""
 UPGRADE_CRDS = "upgrade_crds"
+STORED = "stored_versions_clean"
+"""The check that tells when only the new version is stored."""
 PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
 """By phase, the action that is meant where several resolve a check; elsewhere the first one."""
 GITOPS = ("argocd", "flux")

@@ -17,7 +17,8 @@ from migrations_app.use_cases.journeys.lifecycle import halt
 from migrations_app.use_cases.journeys.preview import Woken
 from migrations_app.use_cases.journeys.scans import ask_for_scan
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
-from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
+from migrations_app.use_cases.rollouts.execution import LeaseLost
+from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 WORK = JourneyRollout.Purpose.WORK
 QUIET: dict[str, Any] = {"waits_for": "", "needs_person": False}

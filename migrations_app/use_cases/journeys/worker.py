@@ -31,7 +31,8 @@ from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
 from migrations_app.use_cases.journeys.scans import report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.lease import LeaseLost, LeaseToken
+from migrations_app.use_cases.rollouts.execution import LeaseLost
+from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 log = logging.getLogger(__name__)
 MOST_WORKERS_LOST = 3
