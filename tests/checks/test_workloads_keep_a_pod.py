@@ -67,3 +67,11 @@ def test_the_remedy_scales_what_can_be_scaled():
         "# For a person: run Rollout shiny in shop twice, or replace its node in a quiet hour",
     ]
     assert is_shell(remedy.text)
+
+
+def test_a_pod_whose_namespace_a_dump_left_out():
+    docs = [doc | {"metadata": {**doc["metadata"], "namespace": ""}} for doc in pods()]
+    (row,) = told(CHECK, "0.33+", rolling(*docs))[2]
+    assert (row.kind, row.namespace, row.name) == ("Deployment", "", "web")
+    (remedy,) = remedies(CHECK, "0.33+", rolling(*docs))
+    assert "kubectl patch deployment web --type=merge -p" in remedy.text

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.commands import kept_by
-from migrations_app.checks.remedies.karpenter_objects import found_object, kept, target_of
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, kept, target_of
 from migrations_app.checks.shell import pointer
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -28,8 +28,8 @@ def keeper(inventory: Inventory, row: Evidence) -> Managed:
 
 
 def workload_target(row: Evidence) -> ChangeTarget:
-    """The workload that the evidence names, or a pool where it has no namespace."""
-    if row.namespace:
+    """The workload that the evidence names, also where a dump left out its namespace; or an object of Karpenter's."""
+    if row.namespace or row.kind not in RESOURCES:
         return ChangeTarget(row.kind, row.name, row.namespace, resource=row.kind.lower())
     return target_of(row)
 
