@@ -53,30 +53,30 @@ class WaiverRequest:
     group: uuid.UUID | None = None
 
 
-def waive(wish: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
+def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
     """Creates a waiver and returns its id.
 
     Raises PermissionDenied, NotFound, InvalidInput, and Conflict `already_waived` while a waiver with the same scope is
     active.
     """
-    blocks = _checked(wish, now)
-    here = over_group(person, wish.group) if wish.group else over(person, wish.cluster)
-    refuse_person(may_waive(here, blocker=blocks, everywhere=wish.cluster is None))
+    blocks = _checked(request, now)
+    here = over_group(person, request.group) if request.group else over(person, request.cluster)
+    refuse_person(may_waive(here, blocker=blocks, everywhere=request.cluster is None))
     with transaction.atomic():
-        cluster = _held_cluster(wish.cluster) if wish.cluster else None
-        group = _held_group(wish.group) if wish.group else None
+        cluster = _held_cluster(request.cluster) if request.cluster else None
+        group = _held_group(request.group) if request.group else None
         same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
-        if Waiver.objects.filter(holding(now), same, check_id=wish.check).exists():
+        if Waiver.objects.filter(holding(now), same, check_id=request.check).exists():
             raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
         row = Waiver.objects.create(
-            check_id=wish.check,
+            check_id=request.check,
             cluster=cluster,
-            reason=wish.reason.strip(),
-            owner_name=wish.owner.strip(),
+            reason=request.reason.strip(),
+            owner_name=request.owner.strip(),
             blockers="administer" in here.rights,
             made_by_name=person.name,
             made_at=now,
-            ends_at=wish.ends_at,
+            ends_at=request.ends_at,
         )
         if group:
             GroupWaiver.objects.create(waiver=row, group=group, group_name=group.name)
@@ -170,19 +170,19 @@ def _behind(now: datetime) -> list[uuid.UUID]:
     return [key for key, told in rows if (told or []) != as_stored((*for_all, *everywhere.get(key, ())))]
 
 
-def _checked(wish: WaiverRequest, now: datetime) -> bool:
+def _checked(request: WaiverRequest, now: datetime) -> bool:
     """Whether the check can be a blocker. Raises InvalidInput for an unusable request."""
-    if wish.cluster and wish.group:
+    if request.cluster and request.group:
         raise InvalidInput("a waiver is for a cluster or for a group", where="group")
-    check = next((one for one in all_checks() if one.id == wish.check), None)
+    check = next((one for one in all_checks() if one.id == request.check), None)
     if check is None:
-        raise InvalidInput(f"there is no check {wish.check[:80]!r}", where="check", code="unknown_check")
-    for name, text, most in (("reason", wish.reason, 500), ("owner", wish.owner, 150)):
+        raise InvalidInput(f"there is no check {request.check[:80]!r}", where="check", code="unknown_check")
+    for name, text, most in (("reason", request.reason, 500), ("owner", request.owner, 150)):
         if not text.strip() or len(text) > most:
             raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
-    if wish.ends_at <= now:
+    if request.ends_at <= now:
         raise InvalidInput("the end has to lie ahead", where="ends_at", code="in_the_past")
-    if wish.ends_at > now + LONGEST:
+    if request.ends_at > now + LONGEST:
         raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
 

@@ -109,7 +109,7 @@ def _usual(request: HttpRequest) -> dict[str, Any]:
 
 def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:
     said = form.cleaned_data
-    wish = WaiverRequest(
+    waiver = WaiverRequest(
         check=said["check"],
         cluster=None if said["everywhere"] or said["group"] else head.id,
         group=uuid_in(said["group"]) if not said["everywhere"] else None,
@@ -118,7 +118,7 @@ def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool
         ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),
     )
     try:
-        waiving.waive(wish, person_of(request), now=timezone.now())
+        waiving.waive(waiver, person_of(request), now=timezone.now())
     except (InvalidInput, Conflict, PermissionDenied) as wrong:
         where = {"ends_at": "ends_on"}.get(getattr(wrong, "where", ""), getattr(wrong, "where", ""))
         form.add_error(where if where in form.fields else None, wrong.message[:1].upper() + wrong.message[1:] + ".")
