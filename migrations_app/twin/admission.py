@@ -6,7 +6,7 @@ from typing import Any
 from migrations_app.twin.answers import internal
 from migrations_app.twin.definitions import service_of
 from migrations_app.twin.objects.faults import RefusalCause
-from migrations_app.twin.objects.selectors import of_budget
+from migrations_app.twin.objects.selectors import selected_by
 from migrations_app.twin.state import NAMESPACES, Work
 
 Tree = dict[str, Any]
@@ -54,4 +54,4 @@ def _selected(webhook: Tree, work: Work, *, document: Tree) -> bool:
     space = work.state.store.find(NAMESPACES, ("", work.call.namespace))
     around = (space.document["metadata"].get("labels") or {}) if space else {}
     pairs = (("objectSelector", labels), ("namespaceSelector", around))
-    return all(of_budget(webhook.get(key) or {}, empty=True)(held) for key, held in pairs)
+    return all(selected_by(webhook.get(key) or {}, empty=True)(held) for key, held in pairs)

@@ -21,7 +21,7 @@ from migrations_app.twin.deletion import delete
 from migrations_app.twin.objects.faults import RefusalCause
 from migrations_app.twin.objects.forms import BindingForm, EvictionForm, odd_form
 from migrations_app.twin.objects.kinds import Place, ServedKind
-from migrations_app.twin.objects.selectors import of_budget
+from migrations_app.twin.objects.selectors import selected_by
 from migrations_app.twin.state import Work
 from migrations_app.twin.store import StoredObject
 
@@ -81,7 +81,7 @@ def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
     found = []
     for stored in work.state.store.collection(BUDGETS).between(work.call.namespace):
         empty = stored.document["apiVersion"] == "policy/v1"
-        if of_budget(stored.document["spec"].get("selector"), empty=empty)(labels):
+        if selected_by(stored.document["spec"].get("selector"), empty=empty)(labels):
             found.append(stored)
     return found
 

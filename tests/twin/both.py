@@ -52,7 +52,8 @@ def _causes(document: Tree) -> set[tuple[str, str]]:
 
 
 def _object(document: Tree) -> Tree:
-    metadata = {key: _plain(value) for key, value in document["metadata"].items() if key not in _OF_ONE_SERVER}
+    told = _plain(document["metadata"])
+    metadata = {key: value for key, value in told.items() if key not in _OF_ONE_SERVER}
     if metadata.get("ownerReferences"):
         metadata["ownerReferences"] = [{**one, "uid": "-"} for one in metadata["ownerReferences"]]
     rest = {key: _plain(value) for key, value in document.items() if key not in ("metadata", "apiVersion", "kind")}

@@ -158,6 +158,20 @@ def test_controllers_take_a_lost_race_for_no_error(twin):
         client.create(SPACE, {"metadata": {"name": "Bad_Name"}})
 
 
+def test_the_last_finalizer_takes_the_object_with_it(twin):
+    client = TwinControllers(twin)
+    client.create(SPACE, {"metadata": {"name": "one", "finalizers": ["test.example/a", "test.example/b"]}})
+    (made,) = client.items(SPACE) or ()
+    assert client.delete(f"{SPACE}/one", uid=made["metadata"]["uid"])
+    for finalizer, left in (("test.example/a", ["test.example/b"]), ("test.example/b", None)):
+        (held,) = client.items(SPACE) or ()
+        assert client.drop_finalizer(f"{SPACE}/one", held, finalizer=finalizer)
+        found = twin.request("GET", f"{SPACE}/one")
+        assert found.document["metadata"].get("finalizers") == left
+    assert found.status == 404
+    assert not client.drop_finalizer(f"{SPACE}/one", held, finalizer="test.example/b")
+
+
 def test_controllers_may_change_what_they_were_given(twin):
     client = TwinControllers(twin)
     client.create(PODS, pod("one"))

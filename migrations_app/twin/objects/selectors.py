@@ -114,7 +114,7 @@ def _text_at(tree: Any, path: tuple[str, ...]) -> str:  # noqa: ANN401 - plain J
     return str(tree)
 
 
-def of_budget(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[[Mapping[str, str]], bool]:
+def selected_by(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[[Mapping[str, str]], bool]:
     """Whether labels match the LabelSelector of an object; an empty or absent one matches nothing unless `empty`."""
     if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
         return lambda _: empty and selector is not None
