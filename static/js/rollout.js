@@ -36,10 +36,9 @@
     const fresh = new DOMParser().parseFromString(text, "text/html");
     for (const part of fresh.querySelectorAll("[data-part]")) {
       const name = part.dataset.part;
-      const told = part.outerHTML;
       const here = document.querySelector(`[data-part="${name}"]`);
-      if (!here || known.get(name) === told) continue;
-      known.set(name, told);
+      if (!here || (known.has(name) && known.get(name).isEqualNode(part))) continue;
+      known.set(name, part.cloneNode(true));
       here.replaceWith(part);
       part.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true }));
     }

@@ -41,7 +41,7 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
     assert (members(), rows(ada.get(made.url))) == ({"shop": ["b"]}, ["b"])
     saved = ada.post(f"{made.url}change", {"name": "team", "version": "3"}, follow=True)
     assert "The change is saved." in text(saved)
-    assert rows(ada.get("/groups/")) == ["team 1 default Clusters of team · Burndown of team"]
+    assert rows(ada.get("/groups/")) == ["team 1 default Clusters of team · Progress of team"]
     assert "That is not its name" in text(ada.post(f"{made.url}remove", {"name": "shop"}, follow=True))
     ada.post(f"{made.url}remove", {"name": "team"})
     assert (members(), Cluster.objects.count()) == ({}, 2)

@@ -23,6 +23,9 @@ STATE_WORDS: Mapping[SquareState, str] = {
 }
 FAILED = ("refused", "unknown", "changed_by_other")
 WIDTH, HEIGHT = 600, 80
+COUNTER_WORDS: Mapping[str, str] = {
+    "ready": "Ready nodes", "pending": "Pending pods", "held": "Evictions refused",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +146,14 @@ def counter_lines(samples: Sequence[CounterSample]) -> tuple[CounterLine, ...]:
     ready = [one.ready_nodes for one in samples]
     limits = [one.pending_limit for one in samples]
     return (
-        _counter("ready", "Ready nodes", samples, read=lambda one: one.ready_nodes, limit=[ready[0]] * len(samples)),
-        _counter("pending", "Pending pods", samples, read=lambda one: one.pending_pods, limit=limits),
-        _counter("held", "Evictions refused", samples, read=lambda one: one.held_pods, limit=[None] * len(samples)),
+        _counter("ready", samples, read=lambda one: one.ready_nodes, limit=[ready[0]] * len(samples)),
+        _counter("pending", samples, read=lambda one: one.pending_pods, limit=limits),
+        _counter("held", samples, read=lambda one: one.held_pods, limit=[None] * len(samples)),
     )
 
 
 def _counter(
     name: str,
-    word: str,
     samples: Sequence[CounterSample],
     *,
     read: Callable[[CounterSample], int | None],
@@ -164,7 +166,7 @@ def _counter(
     places = [(one.taken_at - first).total_seconds() / span * WIDTH for one in samples]
     return CounterLine(
         name=name,
-        word=word,
+        word=COUNTER_WORDS[name],
         path=_path(places, values, most=most),
         limit=_path(places, limit, most=most),
         now=values[-1],
