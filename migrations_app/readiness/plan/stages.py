@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import structs
 
-from migrations_app.checks.base import PHASES, Finding, Phase, Remedy
-from migrations_app.checks.changes import KarpdashAction, group
-from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.base import PHASES, Finding, How, Phase, Remedy
+from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group
+from migrations_app.checks.remedies.commands import in_cluster, remedies_of
 from migrations_app.checks.remedies.crd_landing import every_crd_kept
 from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
+from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.karpenter import release_facts
 from migrations_app.readiness.plan.helm_upgrade import (
     HopUpgrades,
@@ -103,6 +104,7 @@ def stages(
         *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
         *_let_go(asked, step),
         *_follow(by_part["after"], step),
+        *_resume(asked, step),
         *(_wait_for_rewriting() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
     )
@@ -137,6 +139,7 @@ def _asks(findings: list[Finding]) -> bool:
 _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
 _FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
 _LET_GO = "Take back what was held or loosened for the landing, once the new controller runs"
+_RESUME = "Switch deliveries on again, once their sources say what the cluster holds now"
 _HOLD = "Hold drift over the landing"
 _RAISED = Lost(
     "A Kubernetes version that was raised for the hop cannot be lowered again",
@@ -194,10 +197,20 @@ _VALUES = "Prepare the values for the chart of the new release"
 
 def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
     """Ends what was held over the landing."""
-    held = taken_back(asked)
+    held = [one for one in taken_back(asked) if isinstance(one, ObjectPatch)]
     if held:
         commands = (in_cluster(group(*held)),)
         yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
+
+
+def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """Switches on again what was paused; a stage for each tool."""
+    by_tool: dict[How, list[Remedy]] = {}
+    for one in taken_back(asked):
+        for remedy in remedies_of(one, BY_HAND) if isinstance(one, DeliveryResume) else ():
+            by_tool.setdefault(remedy.how, []).append(remedy)
+    for commands in by_tool.values():
+        yield Stage(part="after", phase="cleanup", does=_RESUME, commands=tuple(commands), back=_way_back(step))
 
 
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:

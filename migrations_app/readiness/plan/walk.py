@@ -85,7 +85,7 @@ def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, ste
     hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect to show."""
     parts = parts_of(findings, release=str(step.release))
     order = in_turn(sorted((one for one in findings if one.status in _ASKS), key=by_work))
-    work = _Work(inventory, lands=str(step.release), hop=step.hop)
+    work = _HopWork(inventory, lands=str(step.release), hop=step.hop)
     for part in ("before", "land"):
         work.make(one for one in order if parts[one.id] == part)
     work.take(landed(work.inventory, step.release, values=work.landing))
@@ -95,7 +95,7 @@ def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, ste
 
 
 @dataclass(slots=True)
-class _Work:
+class _HopWork:
     """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes."""
 
     inventory: NotingInventory

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import HelmChange, ObjectPatch, leaves
+from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatch, leaves
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -54,6 +54,8 @@ ROLL_PREPARED: Final = frozenset(
     }
 )
 """What is of use only before nodes are replaced, and the controller replaces them as soon as it has landed."""
+ASKED_OF_ALPHA: Final = frozenset({"instance_profiles_have_roles"})
+"""What has to be known of an alpha object while it is there."""
 WITH_LANDING: Final = frozenset({"log_settings_kept", "removed_env_names_unused", "removed_helm_keys_unused"})
 """Values that are given to the chart of the hop's release: by the same upgrade, once its CRDs are there."""
 
@@ -86,7 +88,7 @@ def _needs(finding: Finding) -> set[str]:
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
     """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
     last = max((SUCCESSION.index(one.id) for one in asked if one.id in SUCCESSION and one.open_blocker), default=-1)
-    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED
+    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA
     return {one.id: _part(one, release=release, early=one.id in early) for one in asked}
 
 
@@ -102,7 +104,7 @@ def _brings_chart(finding: Finding, release: str) -> bool:
     return finding.phase == "controller" and any(one.reaches(release) for one in changes)
 
 
-def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch, ...]:
+def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
     """The ways back of what is held over the landing, each once: they are gone after it."""
     changes = dict.fromkeys(
         one.change
@@ -112,7 +114,7 @@ def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch, ...]:
         if not isinstance(one.change, UnsetType)
     )
     held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change))
-    return tuple(one for one in held if isinstance(one, ObjectPatch) and one.when == "after")
+    return tuple(one for one in held if isinstance(one, ObjectPatch | DeliveryResume) and one.when == "after")
 
 
 def lacks_successors(asked: Sequence[Finding]) -> bool:

@@ -6,12 +6,12 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import (
     RESOURCES,
     changed,
+    claims_deleted,
     converted,
     described,
     edited,
     finalizers_removed,
     kept,
-    machines_replaced,
     patched,
     target_of,
 )
@@ -95,8 +95,8 @@ def test_names_cannot_leave_the_command():
 
 def test_machines_go_one_after_the_other():
     rows = [Evidence(kind="Machine", name=name) for name in "aba"]
-    assert machines_replaced(rows).text.splitlines() == [
-        "# These never drift: replace them one at a time, each once its successor is ready",
+    assert kubectl.text(claims_deleted(rows, "One at a time")).splitlines() == [
+        "# One at a time",
         "kubectl delete machines.karpenter.sh a",
         "kubectl delete machines.karpenter.sh b",
     ]

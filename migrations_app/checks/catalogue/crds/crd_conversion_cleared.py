@@ -70,16 +70,11 @@ def _applies(by: str) -> str:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     body = ({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},)
     final, needs = "what converts is written anew by the chart of the release before", ("stored_versions_clean",)
-    steps = (
-        ObjectPatch(
-            target=crd_target(row.name), body=body, needs=needs, final=final,
-            done=f"spec.conversion.strategy of {row.name} is None",
-        )
-        for row in evidence
-    )  # fmt: skip
+    done, targets = "spec.conversion.strategy is None", [crd_target(row.name) for row in evidence]
+    steps = (ObjectPatch(target=one, body=body, needs=needs, final=final, done=done) for one in targets)
     yield in_cluster(group(*steps, notes=(NOTE,)))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
-    why = "the CRDs do not say which Application applies them"
-    task = PersonTask(what="let Argo CD ignore /spec/conversion of CRDs until the hop is done", why=why)
+    why, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
+    task = PersonTask(what=f"{what} until the hop is done", why=why)
     text = f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]"
     yield Remedy(how="argocd", text=text, change=task)

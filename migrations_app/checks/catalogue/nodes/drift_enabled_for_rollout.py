@@ -75,7 +75,6 @@ _WHY = "drift replaces all nodes that a change of their Provisioner reaches; Mac
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     if any(row.kind == "Deployment" for row in evidence):
         yield in_cluster(PersonTask(what=_CHOICE, why=_WHY, where="settings.featureGates.drift of the chart"))
-    mute = [row for row in evidence if row.kind == "Provisioner"]
-    if mute:
+    if mute := [row for row in evidence if row.kind == "Provisioner"]:
         about = "The controller of 0.30 and later writes the hash: see why it does not reconcile these"
         yield described(mute, about)
