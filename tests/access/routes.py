@@ -32,6 +32,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-cluster-scans", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
     ("api-cluster-scans", "POST"): Gate("cluster", "scan", "143+3++", "144444+"),
     ("api-cluster-plan", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
+    ("api-cluster-values", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
     ("api-cluster-kubeconfig", "PUT"): Gate("cluster", "admin", "14333++", "144444+"),
     ("api-cluster-identity", "PUT"): Gate("cluster", "admin", "14333++", "144444+"),
     ("api-cluster-actions", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
