@@ -151,6 +151,8 @@ class ClusterState:
         """Grows with every pool and claim that goes."""
         self.ready_of: Counter[str] = Counter()
         """Ready pods that stay, by the uid of their controller."""
+        self.staying_of: Counter[str] = Counter()
+        """Pods that are not being deleted, by the uid of their controller."""
         self.touched_workloads: set[str] = set()
         """The controllers of which a pod changed, for measurements."""
         self.node_counts: Counter[tuple[str, str, str]] = Counter()
@@ -294,6 +296,7 @@ class ClusterState:
         self.pods_of[pod.shape.owner][pod.uid] = pod
         count = self.counts.setdefault(pod.shape, ShapeCount())
         count.total += 1
+        self.staying_of[pod.shape.owner] += not pod.ending
         healthy = pod.ready and not pod.ending
         count.healthy += healthy
         self.ready_of[pod.shape.owner] += healthy
@@ -313,6 +316,7 @@ class ClusterState:
             group.pop(pod.uid, None)
         count = self.counts[pod.shape]
         count.total -= 1
+        self.staying_of[pod.shape.owner] -= not pod.ending
         healthy = pod.ready and not pod.ending
         count.healthy -= healthy
         self.ready_of[pod.shape.owner] -= healthy
