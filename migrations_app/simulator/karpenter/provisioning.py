@@ -65,7 +65,9 @@ class Provisioner:
         for node in planned:
             if not node.claim:
                 self._launcher.launch(state, node.pool, self._chosen(state, node))
-        self._seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+        again = self.no_place and any(not node.claim for node in planned)
+        seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+        self._seen = None if again else seen
 
     def launched_for(self, state: ClusterState, pods: Iterable[PodState]) -> list[str] | None:
         """The names of new nodes for these pods, which still run elsewhere; None if some would find no place."""
@@ -128,10 +130,12 @@ class Provisioner:
         return None
 
     def _spend(self, left: dict[str, Resources], node: PlannedNode) -> None:
-        """Counts the largest size that the node may become against the limit, until the next time."""
+        """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
         limit = left.get(node.pool.uid)
         if limit is not None:
-            left[node.pool.uid] = limit.minus(node.options[0].size.capacity._replace(pods=0))
+            capacities = [one.size.capacity for one in node.options]
+            largest = Resources(max(one.cpu for one in capacities), max(one.memory for one in capacities))
+            left[node.pool.uid] = limit.minus(largest)
 
     def options(self, pool: KarpenterObject) -> tuple[Offering, ...]:
         """What the pool can launch now, with every label of the nodes."""
