@@ -190,14 +190,14 @@ class ClusterState:
             self.changed_budgets.add(uid)
             self.pod_changes += 1
             if not change.gone or self.budgets.get(uid, {}).get("apiVersion") == _group_version(path):
-                _put(self.budgets, uid, doc | {"apiVersion": _group_version(path)}, gone=change.gone)
+                _put(self.budgets, uid, value=doc | {"apiVersion": _group_version(path)}, gone=change.gone)
         elif path in WORKLOADS:
-            _put(self.workloads, uid, doc | {"kind": WORKLOADS[path]}, gone=change.gone)
+            _put(self.workloads, uid, value=doc | {"kind": WORKLOADS[path]}, gone=change.gone)
             self.workload_changes += 1
             self.changed_workloads.add(uid)
             self.changed_budgets |= self.budgets.keys()
         elif path == classes_path(self.current.version):
-            _put(self.classes, uid, doc, gone=change.gone)
+            _put(self.classes, uid, value=doc, gone=change.gone)
         else:
             self._put_karpenter(path, doc, gone=change.gone)
 
@@ -205,7 +205,7 @@ class ClusterState:
         of = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
         if path == of.pools_path:
             found = KarpenterObject(of, doc | {"kind": of.pool})
-            _put(self.pools, found.uid, found, gone=gone)
+            _put(self.pools, found.uid, value=found, gone=gone)
             self.owners_gone += gone
             self.changed_pools = True
         else:
@@ -217,8 +217,8 @@ class ClusterState:
         self.claim_counts[claim.pool_key] += (not gone) - (before is not None)
         if before is not None and self.claim_on.get(before.node_name) == claim.uid:
             del self.claim_on[before.node_name]
-        _put(self.claims, claim.uid, claim, gone=gone)
-        _put(self.claims_ending, claim.uid, claim, gone=gone or not claim.going)
+        _put(self.claims, claim.uid, value=claim, gone=gone)
+        _put(self.claims_ending, claim.uid, value=claim, gone=gone or not claim.going)
         self.owners_gone += gone
         if not gone and claim.node_name:
             self.claim_on[claim.node_name] = claim.uid
@@ -256,7 +256,7 @@ class ClusterState:
         self.node_counts[node.group] += 1
         if not self._moving_on[name]:
             self.empty_nodes[name] = None
-        _put(self.nodes_ending, name, node, gone=not node.ending)
+        _put(self.nodes_ending, name, value=node, gone=not node.ending)
         self._rank(node, _emptiness(node) if node.open else None)
 
     def put_pod(self, doc: Document, *, gone: bool = False) -> None:
@@ -372,7 +372,7 @@ class ClusterState:
 T = TypeVar("T")
 
 
-def _put(found: dict[str, T], uid: str, value: T, *, gone: bool) -> None:
+def _put(found: dict[str, T], uid: str, *, value: T, gone: bool) -> None:
     if gone:
         found.pop(uid, None)
     else:

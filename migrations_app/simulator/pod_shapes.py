@@ -92,11 +92,11 @@ def matches(expression: Expression, found: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt":
-            return _compared(operator, value, values)
+            return _compared(operator, value, values=values)
     return False
 
 
-def _compared(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
+def _compared(operator: str, value: str | None, *, values: tuple[str, ...]) -> bool:
     if value is None or not value.isdecimal() or len(values) != 1 or not values[0].isdecimal():
         return False
     return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])

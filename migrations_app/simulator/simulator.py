@@ -39,8 +39,8 @@ class KarpenterSimulator:
         self._agenda = Agenda(clock or MachineClock())
         self.measurements = Measurements(self._agenda)
         self._workloads = WorkloadController(api, self.behaviour)
-        self._pods = PodController(api, self.behaviour, self._agenda)
-        self._launcher = NodeLauncher(api, self.behaviour, self._agenda)
+        self._pods = PodController(api, self.behaviour, agenda=self._agenda)
+        self._launcher = NodeLauncher(api, self.behaviour, agenda=self._agenda)
         self._garbage = GarbageCollector(api)
         self._begin()
 
@@ -63,14 +63,14 @@ class KarpenterSimulator:
         size = uniform_size(self.behaviour.slots).allocatable
         self.state = ClusterState(self._version, unknown_size=size)
         self._budgets = BudgetController(self._api)
-        self._provisioner = Provisioner(self.behaviour, self._agenda, self._launcher)
+        self._provisioner = Provisioner(self.behaviour, self._agenda, launcher=self._launcher)
         self._disruption = DisruptionController(
-            self._api, self.behaviour, self._agenda, budgets=self._budgets, provisioner=self._provisioner
+            self._api, self.behaviour, agenda=self._agenda, budgets=self._budgets, provisioner=self._provisioner
         )
         self._termination = TerminationController(
             self._api,
             self.behaviour,
-            self._agenda,
+            agenda=self._agenda,
             budgets=self._budgets,
             launcher=self._launcher,
             measurements=self.measurements,
@@ -80,7 +80,7 @@ class KarpenterSimulator:
         """Does one pass; returns how many requests changed something."""
         before, state = self._api.writes, self._read()
         self._budgets.learn(state)
-        measure_budgets(self.measurements, state, self._budgets)
+        measure_budgets(self.measurements, state, budgets=self._budgets)
         self._pods.end(state)
         self._workloads.work(state)
         self._pods.place(state)

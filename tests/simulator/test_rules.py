@@ -50,7 +50,7 @@ def planned(state, *, zones=("a",), full=()):
     """The nodes that are planned for the pods that wait, and why others get none."""
     behaviour = Behaviour(version="v1", sizes=SIZES, zones=zones, full_zones=frozenset(full))
     agenda = Agenda(SimulatedClock(START))
-    provisioner = Provisioner(behaviour, agenda, NodeLauncher(None, behaviour, agenda))
+    provisioner = Provisioner(behaviour, agenda, launcher=NodeLauncher(None, behaviour, agenda=agenda))
     return provisioner.plan(state, state.waiting.values()), provisioner.no_place
 
 

@@ -35,8 +35,8 @@ class DisruptionController:
         self,
         api: SimulatorApi,
         behaviour: Behaviour,
-        agenda: Agenda,
         *,
+        agenda: Agenda,
         budgets: BudgetController,
         provisioner: Provisioner,
     ) -> None:
@@ -84,7 +84,7 @@ class DisruptionController:
             pool = claim.pool_key
             room = min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
             if room > busy[pool] and claim.uid not in self._awaited and not claim.going:
-                busy[pool] += self._begin(state, claim, reason)
+                busy[pool] += self._begin(state, claim, reason=reason)
 
     def _learn(self, state: ClusterState) -> None:
         """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
@@ -137,7 +137,7 @@ class DisruptionController:
                 found.append(claim)
         return found
 
-    def _begin(self, state: ClusterState, claim: KarpenterObject, reason: str) -> bool:
+    def _begin(self, state: ClusterState, claim: KarpenterObject, *, reason: str) -> bool:
         """Whether something was set going for this claim; not while one of its pods must not go."""
         node = state.nodes.get(claim.node_name)
         if node is None:

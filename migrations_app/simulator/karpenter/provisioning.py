@@ -43,7 +43,7 @@ class Provisioner:
     the cheapest of them is launched. Limits of a pool: nodepool.go of the same package.
     """
 
-    def __init__(self, behaviour: Behaviour, agenda: Agenda, launcher: NodeLauncher) -> None:
+    def __init__(self, behaviour: Behaviour, agenda: Agenda, *, launcher: NodeLauncher) -> None:
         self._behaviour, self._agenda, self._launcher = behaviour, agenda, launcher
         self._options: dict[tuple[object, ...], tuple[Offering, ...]] = {}
         self._seen: object = None
@@ -64,7 +64,7 @@ class Provisioner:
         planned = self.plan(state, state.waiting.values())
         for node in planned:
             if not node.claim:
-                self._launcher.launch(state, node.pool, self._chosen(state, node))
+                self._launcher.launch(state, node.pool, offering=self._chosen(state, node))
         again = self.no_place and any(not node.claim for node in planned)
         seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
         self._seen = None if again else seen
@@ -76,7 +76,7 @@ class Provisioner:
         planned = self.plan(state, pods, anew=True)
         if self.no_place:
             return None
-        claims = [self._launcher.launch(state, node.pool, self._chosen(state, node)) for node in planned]
+        claims = [self._launcher.launch(state, node.pool, offering=self._chosen(state, node)) for node in planned]
         return [self._launcher.coming[claim.uid][1] for claim in claims if claim] if all(claims) else None
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:

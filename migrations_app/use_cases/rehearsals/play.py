@@ -116,23 +116,23 @@ def play(plan: Plan, stage: Stage) -> Played:
     stopped = None
     while (here := work.position()) is not None:
         if stage.clock.now() - stage.began > LONGEST:
-            stopped = _stop(here, "too_long", f"not over after {LONGEST.days} days: {work.waits_for}")
+            stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
         try:
             moved = carry_out(work, writer, here=here)
         except (RolloutHalted, ReadError, InvalidInput) as halt:
-            stopped = _stop(here, halt.code, halt.message)
+            stopped = _stop(here, halt.code, words=halt.message)
             break
         if moved:
             work.report_waiting("")
             stage.simulator.settle()
         else:
-            _wait(work, stage, here)
+            _wait(work, stage, here=here)
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
 
-def _stop(here: Position, code: str, words: str) -> RehearsalStop:
+def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
     return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
 
 
@@ -140,14 +140,14 @@ def _pass(stage: Stage, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: Stage, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: Stage, *, here: Position) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
         seen = _seen(stage)
         _pass(stage, POLL_SECONDS)
         if here.phase != "gate":
             return
-        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here)):
+        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here=here)):
             return
         if stage.simulator.next_moment() is None and not _is_over(work, here):
             _pass(stage, _rest(work, here))
@@ -171,7 +171,7 @@ def _is_over(work: RehearsalExecution, here: Position) -> bool:
     return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
 
 
-def _surely_waits(work: RehearsalExecution, stage: Stage, here: Position) -> bool:
+def _surely_waits(work: RehearsalExecution, stage: Stage, *, here: Position) -> bool:
     """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
     gate, state = here.step.after, stage.simulator.state
     if gate is None:

@@ -75,7 +75,7 @@ def rehearse_cluster(
     stage = calm
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return _played(plan, stage, inventory, around=around, failure=request.failure)
+    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
 
 
 def rehearse_plan(
@@ -84,11 +84,11 @@ def rehearse_plan(
     """Plays a stored plan on a fresh reading of its cluster. Raises InvalidInput."""
     around = surroundings(reading, inventory, seed=seed)
     stage = set_up(reading, around.behaviour, identity=plan.identity, failure=failure)
-    return _played(plan, stage, inventory, around=around, failure=failure)
+    return _played(plan, stage, inventory=inventory, around=around, failure=failure)
 
 
 def _played(
-    plan: Plan, stage: Stage, inventory: Inventory, *, around: Surroundings, failure: Failure
+    plan: Plan, stage: Stage, *, inventory: Inventory, around: Surroundings, failure: Failure
 ) -> RehearsalResult:
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
