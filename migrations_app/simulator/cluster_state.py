@@ -26,7 +26,7 @@ from migrations_app.simulator.generations import (
 )
 from migrations_app.simulator.instance_sizes import TYPE, ZONE
 from migrations_app.simulator.pod_shapes import PodShape, PodShapes, hard
-from migrations_app.simulator.resources import Resources, amounts
+from migrations_app.simulator.resources import ResourceAmounts, amounts
 
 OVER = ("Succeeded", "Failed")
 PoolKey = tuple[str, str]
@@ -60,8 +60,8 @@ class NodeState:
     """One node; `used` is what the pods on it ask for."""
 
     doc: Document
-    allocatable: Resources
-    used: Resources = field(default=Resources())
+    allocatable: ResourceAmounts
+    used: ResourceAmounts = field(default=ResourceAmounts())
     pods: dict[str, PodState] = field(default_factory=dict)
     rank: tuple[float, str] | None = None
     """Its place among the nodes that take pods; None if it takes none."""
@@ -104,7 +104,7 @@ class NodeState:
         return is_ready(self.doc) and not self.ending and not self.doc.get("spec", {}).get("unschedulable")
 
     @property
-    def free(self) -> Resources:
+    def free(self) -> ResourceAmounts:
         return self.allocatable.minus(self.used)
 
 
@@ -119,7 +119,7 @@ class ShapeCount:
 class ClusterState:
     """Everything by uid, nodes by name, and sets of what is under way."""
 
-    def __init__(self, version: str, *, unknown_size: Resources) -> None:
+    def __init__(self, version: str, *, unknown_size: ResourceAmounts) -> None:
         self.current: Generation = current(version)
         self.unknown_size = unknown_size
         self.shapes = PodShapes()

@@ -9,7 +9,7 @@ from migrations_app.simulator.generations import ALPHA, NODES, Generation, going
 FOREGROUND = "foregroundDeletion"
 
 
-class GarbageCollector:
+class OrphanCollector:
     """Looks after claims and nodes.
 
     Source: kubernetes/kubernetes:pkg/controller/garbagecollector/garbagecollector.go. An owner of a kind that is not

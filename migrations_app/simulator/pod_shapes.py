@@ -8,7 +8,7 @@ import msgspec
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
-from migrations_app.simulator.resources import Resources, requested
+from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
 STAYS_WITH_NODE = ("DaemonSet", "Node")
@@ -34,7 +34,7 @@ class PodShape:
     """The uid of the controller; empty for a pod without one."""
     owner_kind: str
     labels: Mapping[str, str]
-    requests: Resources
+    requests: ResourceAmounts
     selector: Mapping[str, str]
     terms: tuple[tuple[Expression, ...], ...]
     """Required node affinity: one of these terms has to hold; empty if there is none."""

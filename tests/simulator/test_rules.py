@@ -14,16 +14,18 @@ from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import NODES, PODS, current
 from migrations_app.simulator.instance_sizes import InstanceSize, allocatable, known_sizes, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher
-from migrations_app.simulator.karpenter.provisioning import Provisioner
+from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.pod_shapes import PodShapes, matches
-from migrations_app.simulator.resources import Resources, amounts, requested
+from migrations_app.simulator.resources import ResourceAmounts, amounts, requested
 
 START = datetime(2026, 9, 14, tzinfo=UTC)
 SIZES = tuple(
-    InstanceSize(f"s{n}", Resources(n * 1000, n * 2**30, 10), Resources(n * 1000, n * 2**30, 10), float(n), {})
+    InstanceSize(
+        f"s{n}", ResourceAmounts(n * 1000, n * 2**30, 10), ResourceAmounts(n * 1000, n * 2**30, 10), float(n), {}
+    )
     for n in (1, 2, 4)
 )
-AMOUNTS = st.builds(Resources, st.integers(0, 4000), st.integers(0, 2**32), st.integers(0, 10))
+AMOUNTS = st.builds(ResourceAmounts, st.integers(0, 4000), st.integers(0, 2**32), st.integers(0, 10))
 
 
 def pod(number, *, cpu="0", memory="0", node="", **spec):
@@ -40,7 +42,7 @@ def nodepool(**spec):
 
 
 def cluster(*documents):
-    state = ClusterState("v1", unknown_size=Resources(1000, 2**30, 3))
+    state = ClusterState("v1", unknown_size=ResourceAmounts(1000, 2**30, 3))
     for path, document in documents:
         state.apply(ObjectChange(path, document))
     return state
@@ -50,7 +52,7 @@ def planned(state, *, zones=("a",), full=()):
     """The nodes that are planned for the pods that wait, and why others get none."""
     behaviour = Behaviour(version="v1", sizes=SIZES, zones=zones, full_zones=frozenset(full))
     agenda = Agenda(SimulatedClock(START))
-    provisioner = Provisioner(behaviour, agenda, launcher=NodeLauncher(None, behaviour, agenda=agenda))
+    provisioner = NodeProvisioner(behaviour, agenda, launcher=NodeLauncher(None, behaviour, agenda=agenda))
     return provisioner.plan(state, state.waiting.values()), provisioner.no_place
 
 
@@ -60,17 +62,17 @@ def test_amounts_add_up(first, second):
     assert first.plus(second).holds(first)
     whole = second._replace(pods=max(1, second.pods))
     count = first.count(whole)
-    assert first.holds(Resources().plus(whole, count)) or count == 0
-    assert not first.holds(Resources().plus(whole, count + 1))
+    assert first.holds(ResourceAmounts().plus(whole, count)) or count == 0
+    assert not first.holds(ResourceAmounts().plus(whole, count + 1))
 
 
 @pytest.mark.parametrize(
     ("given_amounts", "wanted"),
     [
-        ({"cpu": "250m", "memory": "1Gi"}, Resources(250, 2**30, 0)),
-        ({"cpu": 2, "pods": "58"}, Resources(2000, 0, 58)),
-        ({"cpu": "0.1", "memory": "odd"}, Resources(100, 0, 0)),
-        ({}, Resources()),
+        ({"cpu": "250m", "memory": "1Gi"}, ResourceAmounts(250, 2**30, 0)),
+        ({"cpu": 2, "pods": "58"}, ResourceAmounts(2000, 0, 58)),
+        ({"cpu": "0.1", "memory": "odd"}, ResourceAmounts(100, 0, 0)),
+        ({}, ResourceAmounts()),
     ],
 )
 def test_quantities_are_read(given_amounts, wanted):
@@ -82,9 +84,9 @@ def test_an_init_container_counts_where_it_is_larger_and_a_sidecar_always():
         return {"resources": {"requests": {"cpu": cpu}}, **more}
 
     spec = {"containers": [one("1"), one("500m")], "initContainers": [one("4"), one("250m", restartPolicy="Always")]}
-    assert requested(spec) == Resources(4000, 0, 1)
+    assert requested(spec) == ResourceAmounts(4000, 0, 1)
     spec["initContainers"][0] = one("1")
-    assert requested(spec | {"overhead": {"cpu": "100m"}}) == Resources(1850, 0, 1)
+    assert requested(spec | {"overhead": {"cpu": "100m"}}) == ResourceAmounts(1850, 0, 1)
 
 
 VALUES = st.sampled_from(["", "a", "b", "3", "12"])
@@ -168,7 +170,7 @@ def test_known_sizes_leave_less_than_they_have_and_larger_ones_cost_more():
     sizes = list(known_sizes())
     assert len({one.name for one in sizes}) == len(sizes) == 126
     assert all(one.capacity.holds(one.allocatable) for one in sizes)
-    assert allocatable(2, memory=8 * 2**30, pods=29) == Resources(1930, 7238949273, 29)
+    assert allocatable(2, memory=8 * 2**30, pods=29) == ResourceAmounts(1930, 7238949273, 29)
     prices = [one.price for one in sizes if one.name.startswith("m6i.")]
     assert prices == sorted(prices)
     assert [one.capacity_type for one in offerings(SIZES[:1], zones=("a",))] == ["spot", "on-demand"]

@@ -15,7 +15,7 @@ from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject, is_ready
 from migrations_app.simulator.karpenter.launch import pool_spec
-from migrations_app.simulator.karpenter.provisioning import Provisioner
+from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
 DRIFTED, EXPIRED, EMPTY = "Drifted", "Expired", "Empty"
@@ -38,7 +38,7 @@ class DisruptionController:
         *,
         agenda: Agenda,
         budgets: BudgetController,
-        provisioner: Provisioner,
+        provisioner: NodeProvisioner,
     ) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._provisioner = budgets, provisioner

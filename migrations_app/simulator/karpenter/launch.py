@@ -12,7 +12,7 @@ from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterObject
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
-from migrations_app.simulator.resources import Resources
+from migrations_app.simulator.resources import ResourceAmounts
 
 MOST_NAMES = 3
 """How many names are tried for a claim."""
@@ -196,7 +196,7 @@ def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
     return [{"type": word, "status": "True", "reason": word} for word in words]
 
 
-def _quantities(found: Resources) -> dict[str, Any]:
+def _quantities(found: ResourceAmounts) -> dict[str, Any]:
     return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
 
 

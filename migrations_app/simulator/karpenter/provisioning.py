@@ -11,7 +11,7 @@ from migrations_app.simulator.generations import KarpenterObject
 from migrations_app.simulator.instance_sizes import Offering, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher, pool_labels, pool_spec
 from migrations_app.simulator.pod_shapes import Expression, PodShape, expressions, matches
-from migrations_app.simulator.resources import UNLIMITED, Resources, amounts, cpu, size_in_bytes
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts, cpu, size_in_bytes
 from migrations_app.simulator.workloads import replica
 
 
@@ -21,7 +21,7 @@ class PlannedNode:
 
     pool: KarpenterObject
     options: Sequence[Offering]
-    used: Resources = field(default=Resources())
+    used: ResourceAmounts = field(default=ResourceAmounts())
     claim: str = ""
 
     def take(self, shape: PodShape, count: int) -> int:
@@ -35,7 +35,7 @@ class PlannedNode:
         return taken
 
 
-class Provisioner:
+class NodeProvisioner:
     """Packs pods that wait on as few nodes as will do, in the heaviest pool that takes them, and launches the cheapest.
 
     Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/scheduler.go and nodeclaim.go: pods are
@@ -114,7 +114,7 @@ class Provisioner:
             if not pool.going and shape.tolerates(_taints(pool)):
                 yield pool
 
-    def _opened(self, state: ClusterState, shape: PodShape, *, left: dict[str, Resources]) -> PlannedNode | None:
+    def _opened(self, state: ClusterState, shape: PodShape, *, left: dict[str, ResourceAmounts]) -> PlannedNode | None:
         for pool in self._pools(state, shape):
             limit = left.get(pool.uid)
             kept = self._kept(state, pool)
@@ -129,12 +129,12 @@ class Provisioner:
                 return PlannedNode(pool, options, kept)
         return None
 
-    def _spend(self, left: dict[str, Resources], node: PlannedNode) -> None:
+    def _spend(self, left: dict[str, ResourceAmounts], node: PlannedNode) -> None:
         """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
         limit = left.get(node.pool.uid)
         if limit is not None:
             capacities = [one.size.capacity for one in node.options]
-            largest = Resources(max(one.cpu for one in capacities), max(one.memory for one in capacities))
+            largest = ResourceAmounts(max(one.cpu for one in capacities), max(one.memory for one in capacities))
             left[node.pool.uid] = limit.minus(largest)
 
     def options(self, pool: KarpenterObject) -> tuple[Offering, ...]:
@@ -161,13 +161,13 @@ class Provisioner:
                 known = Offering(offering.size, offering.zone, offering.capacity_type, labels)
                 yield PlannedNode(pool, [known], self._kept(state, pool), claim=uid)
 
-    def _kept(self, state: ClusterState, pool: KarpenterObject) -> Resources:
+    def _kept(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
         """What pods of DaemonSets take of every node of the pool."""
         shapes = (
             state.shapes.of(replica(one, "any")) for one in state.workloads.values() if one["kind"] == "DaemonSet"
         )
         labels = next((one.labels for one in self.options(pool)), pool_labels(pool))
-        found = Resources()
+        found = ResourceAmounts()
         for shape in shapes:
             if shape.tolerates(_taints(pool)) and shape.selects(labels):
                 found = found.plus(shape.requests)
@@ -184,7 +184,7 @@ class Provisioner:
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
         return min(cheapest, key=lambda one: (zones[one.zone], one.zone))
 
-    def _left(self, state: ClusterState, pool: KarpenterObject) -> Resources | None:
+    def _left(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts | None:
         """What the pool's limits still allow; None if it has none."""
         limits = pool_limits(pool)
         if limits is None:
@@ -222,13 +222,13 @@ class Provisioner:
                 )
 
 
-def pool_limits(pool: KarpenterObject) -> Resources | None:
+def pool_limits(pool: KarpenterObject) -> ResourceAmounts | None:
     """The limits of CPU and memory; what is not limited is without end. None if nothing is limited."""
     given = pool.doc["spec"].get("limits") or {}
     found = given.get("resources") or {} if pool.of.pool == "Provisioner" else given
     if not {"cpu", "memory"} & found.keys():
         return None
-    return Resources(
+    return ResourceAmounts(
         cpu(found["cpu"]) if "cpu" in found else UNLIMITED,
         size_in_bytes(found["memory"]) if "memory" in found else UNLIMITED * 1000,
     )
