@@ -96,6 +96,7 @@ class BudgetController:
             status = state.budgets[uid].get("status") or {}
             left = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
             state.budgets[uid] = state.budgets[uid] | {"status": status | {"disruptionsAllowed": left}}
+            state.changed_budgets.add(uid)
 
     def count(self, state: ClusterState, uid: str) -> BudgetCount:
         """What the budget counts now."""

@@ -26,7 +26,7 @@ from migrations_app.simulator.generations import (
 )
 from migrations_app.simulator.instance_sizes import TYPE, ZONE
 from migrations_app.simulator.pod_shapes import PodShape, PodShapes, hard
-from migrations_app.simulator.resources import Resources, amounts
+from migrations_app.simulator.resources import ResourceAmounts, amounts
 
 OVER = ("Succeeded", "Failed")
 PoolKey = tuple[str, str]
@@ -60,8 +60,8 @@ class NodeState:
     """One node; `used` is what the pods on it ask for."""
 
     doc: Document
-    allocatable: Resources
-    used: Resources = field(default=Resources())
+    allocatable: ResourceAmounts
+    used: ResourceAmounts = field(default=ResourceAmounts())
     pods: dict[str, PodState] = field(default_factory=dict)
     rank: tuple[float, str] | None = None
     """Its place among the nodes that take pods; None if it takes none."""
@@ -104,7 +104,7 @@ class NodeState:
         return is_ready(self.doc) and not self.ending and not self.doc.get("spec", {}).get("unschedulable")
 
     @property
-    def free(self) -> Resources:
+    def free(self) -> ResourceAmounts:
         return self.allocatable.minus(self.used)
 
 
@@ -119,7 +119,7 @@ class ShapeCount:
 class ClusterState:
     """Everything by uid, nodes by name, and sets of what is under way."""
 
-    def __init__(self, version: str, *, unknown_size: Resources) -> None:
+    def __init__(self, version: str, *, unknown_size: ResourceAmounts) -> None:
         self.current: Generation = current(version)
         self.unknown_size = unknown_size
         self.shapes = PodShapes()
@@ -151,6 +151,8 @@ class ClusterState:
         """Grows with every pool and claim that goes."""
         self.ready_of: Counter[str] = Counter()
         """Ready pods that stay, by the uid of their controller."""
+        self.staying_of: Counter[str] = Counter()
+        """Pods that are not being deleted, by the uid of their controller."""
         self.touched_workloads: set[str] = set()
         """The controllers of which a pod changed, for measurements."""
         self.node_counts: Counter[tuple[str, str, str]] = Counter()
@@ -188,14 +190,14 @@ class ClusterState:
             self.changed_budgets.add(uid)
             self.pod_changes += 1
             if not change.gone or self.budgets.get(uid, {}).get("apiVersion") == _group_version(path):
-                _put(self.budgets, uid, doc | {"apiVersion": _group_version(path)}, gone=change.gone)
+                _put(self.budgets, uid, value=doc | {"apiVersion": _group_version(path)}, gone=change.gone)
         elif path in WORKLOADS:
-            _put(self.workloads, uid, doc | {"kind": WORKLOADS[path]}, gone=change.gone)
+            _put(self.workloads, uid, value=doc | {"kind": WORKLOADS[path]}, gone=change.gone)
             self.workload_changes += 1
             self.changed_workloads.add(uid)
             self.changed_budgets |= self.budgets.keys()
         elif path == classes_path(self.current.version):
-            _put(self.classes, uid, doc, gone=change.gone)
+            _put(self.classes, uid, value=doc, gone=change.gone)
         else:
             self._put_karpenter(path, doc, gone=change.gone)
 
@@ -203,7 +205,7 @@ class ClusterState:
         of = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
         if path == of.pools_path:
             found = KarpenterObject(of, doc | {"kind": of.pool})
-            _put(self.pools, found.uid, found, gone=gone)
+            _put(self.pools, found.uid, value=found, gone=gone)
             self.owners_gone += gone
             self.changed_pools = True
         else:
@@ -215,8 +217,8 @@ class ClusterState:
         self.claim_counts[claim.pool_key] += (not gone) - (before is not None)
         if before is not None and self.claim_on.get(before.node_name) == claim.uid:
             del self.claim_on[before.node_name]
-        _put(self.claims, claim.uid, claim, gone=gone)
-        _put(self.claims_ending, claim.uid, claim, gone=gone or not claim.going)
+        _put(self.claims, claim.uid, value=claim, gone=gone)
+        _put(self.claims_ending, claim.uid, value=claim, gone=gone or not claim.going)
         self.owners_gone += gone
         if not gone and claim.node_name:
             self.claim_on[claim.node_name] = claim.uid
@@ -254,7 +256,7 @@ class ClusterState:
         self.node_counts[node.group] += 1
         if not self._moving_on[name]:
             self.empty_nodes[name] = None
-        _put(self.nodes_ending, name, node, gone=not node.ending)
+        _put(self.nodes_ending, name, value=node, gone=not node.ending)
         self._rank(node, _emptiness(node) if node.open else None)
 
     def put_pod(self, doc: Document, *, gone: bool = False) -> None:
@@ -294,6 +296,7 @@ class ClusterState:
         self.pods_of[pod.shape.owner][pod.uid] = pod
         count = self.counts.setdefault(pod.shape, ShapeCount())
         count.total += 1
+        self.staying_of[pod.shape.owner] += not pod.ending
         healthy = pod.ready and not pod.ending
         count.healthy += healthy
         self.ready_of[pod.shape.owner] += healthy
@@ -313,6 +316,7 @@ class ClusterState:
             group.pop(pod.uid, None)
         count = self.counts[pod.shape]
         count.total -= 1
+        self.staying_of[pod.shape.owner] -= not pod.ending
         healthy = pod.ready and not pod.ending
         count.healthy -= healthy
         self.ready_of[pod.shape.owner] -= healthy
@@ -368,7 +372,7 @@ class ClusterState:
 T = TypeVar("T")
 
 
-def _put(found: dict[str, T], uid: str, value: T, *, gone: bool) -> None:
+def _put(found: dict[str, T], uid: str, *, value: T, gone: bool) -> None:
     if gone:
         found.pop(uid, None)
     else:

@@ -9,7 +9,7 @@ from migrations_app.simulator.generations import ALPHA, NODES, Generation, going
 FOREGROUND = "foregroundDeletion"
 
 
-class GarbageCollector:
+class OrphanCollector:
     """Looks after claims and nodes.
 
     Source: kubernetes/kubernetes:pkg/controller/garbagecollector/garbagecollector.go. An owner of a kind that is not
@@ -23,7 +23,7 @@ class GarbageCollector:
     def work(self, state: ClusterState, *, unserved: set[str]) -> None:
         for path, doc in list(_ending(state)):
             if FOREGROUND in doc["metadata"].get("finalizers", ()):
-                self._foreground(state, path, doc)
+                self._foreground(state, path, owner=doc)
         if self._looked_at != state.owners_gone:
             looked_at = state.owners_gone
             if self._collect(state, unserved=unserved):
@@ -42,7 +42,7 @@ class GarbageCollector:
                 self._api.delete(path, uid=doc["metadata"]["uid"])
         return whole
 
-    def _foreground(self, state: ClusterState, path: str, owner: Document) -> None:
+    def _foreground(self, state: ClusterState, path: str, *, owner: Document) -> None:
         """Dependents first, in the foreground as well; the owner goes when none is left."""
         uid = owner["metadata"]["uid"]
         left = [(place, doc) for place, doc in _dependents(state) if any(one["uid"] == uid for one in owners(doc))]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from migrations_app.karpenter import labels as keys
-from migrations_app.simulator.resources import Resources
+from migrations_app.simulator.resources import ResourceAmounts
 
 GIB = 2**30
 _MIB = 2**20
@@ -28,8 +28,8 @@ class InstanceSize:
     """One type of instance. `allocatable` is what its node offers to pods; `labels` are those that follow from it."""
 
     name: str
-    allocatable: Resources
-    capacity: Resources
+    allocatable: ResourceAmounts
+    capacity: ResourceAmounts
     price: float = 1.0
     """Relative to other sizes: Karpenter takes the cheapest that fits."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Offering:
         return self.size.price * (SPOT_SHARE if self.capacity_type == keys.SPOT else 1.0)
 
 
-def allocatable(cores: int, *, memory: int, pods: int) -> Resources:
+def allocatable(cores: int, *, memory: int, pods: int) -> ResourceAmounts:
     """What is left for pods on an instance.
 
     Source: aws/karpenter-provider-aws:pkg/providers/instancetype/types.go: 7.5 % of the memory for the hypervisor, kube
@@ -59,7 +59,7 @@ def allocatable(cores: int, *, memory: int, pods: int) -> Resources:
     shares = (60, 10, 5, 5)
     reserved = sum(shares[:cores]) + max(0, cores - 4) * 25 // 10
     kept = 255 * _MIB + 11 * _MIB * pods + 100 * _MIB
-    return Resources(cores * 1000 - reserved, memory * 925 // 1000 - kept, pods)
+    return ResourceAmounts(cores * 1000 - reserved, memory * 925 // 1000 - kept, pods)
 
 
 def known_sizes() -> Iterator[InstanceSize]:
@@ -72,7 +72,7 @@ def known_sizes() -> Iterator[InstanceSize]:
                     memory, pods = cores * gib * GIB, _PODS[size]
                     found = allocatable(cores, memory=memory, pods=pods)
                     price = (cores + cores * gib * _GIB_PRICE) * (0.8 if arch == "arm64" else 1.0)
-                    capacity = Resources(cores * 1000, memory, pods)
+                    capacity = ResourceAmounts(cores * 1000, memory, pods)
                     labels = {ARCH: arch} | size_labels(f"{family}.{size}", cores=cores, memory=memory)
                     yield InstanceSize(f"{family}.{size}", found, capacity, price, labels)
 
@@ -95,7 +95,7 @@ def size_labels(name: str, *, cores: int, memory: int) -> dict[str, str]:
     }
 
 
-def measured_size(name: str, *, arch: str, allocatable: Resources, capacity: Resources) -> InstanceSize:
+def measured_size(name: str, *, arch: str, allocatable: ResourceAmounts, capacity: ResourceAmounts) -> InstanceSize:
     """A size as nodes of the cluster show it."""
     cores = -(-capacity.cpu // 1000)
     price = (cores + capacity.memory / GIB * _GIB_PRICE) * (0.8 if arch == "arm64" else 1.0)
@@ -105,9 +105,9 @@ def measured_size(name: str, *, arch: str, allocatable: Resources, capacity: Res
 
 def uniform_size(pods: int) -> InstanceSize:
     """A size that only counts pods: for clusters whose pods ask for nothing."""
-    most = Resources(10**12, 10**18, pods)
+    most = ResourceAmounts(10**12, 10**18, pods)
     return InstanceSize(
-        "m6i.large", most, Resources(pods=pods), 1.0, {ARCH: "amd64", SYSTEM: "linux", TYPE: "m6i.large"}
+        "m6i.large", most, ResourceAmounts(pods=pods), 1.0, {ARCH: "amd64", SYSTEM: "linux", TYPE: "m6i.large"}
     )
 
 

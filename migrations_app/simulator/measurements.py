@@ -149,7 +149,7 @@ def _counts(point: TimelinePoint) -> tuple[int, int, int, int]:
     return point.nodes, point.draining, point.coming, point.waiting
 
 
-def measure_budgets(measurements: Measurements, state: ClusterState, budgets: BudgetController) -> None:
+def measure_budgets(measurements: Measurements, state: ClusterState, *, budgets: BudgetController) -> None:
     """Notes the margins of the budgets whose pods changed."""
     uids = {uid for shape in state.changed_shapes for uid in budgets.over(state, shape)} | state.changed_budgets
     for uid in uids & state.budgets.keys():

@@ -8,7 +8,7 @@ import msgspec
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
-from migrations_app.simulator.resources import Resources, requested
+from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
 STAYS_WITH_NODE = ("DaemonSet", "Node")
@@ -34,7 +34,7 @@ class PodShape:
     """The uid of the controller; empty for a pod without one."""
     owner_kind: str
     labels: Mapping[str, str]
-    requests: Resources
+    requests: ResourceAmounts
     selector: Mapping[str, str]
     terms: tuple[tuple[Expression, ...], ...]
     """Required node affinity: one of these terms has to hold; empty if there is none."""
@@ -92,11 +92,11 @@ def matches(expression: Expression, found: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt":
-            return _compared(operator, value, values)
+            return _compared(operator, value, values=values)
     return False
 
 
-def _compared(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
+def _compared(operator: str, value: str | None, *, values: tuple[str, ...]) -> bool:
     if value is None or not value.isdecimal() or len(values) != 1 or not values[0].isdecimal():
         return False
     return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])

@@ -13,7 +13,7 @@ READY = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "
 class PodController:
     """One pass."""
 
-    def __init__(self, api: SimulatorApi, behaviour: Behaviour, agenda: Agenda) -> None:
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._no_room: dict[PodShape, int] = {}
         """The shapes that found no node, with the state's `room_changes` at that time."""

@@ -10,26 +10,26 @@ _BILLION = 10**9
 _MILLION = 10**6
 
 
-class Resources(NamedTuple):
+class ResourceAmounts(NamedTuple):
     """`cpu` in thousandths of a core, `memory` in bytes, `pods` in pods."""
 
     cpu: int = 0
     memory: int = 0
     pods: int = 0
 
-    def plus(self, other: "Resources", times: int = 1) -> "Resources":
-        return Resources(
+    def plus(self, other: "ResourceAmounts", times: int = 1) -> "ResourceAmounts":
+        return ResourceAmounts(
             self.cpu + other.cpu * times, self.memory + other.memory * times, self.pods + other.pods * times
         )
 
-    def minus(self, other: "Resources") -> "Resources":
+    def minus(self, other: "ResourceAmounts") -> "ResourceAmounts":
         return self.plus(other, -1)
 
-    def holds(self, other: "Resources") -> bool:
+    def holds(self, other: "ResourceAmounts") -> bool:
         """Whether the other amount fits in."""
         return self.cpu >= other.cpu and self.memory >= other.memory and self.pods >= other.pods
 
-    def count(self, each: "Resources") -> int:
+    def count(self, each: "ResourceAmounts") -> int:
         """How often `each` fits in; 0 if an amount is negative. `each` has at least one pod."""
         pairs = ((self.cpu, each.cpu), (self.memory, each.memory), (self.pods, each.pods))
         return max(0, min(have // want for have, want in pairs if want > 0))
@@ -54,23 +54,23 @@ def size_in_bytes(quantity: object) -> int:
     return _amount(str(quantity), _BILLION)
 
 
-def amounts(found: Mapping[str, Any] | None, *, default: Resources = Resources()) -> Resources:  # noqa: B008 - a tuple
+def amounts(found: Mapping[str, Any] | None, *, default: ResourceAmounts = ResourceAmounts()) -> ResourceAmounts:  # noqa: B008 - a tuple
     """The amounts of a map of quantities; `default` has those that it does not name."""
     given = found or {}
-    return Resources(
+    return ResourceAmounts(
         cpu(given["cpu"]) if "cpu" in given else default.cpu,
         size_in_bytes(given["memory"]) if "memory" in given else default.memory,
         int(_amount(str(given["pods"]), _BILLION)) if "pods" in given else default.pods,
     )
 
 
-def requested(spec: Mapping[str, Any]) -> Resources:
+def requested(spec: Mapping[str, Any]) -> ResourceAmounts:
     """What the scheduler counts for a pod of this spec: its containers together, or a larger init container.
 
     Source: kubernetes/kubernetes:pkg/api/v1/resource/helpers.go, PodRequests; containers that are restarted beside the
     others count with them.
     """
-    running, largest = Resources(), Resources()
+    running, largest = ResourceAmounts(), ResourceAmounts()
     for container in spec.get("containers") or ():
         running = running.plus(_of(container))
     for container in spec.get("initContainers") or ():
@@ -78,12 +78,12 @@ def requested(spec: Mapping[str, Any]) -> Resources:
             running = running.plus(_of(container))
         else:
             one = _of(container)
-            largest = Resources(max(largest.cpu, one.cpu), max(largest.memory, one.memory))
+            largest = ResourceAmounts(max(largest.cpu, one.cpu), max(largest.memory, one.memory))
     overhead = amounts(spec.get("overhead"))
-    most = Resources(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
-    return most.plus(Resources(overhead.cpu, overhead.memory))
+    most = ResourceAmounts(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
+    return most.plus(ResourceAmounts(overhead.cpu, overhead.memory))
 
 
-def _of(container: Mapping[str, Any]) -> Resources:
+def _of(container: Mapping[str, Any]) -> ResourceAmounts:
     given = container.get("resources") or {}
     return amounts((given.get("limits") or {}) | (given.get("requests") or {}))._replace(pods=0)

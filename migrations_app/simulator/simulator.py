@@ -9,11 +9,11 @@ from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.changes import ClusterChanges, ListedChanges
 from migrations_app.simulator.clock import MachineClock, SimulatedClock, SimulatorClock
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.garbage import GarbageCollector
+from migrations_app.simulator.garbage import OrphanCollector
 from migrations_app.simulator.instance_sizes import uniform_size
 from migrations_app.simulator.karpenter.disruption import DisruptionController
 from migrations_app.simulator.karpenter.launch import NodeLauncher
-from migrations_app.simulator.karpenter.provisioning import Provisioner
+from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.karpenter.termination import TerminationController
 from migrations_app.simulator.measurements import Measurements, measure_budgets
 from migrations_app.simulator.pods import PodController
@@ -39,9 +39,9 @@ class KarpenterSimulator:
         self._agenda = Agenda(clock or MachineClock())
         self.measurements = Measurements(self._agenda)
         self._workloads = WorkloadController(api, self.behaviour)
-        self._pods = PodController(api, self.behaviour, self._agenda)
-        self._launcher = NodeLauncher(api, self.behaviour, self._agenda)
-        self._garbage = GarbageCollector(api)
+        self._pods = PodController(api, self.behaviour, agenda=self._agenda)
+        self._launcher = NodeLauncher(api, self.behaviour, agenda=self._agenda)
+        self._garbage = OrphanCollector(api)
         self._begin()
 
     @property
@@ -63,14 +63,14 @@ class KarpenterSimulator:
         size = uniform_size(self.behaviour.slots).allocatable
         self.state = ClusterState(self._version, unknown_size=size)
         self._budgets = BudgetController(self._api)
-        self._provisioner = Provisioner(self.behaviour, self._agenda, self._launcher)
+        self._provisioner = NodeProvisioner(self.behaviour, self._agenda, launcher=self._launcher)
         self._disruption = DisruptionController(
-            self._api, self.behaviour, self._agenda, budgets=self._budgets, provisioner=self._provisioner
+            self._api, self.behaviour, agenda=self._agenda, budgets=self._budgets, provisioner=self._provisioner
         )
         self._termination = TerminationController(
             self._api,
             self.behaviour,
-            self._agenda,
+            agenda=self._agenda,
             budgets=self._budgets,
             launcher=self._launcher,
             measurements=self.measurements,
@@ -80,7 +80,7 @@ class KarpenterSimulator:
         """Does one pass; returns how many requests changed something."""
         before, state = self._api.writes, self._read()
         self._budgets.learn(state)
-        measure_budgets(self.measurements, state, self._budgets)
+        measure_budgets(self.measurements, state, budgets=self._budgets)
         self._pods.end(state)
         self._workloads.work(state)
         self._pods.place(state)

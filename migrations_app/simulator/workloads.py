@@ -32,14 +32,17 @@ class WorkloadController:
     def _replace(self, state: ClusterState, owner: Document) -> None:
         if going(owner) or owner["kind"] == "DaemonSet":
             return
-        mine = state.pods_of[owner["metadata"]["uid"]].values()
+        uid = owner["metadata"]["uid"]
         named = owner["kind"] == "StatefulSet" or self._behaviour.same_pod_names
-        counted = [pod for pod in mine if named or not pod.ending]
-        taken = {pod.name for pod in mine}
-        for _ in range(owner["spec"].get("replicas", 1) - len(counted)):
+        there = len(state.pods_of[uid]) if named else state.staying_of[uid]
+        missing = owner["spec"].get("replicas", 1) - there
+        if missing <= 0:
+            return
+        taken = {pod.name for pod in state.pods_of[uid].values()}
+        for _ in range(missing):
             name = self._free_name(owner, taken, named=named)
             if not self._made(state, replica(owner, name)):
-                state.changed_workloads.add(owner["metadata"]["uid"])
+                state.changed_workloads.add(uid)
             taken.add(name)
 
     def _made(self, state: ClusterState, body: Document) -> bool:

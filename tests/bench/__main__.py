@@ -16,7 +16,17 @@ from pathlib import Path
 import pytest
 
 from karpdash.processes import datadir
-from tests.bench import bench_checks, bench_convert, bench_fleet, bench_pages, bench_start, bench_up, load, seed
+from tests.bench import (
+    bench_checks,
+    bench_convert,
+    bench_fleet,
+    bench_pages,
+    bench_rehearsal,
+    bench_start,
+    bench_up,
+    load,
+    seed,
+)
 from tests.bench.load import Size
 from tests.bench.measure import FailedError, Figures, fastest, ours, outside
 from tests.bench.table import Results, table, verdicts
@@ -46,6 +56,7 @@ def main(arguments: list[str]) -> int:
         return 0
     beside = [bench_convert.main(), bench_start.main(), bench_up.main(), bench_checks.main(), bench_pages.main()]
     beside.append(bench_fleet.main([]))
+    beside.append(bench_rehearsal.main([]))
     return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
 
 

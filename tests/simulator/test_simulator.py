@@ -8,10 +8,10 @@ import pytest
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.garbage import GarbageCollector
+from migrations_app.simulator.garbage import OrphanCollector
 from migrations_app.simulator.generations import ALPHA, NODES, KarpenterObject, current
 from migrations_app.simulator.karpenter.launch import launched
-from migrations_app.simulator.resources import Resources
+from migrations_app.simulator.resources import ResourceAmounts
 from tests.simulator.beside import ServerSimulator
 from tests.simulator.conversion import KUBELET, converted
 from tests.simulator.fleet import SPACE, Size, alpha_fleet, provisioner
@@ -141,11 +141,11 @@ class Noted(HttpSimulatorApi):
 @pytest.mark.parametrize(("unserved", "deleted"), [(set(), [f"{ALPHA.claims_path}/lost"]), ({ALPHA.pools_path}, [])])
 def test_owners_of_a_kind_that_is_not_served_are_not_missed(unserved, deleted):
     owner = {"kind": "Provisioner", "name": "default", "uid": "1"}
-    state = ClusterState("v1beta1", unknown_size=Resources())
+    state = ClusterState("v1beta1", unknown_size=ResourceAmounts())
     lost = {"metadata": {"name": "lost", "uid": "2", "ownerReferences": [owner]}, "spec": {}}
     state.apply(ObjectChange(ALPHA.claims_path, lost))
     noted = Noted()
-    GarbageCollector(noted).work(state, unserved=unserved)
+    OrphanCollector(noted).work(state, unserved=unserved)
     assert noted.deleted == deleted
 
 

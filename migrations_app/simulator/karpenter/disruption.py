@@ -15,7 +15,7 @@ from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject, is_ready
 from migrations_app.simulator.karpenter.launch import pool_spec
-from migrations_app.simulator.karpenter.provisioning import Provisioner
+from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
 DRIFTED, EXPIRED, EMPTY = "Drifted", "Expired", "Empty"
@@ -35,10 +35,10 @@ class DisruptionController:
         self,
         api: SimulatorApi,
         behaviour: Behaviour,
-        agenda: Agenda,
         *,
+        agenda: Agenda,
         budgets: BudgetController,
-        provisioner: Provisioner,
+        provisioner: NodeProvisioner,
     ) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._provisioner = budgets, provisioner
@@ -84,7 +84,7 @@ class DisruptionController:
             pool = claim.pool_key
             room = min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
             if room > busy[pool] and claim.uid not in self._awaited and not claim.going:
-                busy[pool] += self._begin(state, claim, reason)
+                busy[pool] += self._begin(state, claim, reason=reason)
 
     def _learn(self, state: ClusterState) -> None:
         """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
@@ -137,7 +137,7 @@ class DisruptionController:
                 found.append(claim)
         return found
 
-    def _begin(self, state: ClusterState, claim: KarpenterObject, reason: str) -> bool:
+    def _begin(self, state: ClusterState, claim: KarpenterObject, *, reason: str) -> bool:
         """Whether something was set going for this claim; not while one of its pods must not go."""
         node = state.nodes.get(claim.node_name)
         if node is None:

@@ -12,7 +12,7 @@ from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterObject
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
-from migrations_app.simulator.resources import Resources
+from migrations_app.simulator.resources import ResourceAmounts
 
 MOST_NAMES = 3
 """How many names are tried for a claim."""
@@ -27,7 +27,7 @@ Source: kubernetes-sigs/karpenter:pkg/controllers/nodeclaim/lifecycle/liveness.g
 class NodeLauncher:
     """Hands out names; `gone` gives one back for those who want the same again."""
 
-    def __init__(self, api: SimulatorApi, behaviour: Behaviour, agenda: Agenda) -> None:
+    def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._random = random.Random(behaviour.seed)  # noqa: S311 - for delays that can be repeated
         self._made = 0
@@ -39,7 +39,7 @@ class NodeLauncher:
     def gone(self, node: str) -> None:
         self._free.append(node)
 
-    def launch(self, state: ClusterState, pool: KarpenterObject, offering: Offering) -> KarpenterObject | None:
+    def launch(self, state: ClusterState, pool: KarpenterObject, *, offering: Offering) -> KarpenterObject | None:
         """A new claim, whose node comes with `work`; None if the cluster takes none."""
         node = self._name(state, offering.zone)
         for _ in range(MOST_NAMES):
@@ -65,7 +65,7 @@ class NodeLauncher:
             elif not self._behaviour.joins:
                 self._give_up(claim)
             elif self._agenda.due(("join", uid), after=self._delays[uid]):
-                self._join(state, claim, offering, name)
+                self._join(state, claim, offering=offering, name=name)
 
     def _give_up(self, claim: KarpenterObject) -> None:
         if "providerID" not in claim.doc.get("status", {}):
@@ -76,7 +76,7 @@ class NodeLauncher:
         if self._agenda.due(("give up", claim.uid), after=REGISTRATION_SECONDS):
             self._api.delete(claim.path, uid=claim.uid)
 
-    def _join(self, state: ClusterState, claim: KarpenterObject, offering: Offering, name: str) -> None:
+    def _join(self, state: ClusterState, claim: KarpenterObject, *, offering: Offering, name: str) -> None:
         del self.coming[claim.uid]
         made, node = joined(self._api, claim, offering=offering, name=name)
         state.put_claim(KarpenterObject(claim.of, made | {"kind": claim.of.claim}))
@@ -196,7 +196,7 @@ def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
     return [{"type": word, "status": "True", "reason": word} for word in words]
 
 
-def _quantities(found: Resources) -> dict[str, Any]:
+def _quantities(found: ResourceAmounts) -> dict[str, Any]:
     return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
 
 

@@ -11,7 +11,7 @@ from migrations_app.simulator.generations import KarpenterObject
 from migrations_app.simulator.instance_sizes import Offering, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher, pool_labels, pool_spec
 from migrations_app.simulator.pod_shapes import Expression, PodShape, expressions, matches
-from migrations_app.simulator.resources import UNLIMITED, Resources, amounts, cpu, size_in_bytes
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts, cpu, size_in_bytes
 from migrations_app.simulator.workloads import replica
 
 
@@ -21,7 +21,7 @@ class PlannedNode:
 
     pool: KarpenterObject
     options: Sequence[Offering]
-    used: Resources = field(default=Resources())
+    used: ResourceAmounts = field(default=ResourceAmounts())
     claim: str = ""
 
     def take(self, shape: PodShape, count: int) -> int:
@@ -35,7 +35,7 @@ class PlannedNode:
         return taken
 
 
-class Provisioner:
+class NodeProvisioner:
     """Packs pods that wait on as few nodes as will do, in the heaviest pool that takes them, and launches the cheapest.
 
     Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/scheduler.go and nodeclaim.go: pods are
@@ -43,7 +43,7 @@ class Provisioner:
     the cheapest of them is launched. Limits of a pool: nodepool.go of the same package.
     """
 
-    def __init__(self, behaviour: Behaviour, agenda: Agenda, launcher: NodeLauncher) -> None:
+    def __init__(self, behaviour: Behaviour, agenda: Agenda, *, launcher: NodeLauncher) -> None:
         self._behaviour, self._agenda, self._launcher = behaviour, agenda, launcher
         self._options: dict[tuple[object, ...], tuple[Offering, ...]] = {}
         self._seen: object = None
@@ -64,8 +64,10 @@ class Provisioner:
         planned = self.plan(state, state.waiting.values())
         for node in planned:
             if not node.claim:
-                self._launcher.launch(state, node.pool, self._chosen(state, node))
-        self._seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+                self._launcher.launch(state, node.pool, offering=self._chosen(state, node))
+        again = self.no_place and any(not node.claim for node in planned)
+        seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+        self._seen = None if again else seen
 
     def launched_for(self, state: ClusterState, pods: Iterable[PodState]) -> list[str] | None:
         """The names of new nodes for these pods, which still run elsewhere; None if some would find no place."""
@@ -74,7 +76,7 @@ class Provisioner:
         planned = self.plan(state, pods, anew=True)
         if self.no_place:
             return None
-        claims = [self._launcher.launch(state, node.pool, self._chosen(state, node)) for node in planned]
+        claims = [self._launcher.launch(state, node.pool, offering=self._chosen(state, node)) for node in planned]
         return [self._launcher.coming[claim.uid][1] for claim in claims if claim] if all(claims) else None
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
@@ -112,7 +114,7 @@ class Provisioner:
             if not pool.going and shape.tolerates(_taints(pool)):
                 yield pool
 
-    def _opened(self, state: ClusterState, shape: PodShape, *, left: dict[str, Resources]) -> PlannedNode | None:
+    def _opened(self, state: ClusterState, shape: PodShape, *, left: dict[str, ResourceAmounts]) -> PlannedNode | None:
         for pool in self._pools(state, shape):
             limit = left.get(pool.uid)
             kept = self._kept(state, pool)
@@ -127,11 +129,13 @@ class Provisioner:
                 return PlannedNode(pool, options, kept)
         return None
 
-    def _spend(self, left: dict[str, Resources], node: PlannedNode) -> None:
-        """Counts the largest size that the node may become against the limit, until the next time."""
+    def _spend(self, left: dict[str, ResourceAmounts], node: PlannedNode) -> None:
+        """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
         limit = left.get(node.pool.uid)
         if limit is not None:
-            left[node.pool.uid] = limit.minus(node.options[0].size.capacity._replace(pods=0))
+            capacities = [one.size.capacity for one in node.options]
+            largest = ResourceAmounts(max(one.cpu for one in capacities), max(one.memory for one in capacities))
+            left[node.pool.uid] = limit.minus(largest)
 
     def options(self, pool: KarpenterObject) -> tuple[Offering, ...]:
         """What the pool can launch now, with every label of the nodes."""
@@ -157,13 +161,13 @@ class Provisioner:
                 known = Offering(offering.size, offering.zone, offering.capacity_type, labels)
                 yield PlannedNode(pool, [known], self._kept(state, pool), claim=uid)
 
-    def _kept(self, state: ClusterState, pool: KarpenterObject) -> Resources:
+    def _kept(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
         """What pods of DaemonSets take of every node of the pool."""
         shapes = (
             state.shapes.of(replica(one, "any")) for one in state.workloads.values() if one["kind"] == "DaemonSet"
         )
         labels = next((one.labels for one in self.options(pool)), pool_labels(pool))
-        found = Resources()
+        found = ResourceAmounts()
         for shape in shapes:
             if shape.tolerates(_taints(pool)) and shape.selects(labels):
                 found = found.plus(shape.requests)
@@ -180,7 +184,7 @@ class Provisioner:
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
         return min(cheapest, key=lambda one: (zones[one.zone], one.zone))
 
-    def _left(self, state: ClusterState, pool: KarpenterObject) -> Resources | None:
+    def _left(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts | None:
         """What the pool's limits still allow; None if it has none."""
         limits = pool_limits(pool)
         if limits is None:
@@ -218,13 +222,13 @@ class Provisioner:
                 )
 
 
-def pool_limits(pool: KarpenterObject) -> Resources | None:
+def pool_limits(pool: KarpenterObject) -> ResourceAmounts | None:
     """The limits of CPU and memory; what is not limited is without end. None if nothing is limited."""
     given = pool.doc["spec"].get("limits") or {}
     found = given.get("resources") or {} if pool.of.pool == "Provisioner" else given
     if not {"cpu", "memory"} & found.keys():
         return None
-    return Resources(
+    return ResourceAmounts(
         cpu(found["cpu"]) if "cpu" in found else UNLIMITED,
         size_in_bytes(found["memory"]) if "memory" in found else UNLIMITED * 1000,
     )

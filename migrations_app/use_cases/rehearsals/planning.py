@@ -11,7 +11,7 @@ from migrations_app.actions.plan import ClusterIdentity, Plan, RolloutLimits, nu
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.stage import detect_running_release
-from migrations_app.use_cases.rehearsals.play import Stage
+from migrations_app.use_cases.rehearsals.play import RehearsalStage
 from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
 from migrations_app.use_cases.rollouts.proof import prove_steps
 
@@ -20,7 +20,7 @@ UNNAMED = ClusterIdentity(kube_system_uid="rehearsal", ca="", endpoint="")
 
 
 def plan_on(
-    stage: Stage, inventory: Inventory, *, action: str, parameters: Mapping[str, Any], limits: RolloutLimits
+    stage: RehearsalStage, inventory: Inventory, *, action: str, parameters: Mapping[str, Any], limits: RolloutLimits
 ) -> Plan:
     """The plan of that action. Raises InvalidInput if there is no such action or it cannot be planned."""
     found = registry.find(action)

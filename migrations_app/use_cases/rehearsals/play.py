@@ -18,7 +18,7 @@ from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.record import RehearsalExecution
 from migrations_app.use_cases.rehearsals.result import RehearsalStop, Scenario
 from migrations_app.use_cases.rehearsals.surroundings import with_room
-from migrations_app.use_cases.rehearsals.twin_access import RehearsalControllers, RehearsalWriter, TwinChanges
+from migrations_app.use_cases.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.steps import carry_out
 
@@ -50,7 +50,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Stage:
+class RehearsalStage:
     """A twin with its simulator and clock: the cluster of the reading, at rest, at the time of the reading."""
 
     twin: Twin
@@ -63,7 +63,9 @@ class Stage:
         self.began = self.clock.now()
 
 
-def set_up(reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterIdentity, failure: Failure) -> Stage:
+def set_up(
+    reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterIdentity, failure: Failure
+) -> RehearsalStage:
     """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
     twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED)
@@ -71,11 +73,11 @@ def set_up(reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterId
     twin.load([_kube_system(identity)])
     twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)
     api = RehearsalControllers(twin)
-    simulator = KarpenterSimulator(api, failure.applied(behaviour), clock=clock, changes=TwinChanges(twin))
+    simulator = KarpenterSimulator(api, failure.applied(behaviour), clock=clock, changes=RehearsalChanges(twin))
     if failure.scenario == "webhook_down":
         _stop_webhooks(twin, reading)
     simulator.settle()
-    return Stage(twin, clock, api, simulator)
+    return RehearsalStage(twin, clock, api, simulator)
 
 
 def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
@@ -109,52 +111,52 @@ class Played:
     seconds: float
 
 
-def play(plan: Plan, stage: Stage) -> Played:
+def play(plan: Plan, stage: RehearsalStage) -> Played:
     """Carries out the plan on the stage, by the executor's own code."""
     writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
         if stage.clock.now() - stage.began > LONGEST:
-            stopped = _stop(here, "too_long", f"not over after {LONGEST.days} days: {work.waits_for}")
+            stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
         try:
             moved = carry_out(work, writer, here=here)
         except (RolloutHalted, ReadError, InvalidInput) as halt:
-            stopped = _stop(here, halt.code, halt.message)
+            stopped = _stop(here, halt.code, words=halt.message)
             break
         if moved:
             work.report_waiting("")
             stage.simulator.settle()
         else:
-            _wait(work, stage, here)
+            _wait(work, stage, here=here)
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
 
-def _stop(here: Position, code: str, words: str) -> RehearsalStop:
+def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
     return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
 
 
-def _pass(stage: Stage, seconds: float) -> None:
+def _pass(stage: RehearsalStage, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: Stage, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
         seen = _seen(stage)
         _pass(stage, POLL_SECONDS)
         if here.phase != "gate":
             return
-        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here)):
+        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here=here)):
             return
         if stage.simulator.next_moment() is None and not _is_over(work, here):
             _pass(stage, _rest(work, here))
             return
 
 
-def _seen(stage: Stage) -> tuple[int, ...]:
+def _seen(stage: RehearsalStage) -> tuple[int, ...]:
     state = stage.simulator.state
     return state.node_changes, len(state.claims), len(state.pools), len(state.waiting), len(state.starting)
 
@@ -171,7 +173,7 @@ def _is_over(work: RehearsalExecution, here: Position) -> bool:
     return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
 
 
-def _surely_waits(work: RehearsalExecution, stage: Stage, here: Position) -> bool:
+def _surely_waits(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> bool:
     """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
     gate, state = here.step.after, stage.simulator.state
     if gate is None:

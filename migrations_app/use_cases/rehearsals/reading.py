@@ -84,7 +84,7 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     found.objects["Node"] = [_without_managers(node) for node in found.of("Node")]
     _read_workloads(api, found)
     for name, plural in WEBHOOKS:
-        found.objects[name] = _if_readable(api, Resource("admissionregistration.k8s.io", "v1", plural), name)
+        found.objects[name] = _if_readable(api, Resource("admissionregistration.k8s.io", "v1", plural), kind=name)
     return found
 
 
@@ -162,14 +162,16 @@ def _volume(volume: Mapping[str, Any]) -> Document:
 def _read_workloads(api: ClusterApi, found: ClusterReading) -> None:
     """The controllers of pods: as read, or as their pods show them where they could not be read."""
     for kind, plural in WORKLOADS:
-        found.objects[kind] = [_slim_workload(one) for one in _if_readable(api, Resource("apps", "v1", plural), kind)]
+        found.objects[kind] = [
+            _slim_workload(one) for one in _if_readable(api, Resource("apps", "v1", plural), kind=kind)
+        ]
     known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in found.of(kind)}
     for one in _shown_by(found.of("Pod")):
         if one["metadata"]["uid"] not in known:
             found.objects[one["kind"]].append(one)
 
 
-def _if_readable(api: ClusterApi, resource: Resource, kind: str) -> list[Document]:
+def _if_readable(api: ClusterApi, resource: Resource, *, kind: str) -> list[Document]:
     """The objects of a list; none where it cannot be read."""
     head = {"apiVersion": resource.group_version, "kind": kind}
     try:

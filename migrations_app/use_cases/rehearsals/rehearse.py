@@ -12,10 +12,10 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
-from migrations_app.simulator.resources import UNLIMITED, Resources, amounts
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, Stage, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -75,7 +75,7 @@ def rehearse_cluster(
     stage = calm
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return _played(plan, stage, inventory, around=around, failure=request.failure)
+    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
 
 
 def rehearse_plan(
@@ -84,11 +84,11 @@ def rehearse_plan(
     """Plays a stored plan on a fresh reading of its cluster. Raises InvalidInput."""
     around = surroundings(reading, inventory, seed=seed)
     stage = set_up(reading, around.behaviour, identity=plan.identity, failure=failure)
-    return _played(plan, stage, inventory, around=around, failure=failure)
+    return _played(plan, stage, inventory=inventory, around=around, failure=failure)
 
 
 def _played(
-    plan: Plan, stage: Stage, inventory: Inventory, *, around: Surroundings, failure: Failure
+    plan: Plan, stage: RehearsalStage, *, inventory: Inventory, around: Surroundings, failure: Failure
 ) -> RehearsalResult:
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
@@ -129,7 +129,7 @@ def _played(
     )
 
 
-def _refusals(stage: Stage) -> Iterator[UnknownPart]:
+def _refusals(stage: RehearsalStage) -> Iterator[UnknownPart]:
     for message, count in sorted(stage.api.refused.items()):
         yield UnknownPart(code="refused", words=f"the cluster refused {count} requests of its controllers: {message}")
 
@@ -149,10 +149,10 @@ def _groups(
         )
 
 
-def _pools(stage: Stage) -> Iterator[PoolUse]:
+def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
     state = stage.simulator.state
     for pool in sorted(state.pools.values(), key=lambda one: (one.of.pool, one.name)):
-        used = Resources()
+        used = ResourceAmounts()
         for node in state.nodes.values():
             if node.labels.get(pool.of.label) == pool.name:
                 used = used.plus(amounts(node.doc.get("status", {}).get("capacity")))
@@ -171,7 +171,7 @@ def _held(measured: Measurements) -> Iterator[HeldEviction]:
         yield HeldEviction(by=by, pods=len(found.pods), seconds=round(found.last - found.first))
 
 
-def _workloads(stage: Stage) -> Iterator[WorkloadGap]:
+def _workloads(stage: RehearsalStage) -> Iterator[WorkloadGap]:
     workloads = stage.simulator.state.workloads
     for uid, found in stage.simulator.measurements.without_ready.items():
         one = workloads.get(uid)
@@ -187,7 +187,7 @@ def _budgets(measured: Measurements) -> Iterator[BudgetGap]:
             yield BudgetGap(budget=name, lowest=found.lowest, seconds=round(found.seconds))
 
 
-def _no_place(stage: Stage) -> Iterator[PodWithoutPlace]:
+def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:
     """The pods that wait at the end, one of each kind with the number of all."""
     reasons = stage.simulator.no_place
     groups: dict[object, list[str]] = {}

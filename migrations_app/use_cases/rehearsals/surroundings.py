@@ -13,7 +13,7 @@ from migrations_app.readiness.stage import detect_running_release
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
 from migrations_app.simulator.pod_shapes import PodShapes
-from migrations_app.simulator.resources import Resources, amounts
+from migrations_app.simulator.resources import ResourceAmounts, amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 
@@ -129,7 +129,7 @@ def with_room(node: Document, sizes: dict[str, InstanceSize]) -> Document:
     return node | {"status": status | {"allocatable": room, "capacity": capacity}}
 
 
-def _quantities(found: Resources) -> dict[str, str]:
+def _quantities(found: ResourceAmounts) -> dict[str, str]:
     return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
 
 

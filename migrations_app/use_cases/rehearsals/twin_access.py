@@ -51,7 +51,7 @@ class RehearsalControllers(TwinControllers):
         self.refused[message] = self.refused.get(message, 0) + 1
 
 
-class TwinChanges:
+class RehearsalChanges:
     """Changes of a twin, told by itself."""
 
     def __init__(self, twin: Twin) -> None:
