@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField(default=1)),
                 ('cause_code', models.CharField(blank=True, default='', max_length=60)),
                 ('cause', models.CharField(blank=True, default='', max_length=2000)),
-                ('waits_for', models.CharField(blank=True, default='', max_length=60)),
+                ('wait_code', models.CharField(blank=True, default='', max_length=60)),
                 ('needs_person', models.BooleanField(default=False)),
                 ('author_name', models.CharField(max_length=150)),
                 ('started_by_name', models.CharField(blank=True, default='', max_length=150)),

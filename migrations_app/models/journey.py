@@ -29,7 +29,7 @@ class Journey(models.Model):
     version = models.PositiveIntegerField(default=1)
     cause_code = models.CharField(max_length=60, blank=True, default="")
     cause = models.CharField(max_length=2000, blank=True, default="")
-    waits_for = models.CharField(max_length=60, blank=True, default="")
+    wait_code = models.CharField(max_length=60, blank=True, default="")
     """The code of what the current step waits for."""
     needs_person = models.BooleanField(default=False)
     """Whether a person has to do something before it goes on."""

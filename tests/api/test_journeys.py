@@ -22,7 +22,7 @@ def ada(client, admin_user):
 
 
 def posted(client, path, body=None, *, version=None, key="k" * 20):
-    headers = {"Idempotency-Key": key} | ({"If-Match": f'"{version}"'} if version else {})
+    headers = {"Idempotency-Key": key} | ({"If-Match": f'"v{version}"'} if version else {})
     return client.post(path, body or {}, content_type="application/json", headers=headers)
 
 
@@ -31,17 +31,17 @@ def of(row, *words: str) -> str:
 
 
 def test_one_journey_with_its_steps(client, ada, shop):
-    row = a_journey(shop, state="running", author=ada, at=2, waits_for="work_outside", needs_person=True)
+    row = a_journey(shop, state="running", author=ada, at=2, wait_code="work_outside", needs_person=True)
     answer = client.get(of(row))
     told = answer.json()
-    assert (answer["ETag"], told["state"], told["done"], told["total"]) == ('"1"', "running", 2, 4)
+    assert (answer["ETag"], told["state"], told["done"], told["total"]) == ('"v1"', "running", 2, 4)
     assert [(one["id"], one["kind"], one["state"]) for one in told["steps"]] == [
         ("j01", "person", "done"),
         ("j02", "rollout", "done"),
         ("j03", "outside", "running"),
         ("j04", "wait", "waiting"),
     ]
-    assert (told["waits_for"], told["needs_person"], told["risk"], told["needed"]) == ("work_outside", True, "high", 1)
+    assert (told["wait_code"], told["needs_person"], told["risk"], told["needed"]) == ("work_outside", True, "high", 1)
 
 
 def test_the_list_is_filtered_by_cluster_and_state(client, ada, shop):

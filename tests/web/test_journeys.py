@@ -77,7 +77,7 @@ def test_each_state_offers_what_can_be_done_in_it(client, shop, ada, state):
 
 def test_the_steps_are_one_list_with_their_state(client, shop, ada):
     page = shown(
-        client, a_journey(shop, state="running", author=ada, at=2, waits_for="work_outside", needs_person=True)
+        client, a_journey(shop, state="running", author=ada, at=2, wait_code="work_outside", needs_person=True)
     )
     assert "Upgrade 0.37.8 to 1.0.14" in page
     assert [page.count(f"</svg>{word}</span>") for word in ("Done", "In progress", "Waiting")] == [2, 1, 1]
@@ -87,7 +87,7 @@ def test_the_steps_are_one_list_with_their_state(client, shop, ada):
 
 
 def test_a_tick_goes_with_its_note(client, shop, ada, woken, django_capture_on_commit_callbacks):
-    row = a_journey(shop, state="running", author=ada, waits_for="tick_needed", needs_person=True)
+    row = a_journey(shop, state="running", author=ada, wait_code="tick_needed", needs_person=True)
     assert "Confirm: Attach what the new release needs" in shown(client, row)
     with django_capture_on_commit_callbacks(execute=True):
         answer = sent(client, "tick", row, step="j01", note="attached")

@@ -57,7 +57,7 @@ class JourneyRow:
     version: int
     cause_code: str
     cause: str
-    waits_for: Annotated[str, Meta(description="Code of what the current step waits for.")]
+    wait_code: Annotated[str, Meta(description="Code of what the current step waits for.")]
     needs_person: Annotated[bool, Meta(description="Whether a person has to do something before it goes on.")]
     author: str
     author_id: int | None

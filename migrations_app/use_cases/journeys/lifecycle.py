@@ -206,7 +206,7 @@ def _starter(person: Person) -> dict[str, Any]:
 
 
 def _cause(code: str, words: str = "") -> dict[str, Any]:
-    return {"cause_code": code, "cause": words[:2000], "waits_for": "", "needs_person": False}
+    return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
 def _refuse_changes() -> None:

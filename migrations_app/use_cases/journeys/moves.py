@@ -21,7 +21,7 @@ from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 WORK = JourneyRollout.Purpose.WORK
-QUIET: dict[str, Any] = {"waits_for": "", "needs_person": False}
+QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
 STOPS = frozenset({"kill_switch", "audit_blocked", "starter_gone"})
 """Refusals of a start after which a person resumes the journey."""
 PASSING = frozenset({"closed", "busy"})
@@ -84,11 +84,11 @@ def _wait(
 ) -> None:
     """Stores what the journey waits for; people are told once when they have to do something."""
     person = move.do == "tell"
-    if (here.row.waits_for, here.row.needs_person) == (move.code, person):
+    if (here.row.wait_code, here.row.needs_person) == (move.code, person):
         return
     verb = "journey.person_needed" if person else "journey.waiting"
     event = _event(verb, current, fence=fence, code=move.code, tells="journey.needs_person" if person else "")
-    store(here, here.progress, event=event, columns={"waits_for": move.code, "needs_person": person}, of_step=proof)
+    store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
 
 
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
@@ -96,7 +96,7 @@ def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) ->
     with transaction.atomic():
         made = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
         event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(made)})
-        store(here, here.progress, event=event, columns={"waits_for": "planning", "needs_person": False})
+        store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
     transitions.reached("after_draft")
     return Woken(drafts=[made])
 
@@ -129,7 +129,7 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
     with transaction.atomic():
         if move.do == "start":
             event = _event("journey.step_started", current, fence=fence, detail=told)
-            store(here, here.progress, event=event, columns={"waits_for": "rollout", "needs_person": False})
+            store(here, here.progress, event=event, columns={"wait_code": "rollout", "needs_person": False})
             step_rollouts.start(here.row, row)
         elif move.do == "cover":
             event = _event("journey.step_covered", current, fence=fence, detail=told)

@@ -18,7 +18,7 @@ from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJo
 
 CONFIRMABLE = ("tick_needed", "confirmation_needed")
 """What a journey waits for when a person's word finishes its step: never beside a check that fails."""
-GOES_ON: dict[str, Any] = {"cause_code": "", "cause": "", "waits_for": "", "needs_person": False}
+GOES_ON: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
 
 
 def tick(
@@ -31,7 +31,7 @@ def tick(
     _refuse_silent(note)
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version, by_person=True)
-        if here.row.waits_for not in CONFIRMABLE or row.state != "running":
+        if here.row.wait_code not in CONFIRMABLE or row.state != "running":
             raise Conflict("this step does not wait for a person's word", code="moved")
         then = after_step(here.progress, "finish", place=row.place)
         event = JourneyEvent(verb="journey.step_ticked", by=by, code="ticked", words=note, step=step)
@@ -58,7 +58,7 @@ def skip(
                 raise Conflict(f"rollout {made.pk} of this step is under way: end it first", code="rollout_holds")
             withdraw_planned(here, "step_skipped")
         event = JourneyEvent(verb="journey.step_skipped", by=by, code="skipped", words=reason, step=step)
-        store(here, then, event=event, columns={"waits_for": "", "needs_person": False}, of_step=_by(person, reason))
+        store(here, then, event=event, columns={"wait_code": "", "needs_person": False}, of_step=_by(person, reason))
     return here.row
 
 

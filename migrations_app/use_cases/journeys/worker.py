@@ -113,7 +113,7 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
     current = here.current
     if current is None:
         event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", fence=fence)
-        ended = {"finished_at": timezone.now(), "waits_for": "", "needs_person": False}
+        ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
         store(here, after(here.progress, "complete"), event=event, columns=ended)
         return Woken()
     view = _view(here, current)

@@ -40,7 +40,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     if step is None or row.state not in ("running", "paused"):
         return {"tick": None, "accept": None, "retry": None, "skip": None}
     asks = row.state == "paused" and row.cause_code in ASKS
-    ticks = row.state == "running" and row.waits_for in CONFIRMABLE and step.state == "running"
+    ticks = row.state == "running" and row.wait_code in CONFIRMABLE and step.state == "running"
     return {
         "tick": _why(may_resolve(person)) if ticks else None,
         "accept": _why(may_start(person)) if asks else None,

@@ -101,7 +101,7 @@ def standing(journey: str) -> dict[str, Any]:
     row = Journey.objects.get(pk=journey)
     steps = JourneyStepRow.objects.filter(journey=row)
     return {
-        "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.waits_for, "hop": row.hop,
+        "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.wait_code, "hop": row.hop,
         "lands": row.lands,
         "steps": [[one.step, one.kind, one.state, one.definition["action"], list(one.definition["checks"])]
                   for one in steps],

@@ -140,7 +140,7 @@ class TestApproval:
 class TestSteps:
     def test_a_plan_that_was_shown_is_covered_and_started(self, running, shop):
         row = stage.advanced(running, 2)
-        assert (stage.work(row).state, row.waits_for) == ("draft", "planning")
+        assert (stage.work(row).state, row.wait_code) == ("draft", "planning")
         made = stage.planned(shop)
         stage.advanced(row, 2)
         made.refresh_from_db()
@@ -155,14 +155,14 @@ class TestSteps:
         made = stage.planned(shop)
         stage.advanced(row, 2)
         stage.ended(made)
-        assert stage.advanced(row).waits_for == "rollout"
+        assert stage.advanced(row).wait_code == "rollout"
         stage.scanned(shop, stage.finding(status=CLEAR))
         assert stage.steps(stage.advanced(row))[0] == ("rollout", "done")
         stage.advanced(row, 3)
-        assert (row.waits_for, row.needs_person) == ("scan", False)
+        assert (row.wait_code, row.needs_person) == ("scan", False)
         stage.scanned(shop, stage.finding(status=CLEAR), release=stage.LANDS)
         stage.advanced(row, 3)
-        assert (row.waits_for, row.state) == ("time", "running")
+        assert (row.wait_code, row.state) == ("time", "running")
         JourneyStepRow.objects.filter(journey=row, kind="wait").update(since=timezone.now() - timedelta(minutes=2))
         stage.advanced(row, 3)
         stage.scanned(shop, stage.finding(status=CLEAR), release=stage.LANDS)
@@ -248,7 +248,7 @@ class TestPlansThatDiffer:
         people.accept_plan(row.pk, person(ada), step="j01", digest=made.digest, by=actor(ada))
         stage.advanced(row, 2)
         made.refresh_from_db()
-        assert (made.state, row.waits_for, row.needs_person) == ("awaiting_approval", "approval_needed", True)
+        assert (made.state, row.wait_code, row.needs_person) == ("awaiting_approval", "approval_needed", True)
         assert Approval.objects.count() == 0
 
     def test_it_is_planned_again_instead(self, running, shop, ada):
@@ -268,7 +268,7 @@ class TestPlansThatDiffer:
         stage.advanced(row, 2)
         stage.planned(shop)
         stage.advanced(row, 2)
-        assert (stage.work(row).state, row.waits_for) == ("awaiting_approval", "approval_needed")
+        assert (stage.work(row).state, row.wait_code) == ("awaiting_approval", "approval_needed")
 
     def test_where_the_policy_asks_nobody_an_operator_accepts_what_was_not_shown(self, shop, ada):
         Policy.objects.create(approvals={"low": 0, "medium": 0, "high": 0})
@@ -292,7 +292,7 @@ class TestPlansThatDiffer:
         stage.advanced(row, 2)
         stage.planned(shop, remove())
         stage.advanced(row, 2)
-        assert (stage.work(row).state, row.waits_for) == ("awaiting_approval", "approval_needed")
+        assert (stage.work(row).state, row.wait_code) == ("awaiting_approval", "approval_needed")
 
     def test_a_tightened_policy_asks_for_more_people(self, running, shop):
         row = stage.advanced(running, 2)

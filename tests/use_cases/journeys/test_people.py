@@ -53,7 +53,7 @@ class TestPeople:
         stage.scanned(shop, weighed)
         row = stage.started(stage.approved(stage.previewed(shop, ada), ada, []), ada)
         stage.advanced(row, 2)
-        assert (row.waits_for, row.needs_person) == ("tick_needed", True)
+        assert (row.wait_code, row.needs_person) == ("tick_needed", True)
         token = person(ada, method="token")
         assert (
             refusal(PermissionDenied, people.tick, row.pk, token, step="j01", note="ok", by=actor(ada))
@@ -133,7 +133,7 @@ class TestHolding:
         stage.advanced(row)
         Policy.objects.create(frozen=True, frozen_why="fair")
         stage.advanced(row)
-        assert (row.state, row.waits_for, stage.work(row).state) == ("running", "closed", "approved")
+        assert (row.state, row.wait_code, stage.work(row).state) == ("running", "closed", "approved")
 
     def test_changed_access_pauses_it(self, running, shop):  # A05
         void_journeys(shop.pk)
