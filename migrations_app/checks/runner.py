@@ -61,7 +61,7 @@ Asked: TypeAlias = Mapping[tuple[str, Cause], AskedCause]
 NOTHING_ASKED: Final[Asked] = {}
 
 
-class Answer(NamedTuple):
+class CheckAnswer(NamedTuple):
     """A finding, and the causes of all of its evidence, which the finding may hold only in part."""
 
     finding: Finding
@@ -91,15 +91,15 @@ def bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(msgspec.structs.replace(one, evidence=one.evidence[:kept]) for one in found)
 
 
-def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> Answer:
+def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
     """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
     whether it has been done."""
     if made := _made_ahead(check, case):
         found = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
-        return Answer(msgspec.structs.replace(found, asked_at=made))
+        return CheckAnswer(msgspec.structs.replace(found, asked_at=made))
     unseen = _unseen(check, case)
     if unseen:
-        return Answer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
+        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
     try:
         every = _without_unread(check.ask(case), check=check, case=case)
         words = tuple(word for word in every if (check.id, cause_of(word)) not in asked)
@@ -107,16 +107,16 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
         remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
-        return Answer(_finding(check, case, settled=_Settled("unknown", crashed)))
+        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
     causes = tuple(cause for word in every if (cause := cause_of(word)))
     left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
     if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
-        return Answer(_asked_earlier(check, case, left=left), causes)
+        return CheckAnswer(_asked_earlier(check, case, left=left), causes)
     quarantined = _quarantined(check, case)
     exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
     found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
-    return Answer(found if quarantined else _weighed(found, words), causes)
+    return CheckAnswer(found if quarantined else _weighed(found, words), causes)
 
 
 def cause_of(word: JudgeResult) -> Cause:

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from migrations_app.checks.base import Check, CheckContext, Finding
 from migrations_app.checks.changes import Change, HelmChange, KarpdashAction
 from migrations_app.checks.remedies.successors import CONVERTS
-from migrations_app.checks.runner import Answer, AskedCause, Cause, answer, bounded
+from migrations_app.checks.runner import AskedCause, Cause, CheckAnswer, answer, bounded
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
 from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
@@ -60,10 +60,10 @@ class Walk:
             planned_kubernetes=self.planned if last else "",
         )  # fmt: skip
 
-    def _answer(self, check: Check, case: CheckContext) -> Answer:
+    def _answer(self, check: Check, case: CheckContext) -> CheckAnswer:
         return answer(check, case, asked=self.asked)
 
-    def _remember(self, answers: Iterable[Answer], *, hop: str) -> None:
+    def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
         for finding, causes in answers:
             told = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
             if told and finding.id != LANDS and not taken_back((finding,)):
