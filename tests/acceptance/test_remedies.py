@@ -20,6 +20,10 @@ EXEMPT = {"alpha_crds_gone", "way_back_open"}
 NOT_SEEN = ("karpenter", "NAMESPACE")
 """What the plan says of a cluster that shows no Deployment of Karpenter: where it runs is for a person to fill in."""
 SHELL = ("kubectl", "helm", "iam")
+MADE_OF = {"nodepool": "provisioner", "ec2nodeclass": "awsnodetemplate"}
+"""Kinds that an earlier hop makes under the same name."""
+BROUGHT = {("customresourcedefinition", "machines.karpenter.sh")}
+"""What the chart of an earlier hop brings where it was missing."""
 SHORT = {"crd": "customresourcedefinition", "pdb": "poddisruptionbudget", "serviceaccounts": "serviceaccount"}
 
 
@@ -97,9 +101,13 @@ def test_no_remedy_is_prose_that_a_shell_would_run() -> None:
 
 
 def _there(command: Command, one: Advice) -> bool:
+    """Whether it is in the cluster, or made by an earlier hop of the same plan."""
     kind = kind_of(command.resource)
+    if (kind, command.name) in BROUGHT:
+        return True
     return any(
-        (found["kind"].lower(), found["metadata"]["name"]) == (kind, command.name)
+        found["kind"].lower() in (kind, MADE_OF.get(kind))
+        and found["metadata"]["name"] == command.name
         and command.namespace in ("", found["metadata"].get("namespace", ""))
         for found in one.documents
     )

@@ -29,19 +29,23 @@ class Patching(NamedTuple):
 def patchings() -> list[Patching]:
     """Each patch once for each version of what it is for."""
     every = [(command, one) for one in advice() for command in commands(one.remedy.text) if command.patch is not None]
-    found = [Patching(command, one, _object(command, one), None) for command, one in every]
+    # What an earlier hop makes is not there yet.
+    found = [Patching(command, one, there, None) for command, one in every if (there := _object(command, one))]
     once = {(one.object["apiVersion"], one.object["kind"], repr(one.command.patch)): one for one in found}
     return [one._replace(definition=_definition(one.object, one.advice)) for one in once.values()]
 
 
-def _object(command: Command, one: Advice) -> Document:
+def _object(command: Command, one: Advice) -> Document | None:
     kind = kind_of(command.resource)
-    (found,) = (
+    every = [
         document
         for document in one.documents
         if (document["kind"].lower(), document["metadata"]["name"]) == (kind, command.name)
         and command.namespace in ("", document["metadata"].get("namespace", ""))
-    )
+    ]
+    if not every:
+        return None
+    (found,) = every
     metadata = {key: value for key, value in found["metadata"].items() if key not in GIVEN_OUT}
     served = SERVED_AS.get(found["apiVersion"], found["apiVersion"])
     return {**copy.deepcopy(found), "apiVersion": served, "metadata": {**metadata, "ownerReferences": []}}

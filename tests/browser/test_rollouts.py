@@ -132,7 +132,7 @@ def test_the_page_lives_and_says_when_nobody_answers(hand, shop):  # R33
     page.goto(f"/rollouts/{row.pk}/")
     expect(page.get_by_text("0 of 2").first).to_be_visible()
     a_line(row, verb="gate", outcome="noop", reason="verified")
-    expect(page.locator("#live")).to_contain_text("Verified", timeout=15000)
+    expect(page.locator("main")).to_contain_text("Verified", timeout=15000)
     expect(page.get_by_text("1 of 2").first).to_be_visible()
     page.route("**/live", lambda route: route.abort())
     expect(page.get_by_text("Disconnected")).to_be_visible(timeout=15000)

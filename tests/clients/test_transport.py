@@ -1,6 +1,8 @@
 """K13, K16, K17, T23: what is sent, what is kept, what is never shown."""
 
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +12,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import Forbidden, InvalidResponse, Unreachable
 from tests.clients.rig import CANARY, FAST, HERE, always, connection, speaking
 from tests.fakes.evilk8s import LOOPBACK, EvilServer, Request, Wire
+from tests.measures import ROOT
 
 
 def test_a_good_answer_is_read_and_counted() -> None:
@@ -140,3 +143,24 @@ def test_no_token_is_in_what_can_be_shown() -> None:  # T23
             transport.get("/version")
         transport.close()
     assert CANARY not in repr((shown, caught.value, vars(transport)))
+
+
+def test_threads_that_open_the_first_transports_together() -> None:
+    """The official client is imported by the first transport; its modules import each other."""
+    program = (
+        "import threading\n"
+        "from migrations_app.clients.kubernetes.transport import _client\n"
+        "failed, ready = [], threading.Barrier(8)\n"
+        "def load():\n"
+        "    ready.wait()\n"
+        "    try:\n"
+        "        _client()\n"
+        "    except ImportError as wrong:\n"
+        "        failed.append(wrong)\n"
+        "threads = [threading.Thread(target=load) for _ in range(8)]\n"
+        "[one.start() for one in threads]\n"
+        "[one.join() for one in threads]\n"
+        "assert failed == [], failed\n"
+    )
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60, cwd=ROOT)

@@ -70,7 +70,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
             add(made, name, bound(server))
         missing_is(made, {"/readyz": []})
         wait_for_scans(made, ["blue", "green"], more_than={"blue": 1, "green": 1})
-        assert made.rows(FAILED) == []
+        assert made.rows(FAILED) == [], made.said()
         assert made.rows("SELECT DISTINCT complete FROM migrations_app_snapshot") == [(True,)]
         assert made.rows("SELECT count(*) FROM migrations_app_scan WHERE state = 'done' AND probed_at IS NULL") == [
             (0,)

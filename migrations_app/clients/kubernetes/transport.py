@@ -8,6 +8,7 @@ import ipaddress
 import logging
 import random
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import KarpdashError, TimedOut, Unreachable
 
 if TYPE_CHECKING:
+    from kubernetes.client.configuration import Configuration
     from kubernetes.client.rest import RESTClientObject
 
 Query = Sequence[tuple[str, str]]
@@ -39,6 +41,8 @@ TokenSource = Callable[[], Secret]
 
 JSON = "application/json"
 _JITTER = random.SystemRandom()
+_IMPORTING = threading.Lock()
+"""Its modules import each other: two threads that begin with different ones would each see a half of the other's."""
 _CLOSED = "the client is closed"
 _VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
 _MOST_SAID = 64 * KIB
@@ -306,17 +310,20 @@ def _answer(pool: "RESTClientObject", call: _Call, *, url: str, timeout: tuple[f
     return response
 
 
+def _client() -> "tuple[type[Configuration], type[RESTClientObject]]":
+    """The official client, imported by who first talks to a cluster: it is slow to load."""
+    with _IMPORTING:
+        from kubernetes.client.configuration import Configuration
+        from kubernetes.client.rest import RESTClientObject
+    return Configuration, RESTClientObject
+
+
 def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimits) -> "RESTClientObject":
-    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07).
-
-    The client is imported here: it is slow to load, and only who talks to a cluster needs it.
-    """
-    from kubernetes.client.configuration import Configuration
-    from kubernetes.client.rest import RESTClientObject
-
-    configuration = Configuration(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
+    """The official client's pool without retries, redirects or a proxy from the environment (K04, K07)."""
+    configured, pooled = _client()
+    configuration = configured(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name
     configuration.connection_pool_maxsize = limits.parallel
-    pool = RESTClientObject(configuration)
+    pool = pooled(configuration)
     pool.pool_manager.connection_pool_kw["ssl_context"] = context
     return pool

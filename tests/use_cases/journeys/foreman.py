@@ -158,6 +158,8 @@ def _walk(journey: uuid.UUID, *, point: str, nth: int) -> None:
             return
         if idle:
             time.sleep(1.0)
+        elif not moved:
+            time.sleep(0.3)  # a rollout waits before it begins, and between its counts
 
 
 def _work(cluster: uuid.UUID) -> bool:
