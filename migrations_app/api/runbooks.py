@@ -78,6 +78,8 @@ def _may_prepare(request: Request) -> bool:
 
 RUNBOOK = {"$ref": "#/components/schemas/Runbook"}
 JSON, MARKDOWN, TABLE = "application/json", "text/markdown", "text/plain"
+TYPED = "application/vnd.karpdash.plan-v2+json"
+"""Version 2 of the JSON; its schema is docs/schema/plan-v2.json."""
 _KINDS = {"json": JSON, "markdown": MARKDOWN, "table": TABLE}
 
 
@@ -101,6 +103,7 @@ class ClusterPlanView(Endpoint):
             query=PlanQuerySerializer,
             answer={
                 (200, JSON): RUNBOOK,
+                (200, TYPED): {"type": "object"},
                 (200, MARKDOWN): OpenApiTypes.STR,
                 (200, TABLE): OpenApiTypes.STR,
                 304: OpenApiResponse(description="Nothing has changed"),
@@ -118,7 +121,8 @@ class ClusterPlanView(Endpoint):
         newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
-        body = _written(plan, kind, version=query["schema"])
+        kind = TYPED if (kind, query["schema"]) == (JSON, "2") else kind
+        body = _written(plan, kind)
         tag = etags.of_bytes(body)
         same = etags.unchanged(request, tag)
         answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
@@ -163,9 +167,9 @@ class ClusterValuesView(Endpoint):
         return Response(ChartHopsSerializer({"results": charts}).data)
 
 
-def _written(plan: Runbook, kind: str, *, version: str) -> bytes:
-    if kind == JSON:
-        return msgspec.json.encode(published_plan(plan) if version == "1" else typed_plan(plan))
+def _written(plan: Runbook, kind: str) -> bytes:
+    if kind in (JSON, TYPED):
+        return msgspec.json.encode(published_plan(plan) if kind == JSON else typed_plan(plan))
     text = plan_markdown.render(plan) if kind == MARKDOWN else plan_table.render(plan)
     return text.encode()
 
