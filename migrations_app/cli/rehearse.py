@@ -20,7 +20,7 @@ FAILURES = ("nodes-never-ready", "webhook-down")
 
 def run(argv: list[str]) -> int:
     """0: the rollout ends; 1: it stops before; 2: wrong usage, or it cannot be planned; 3: could not look."""
-    options = _parser().parse_args(argv)
+    options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
     from migrations_app.use_cases.rehearsals.text import render
 
@@ -29,7 +29,8 @@ def run(argv: list[str]) -> int:
     return Exit.READY if result.finished else Exit.FINDINGS
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="karpdash rehearse",
         description="Read a cluster or a bundle, plan a rollout, and play it on a twin in memory: how long it takes, "

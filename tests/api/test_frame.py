@@ -41,9 +41,9 @@ def test_a_problem_is_whole(api: Tool) -> None:
 
 @pytest.mark.parametrize("path", [*LISTS, "fleet/summary"])
 def test_an_unknown_parameter_is_refused(api: Tool, path: str) -> None:
-    said = api("GET", f"{path}?ordering=name")
+    said = api("GET", f"{path}?sort=name")
     assert (said.status_code, said.json()["errors"]) == (
-        400, [{"pointer": "#/ordering", "detail": "Unknown field.", "code": "unknown_field"}],
+        400, [{"pointer": "#/sort", "detail": "Unknown field.", "code": "unknown_field"}],
     )  # fmt: skip
 
 

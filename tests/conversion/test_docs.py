@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from migrations_app.cli.convert import _parser
+from migrations_app.cli.convert import make_parser
 from migrations_app.conversion import findings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "convert.md"
@@ -18,7 +18,7 @@ def test_the_table_of_findings_is_current() -> None:
 
 def test_every_option_is_on_the_page() -> None:
     usage = PAGE.read_text(encoding="utf-8").split("| old | new |")[0]
-    options = {word for action in _parser()._actions for word in action.option_strings if word.startswith("--")}
+    options = {word for action in make_parser()._actions for word in action.option_strings if word.startswith("--")}
     assert {
         word for word in options - {"--help", "--filename", "--recursive", "--output"} if word not in usage
     } == set()

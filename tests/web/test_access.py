@@ -50,6 +50,13 @@ NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",
 )  # tested in test_notifications.py
+JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-live"), access.LOOK) | {
+    "cluster-journey-plan": "operate_rollout", "journey-ask": "operate_rollout", "journey-approve": "approve_rollout",
+    "journey-reject": "approve_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
+    "journey-resume": "operate_rollout", "journey-abort": "operate_rollout", "journey-tick": "operate_rollout",
+    "journey-skip": "operate_rollout", "journey-retry": "operate_rollout", "journey-accept": "operate_rollout",
+}  # fmt: skip
+"""Tested in test_journeys.py and tests/access."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -63,7 +70,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS
+    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS | JOURNEYS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

@@ -26,7 +26,7 @@ def report(name: str) -> Report:
     assert story is not None
     with tempfile.TemporaryDirectory() as folder:
         fleet.write(story, Path(folder))
-        return look(cli_plan._parser().parse_args(["--bundle", folder])).report
+        return look(cli_plan.make_parser().parse_args(["--bundle", folder])).report
 
 
 def hops(name: str) -> tuple[RunbookHop, ...]:

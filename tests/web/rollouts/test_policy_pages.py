@@ -8,6 +8,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.queries.rollouts.policies import policy_row, switch_now
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
+from migrations_app.use_cases.audit.log import sealed
 from migrations_app.web.rollouts import policies
 from tests.web.conftest import PASSWORD
 from tests.web.pages import text
@@ -127,7 +128,7 @@ def test_wrong_tries_are_throttled_as_at_the_sign_in(cleo):  # T28
     told = [cleo.post("/sign-in-again", {"password": "wrong"}).status_code for _ in range(10)]
     assert (told[0], told[-1]) == (422, 429)
     assert cleo.post("/sign-in-again", {"password": PASSWORD}).status_code == 429
-    assert (SESSION_KEY in cleo.client.session, AccessAttempt.objects.get().username) == (False, "cleo")
+    assert (SESSION_KEY in cleo.client.session, AccessAttempt.objects.get().username) == (False, sealed("cleo"))
 
 
 @pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "x", "\\\\evil"])
