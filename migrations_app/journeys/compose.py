@@ -51,7 +51,7 @@ def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: 
         yield from _landing(stage, hop, installed=installed, choices=choices)
     elif stage.checks:
         yield from _open(stage, hop, choices=choices)
-    elif stage.commands and stage.part == "after":
+    elif stage.commands and (stage.part, stage.phase) == ("after", "crds"):
         yield _step(stage, "outside", checks=(STORED,), protects=True)
     elif stage.commands:
         yield _step(stage, "person", protects=True)

@@ -55,6 +55,9 @@ def guard(apps, schema_editor):
         schema_editor.execute(statement)
 
 
+guard.tables = frozenset({"journey"})  # what it acts on: a table of this step
+
+
 def _unguard(apps, schema_editor):
     for statement in UNDO_SQLITE if schema_editor.connection.vendor == "sqlite" else UNDO_POSTGRES:
         schema_editor.execute(statement)

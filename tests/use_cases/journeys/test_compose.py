@@ -88,6 +88,7 @@ def test_the_halfway_cluster_from_its_first_step_to_its_last():
         ("outside", "controller", True),
         ("wait", "controller", True),
         ("person", "resources", False),
+        ("person", "cleanup", True),
         ("outside", "cleanup", True),
     ]
     assert {one.release for one in steps("halfway_032")} == {"", release}
