@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from migrations_app.cli.convert_values import run_values
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
 from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
@@ -145,6 +144,8 @@ def run(argv: list[str]) -> int:
     try:
         args = parser.parse_args(argv)
         if args.values:
+            from migrations_app.cli.convert_values import run_values  # manifests need none of it
+
             return run_values(args, parser)
         _check(parser, args)
     except SystemExit as wish:

@@ -53,7 +53,7 @@ def test_no_plan_names_a_file_that_no_step_makes(name: str) -> None:
         assert {one.text for one in commands if "file://" in one.text} == set()
         assert {one.text: never_made(one.text) for one in commands if never_made(one.text)} == {}
     beside = plan_markdown.render_files(plan)
-    named = set(re.findall(r"the file `([^`]+)`", beside[0].text))
+    named = set(re.findall(r"`([\w.-]+\.(?:ya?ml|json|tf|sh|txt))`", beside[0].text))
     assert named == {file.name for file in beside[1:]}
 
 

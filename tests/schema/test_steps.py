@@ -27,7 +27,7 @@ def only_adds(operation: Operation, new: set[str]) -> bool:
     if isinstance(operation, migrations.AddConstraint):
         return operation.model_name.lower() in new
     if isinstance(operation, migrations.RunPython):
-        return 0 < len(named := getattr(operation.code, "tables", frozenset())) and named <= new
+        return len(named := getattr(operation.code, "tables", frozenset())) > 0 and named <= new
     if isinstance(operation, migrations.CreateModel | migrations.AddIndex):
         return True
     if isinstance(operation, migrations.AddField):
