@@ -89,7 +89,7 @@ def test_part_of_a_cluster_is_never_better_than_the_whole(name: str, subset: str
     kept = only(broken(name), SUBSETS[subset])
     report = scanned(name, FORMS["json_list"](kept), version=version)
     assert crashes(report) == []
-    # What the plan's own work makes anew is unknown until the next scan: a part that does not show that work keeps today's.
+    # What the plan makes anew is unknown until the next scan; a part that does not show that work keeps today's answer.
     today = [one for one in whole(name).checks if one.asked_at is msgspec.UNSET]
     answers = {(one.id, one.hop): one.status for one in today}
     flipped = {

@@ -17,8 +17,8 @@ Bundle = Callable[[str], Path]
 
 
 def without_aws(story):
-    """What a bundle alone tells: with AWS not looked at, no hop ahead is plainly ready, and what an earlier hop attaches
-    to the roles of alpha clusters does not count for a later one.
+    """What a bundle alone tells: with AWS not looked at, no hop ahead is plainly ready, and for alpha clusters what an
+    earlier hop attaches to the role does not count for a later one.
     """
     told = {hop: "ready_with_warnings" if one == "ready" else one for hop, one in EXPECTED[story].verdicts.items()}
     return told | ({NEWEST_MINOR: "blocked"} if story in ("alpha_030", "halfway_032") else {})
