@@ -52,7 +52,7 @@ NEWS = dict.fromkeys(
 )  # tested in test_notifications.py
 JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-live"), access.LOOK) | {
     "cluster-journey-plan": "operate_rollout", "journey-ask": "operate_rollout", "journey-approve": "approve_rollout",
-    "journey-reject": "approve_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
+    "journey-reject": "operate_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
     "journey-resume": "operate_rollout", "journey-abort": "operate_rollout", "journey-tick": "operate_rollout",
     "journey-skip": "operate_rollout", "journey-retry": "operate_rollout", "journey-accept": "operate_rollout",
 }  # fmt: skip
