@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
+from migrations_app.errors import Forbidden
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Crds, Install, controller, crds
 from migrations_app.samples.karpenter_objects import (
@@ -107,3 +108,18 @@ class Scene:
         if self.budgets:
             healthy = self.away if isinstance(self.away, int) else 1
             site.add(budget(name, space, healthy=count, allowed=healthy, maxUnavailable=self.away))
+
+
+class Refusing:
+    """A cluster that lets some lists not be read."""
+
+    def __init__(self, api, *plurals):
+        self._api, self._plurals = api, plurals
+
+    def __getattr__(self, name):
+        return getattr(self._api, name)
+
+    def pages(self, resource):
+        if resource.plural in self._plurals:
+            raise Forbidden("not allowed")
+        return self._api.pages(resource)

@@ -2,12 +2,13 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.reading import read_objects, slim_pod
-from tests.rehearsals.scene import Scene
+from tests.rehearsals.scene import Refusing, Scene
 
 TEXTS = st.text(alphabet="abcxyz", min_size=1, max_size=5)
 SECRET = "hunter2-secret"
@@ -43,3 +44,16 @@ def test_workloads_are_rebuilt_from_their_pods():
     assert [one["spec"]["replicas"] for one in mine] == [6, 6]
     assert [one["spec"]["template"]["metadata"]["labels"]["app"] for one in mine] == ["app-0", "app-1"]
     assert all("nodeName" not in one["spec"]["template"]["spec"] for one in mine)
+
+
+@pytest.mark.parametrize(
+    ("plural", "told"),
+    [
+        ("daemonsets", "DaemonSets without pods"),
+        ("mutatingwebhookconfigurations", "MutatingWebhookConfigurations"),
+    ],
+)
+def test_a_list_that_is_refused_is_not_taken_for_an_empty_one(plural, told):
+    api = Scene(nodes=2, pods=6, apps=2).bundle()
+    inventory = collect(api, cluster="shop").inventory
+    assert read_objects(Refusing(api, plural), inventory).unread[told] == "forbidden"

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.actions.plan import RolloutLimits
-from migrations_app.errors import Forbidden, InvalidInput
+from migrations_app.errors import InvalidInput
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
-from tests.rehearsals.scene import Scene
+from tests.rehearsals.scene import Refusing, Scene
 
 SMALL = Scene()
 OLD = [f"ip-10-20-0-{number}.eu-central-1.compute.internal" for number in range(SMALL.nodes)]
@@ -19,21 +19,6 @@ ZONE_A = {"nodeSelector": {"topology.kubernetes.io/zone": "eu-central-1a"}}
 def rehearsed(scene=SMALL, request=ROLL, **failure):
     wanted = replace(request, failure=Failure(**failure)) if failure else request
     return rehearse_cluster(scene.bundle(), wanted, cluster="shop")
-
-
-class Refusing:
-    """A cluster that lets some lists not be read."""
-
-    def __init__(self, api, *plurals):
-        self._api, self._plurals = api, plurals
-
-    def __getattr__(self, name):
-        return getattr(self._api, name)
-
-    def pages(self, resource):
-        if resource.plural in self._plurals:
-            raise Forbidden("not allowed")
-        return self._api.pages(resource)
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
         if not isinstance(part, Seen):
             found.unread[name] = part.why
         elif part.served is not None:
-            version = part.served.rpartition("/")[2]
-            found.objects[kind.kind] = _listed(api, kind, version=version, unread=found.unread, name=name)
+            resource = Resource(kind.group, part.served.rpartition("/")[2], kind.plural)
+            found.objects[kind.kind] = _listed(api, resource, kind=kind.kind, unread=found.unread, name=name)
     for needed in NEEDED:
         if needed in found.unread:
             raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
@@ -84,13 +84,14 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     found.objects["Node"] = [_without_managers(node) for node in found.of("Node")]
     _read_workloads(api, found)
     for name, plural in WEBHOOKS:
-        found.objects[name] = _if_readable(api, Resource("admissionregistration.k8s.io", "v1", plural), kind=name)
+        hooks = Resource("admissionregistration.k8s.io", "v1", plural)
+        found.objects[name] = _listed(api, hooks, kind=name, unread=found.unread, name=f"{name}s")
     return found
 
 
-def _listed(api: ClusterApi, kind: Kind, *, version: str, unread: dict[str, str], name: str) -> list[Document]:
-    resource = Resource(kind.group, version, kind.plural)
-    head = {"apiVersion": resource.group_version, "kind": kind.kind}
+def _listed(api: ClusterApi, resource: Resource, *, kind: str, unread: dict[str, str], name: str) -> list[Document]:
+    """The objects of a list; none where the kind is not served. A list that cannot be read is noted in `unread`."""
+    head = {"apiVersion": resource.group_version, "kind": kind}
     try:
         pages = [[msgspec.json.decode(raw) for raw in page.items] for page in api.pages(resource)]
     except NotServed:
@@ -162,23 +163,13 @@ def _volume(volume: Mapping[str, Any]) -> Document:
 def _read_workloads(api: ClusterApi, found: ClusterReading) -> None:
     """The controllers of pods: as read, or as their pods show them where they could not be read."""
     for kind, plural in WORKLOADS:
-        found.objects[kind] = [
-            _slim_workload(one) for one in _if_readable(api, Resource("apps", "v1", plural), kind=kind)
-        ]
+        apps, name = Resource("apps", "v1", plural), f"{kind}s without pods"
+        listed = _listed(api, apps, kind=kind, unread=found.unread, name=name)
+        found.objects[kind] = [_slim_workload(one) for one in listed]
     known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in found.of(kind)}
     for one in _shown_by(found.of("Pod")):
         if one["metadata"]["uid"] not in known:
             found.objects[one["kind"]].append(one)
-
-
-def _if_readable(api: ClusterApi, resource: Resource, *, kind: str) -> list[Document]:
-    """The objects of a list; none where it cannot be read."""
-    head = {"apiVersion": resource.group_version, "kind": kind}
-    try:
-        items = [msgspec.json.decode(raw) for page in api.pages(resource) for raw in page.items]
-    except (ReadError, msgspec.DecodeError):
-        return []
-    return [_without_managers(one | head) for one in items if isinstance(one, dict)]
 
 
 def _slim_workload(document: Document) -> Document:
