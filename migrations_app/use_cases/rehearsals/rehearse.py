@@ -16,7 +16,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
-from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
+from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
     BudgetGap,
@@ -76,15 +76,6 @@ def rehearse_cluster(
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
     return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
-
-
-def rehearse_plan(
-    plan: Plan, reading: ClusterReading, *, inventory: Inventory, failure: Failure = NO_FAILURE, seed: int = 0
-) -> RehearsalResult:
-    """Plays a stored plan on a fresh reading of its cluster. Raises InvalidInput."""
-    around = surroundings(reading, inventory, seed=seed)
-    stage = set_up(reading, around.behaviour, identity=plan.identity, failure=failure)
-    return _played(plan, stage, inventory=inventory, around=around, failure=failure)
 
 
 def _played(
