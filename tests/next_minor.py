@@ -35,23 +35,12 @@ Rows = Mapping[tuple[str, str], str]
 """What is written at the end of a table, by the file below migrations_app and the name of the table."""
 
 ROWS: Rows = {
-    ("karpenter/tables/release_rows_v1_later.py", "LATER_ROWS"): f"""
-    MinorRelease(
+    ("karpenter/tables/release_rows_v1.py", "V1_ROWS"): f"""
+    NextMinor(
         minor="{NEXT_MINOR}",
-        generation="v1",
         patches=(Patch("{NEXT_MINOR}.0", "2027-01-01"), Patch("{NEXT}", "2027-02-01")),
         kubernetes=(Since("{NEXT_MINOR}.0", SupportedKubernetes("{WINDOW.min}", "{NEXT_KUBERNETES}")),),
-        crds=(Since("{NEXT_MINOR}.0", "{NEWEST_ROW.crds[-1].value}"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=({"".join(f'FeatureGate("{gate.name}", default={gate.default}), ' for gate in NEWEST_ROW.gates)}),
-        nodepool_hash=(Since("{NEXT_MINOR}.0", "{NEWEST_ROW.nodepool_hash[-1].value}"),),
-        nodeclass_hash=(Since("{NEXT_MINOR}.0", "{NEWEST_ROW.nodeclass_hash[-1].value}"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port={NEWEST_ROW.metrics_port},
-        upgrade_from=("1.0", "{NEWEST_MINOR}"),
         rollback_to=(RollbackTarget("{NEWEST_MINOR}", "{NEWEST}"),),
-        sources=(GUIDE,),
     ),
 """,
     ("karpenter/tables/helm_rows.py", "SETTINGS_ROWS"): f"""

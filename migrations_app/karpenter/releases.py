@@ -17,7 +17,6 @@ from migrations_app.karpenter.table_types import BadPatch, MinorRelease, Support
 from migrations_app.karpenter.tables.release_rows_alpha import ALPHA_ROWS
 from migrations_app.karpenter.tables.release_rows_beta import BETA_ROWS
 from migrations_app.karpenter.tables.release_rows_v1 import V1_ROWS
-from migrations_app.karpenter.tables.release_rows_v1_later import LATER_ROWS
 from migrations_app.karpenter.versions import Release, minor_order
 
 
@@ -64,7 +63,7 @@ def number(version: str | None) -> int | None:
 
 Table = tuple[MinorRelease, ...]
 
-RELEASES: Table = (*ALPHA_ROWS, *BETA_ROWS, *V1_ROWS, *LATER_ROWS)
+RELEASES: Table = (*ALPHA_ROWS, *BETA_ROWS, *V1_ROWS)
 """Oldest first; the last row is the newest known minor."""
 
 

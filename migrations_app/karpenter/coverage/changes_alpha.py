@@ -42,7 +42,7 @@ ALPHA_CHANGES: tuple[Coverage, ...] = (
         "A minor supports a range of Kubernetes",
         checks="kubernetes_inside_window",
         release="0.28",
-        table="karpenter.tables.release_rows_v1_later",
+        table="karpenter.tables.release_rows_v1",
     ),
     covered(
         "metrics-port-8000",

@@ -142,7 +142,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
         "1.8.4 leaves pods with some spread constraints pending",
         checks="controller_off_bad_patches",
         release="1.8",
-        table="karpenter.tables.release_rows_v1_later",
+        table="karpenter.tables.release_rows_v1",
     ),
     covered(
         "static-capacity-crd",
@@ -190,7 +190,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
         "The CA bundle is part of the node class hash",
         checks="hashes_carry_over claims_not_drifted",
         release="1.12",
-        table="karpenter.tables.release_rows_v1_later",
+        table="karpenter.tables.release_rows_v1",
     ),
     covered(
         "iam-describe-instance-status",

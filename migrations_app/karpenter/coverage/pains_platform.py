@@ -82,13 +82,13 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
         "PATH-04",
         "Kubernetes outside of the window",
         checks="kubernetes_inside_window running_release_fits_kubernetes",
-        table="karpenter.tables.release_rows_v1_later",
+        table="karpenter.tables.release_rows_v1",
     ),
     covered(
         "PATH-05",
         "Releases known to be bad",
         checks="controller_off_bad_patches",
-        table="karpenter.tables.release_rows_v1_later",
+        table="karpenter.tables.release_rows_v1",
     ),
     covered(
         "PATH-06", "Up, down and up again across 0.28 ends instances", checks="instances_have_claims way_back_open"

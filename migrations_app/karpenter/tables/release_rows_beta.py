@@ -4,6 +4,7 @@ Tags, dates and defaults were read from every tag; Kubernetes windows from
 aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml.
 """
 
+from migrations_app.karpenter.next_minor import NextMinor, following
 from migrations_app.karpenter.table_types import (
     BETA_APIS,
     GATE_SWITCH,
@@ -17,9 +18,30 @@ from migrations_app.karpenter.table_types import (
     SupportedKubernetes,
     Webhooks,
 )
+from migrations_app.karpenter.tables.release_rows_alpha import ALPHA_ROWS
 
-BETA_ROWS: tuple[MinorRelease, ...] = (
-    MinorRelease(
+
+def _bridge(first: str, *, crds_convert: str, own_namespace: str, on: str) -> Webhooks:
+    """The webhooks of a minor whose late patches convert to v1: the patch from which karpenter-crd ships CRDs with a
+    conversion webhook, the one from which it looks for the Service in the namespace of the Helm release, and the one
+    from which both charts turn webhooks on by default.
+    """
+    return Webhooks(
+        admission="follows_value",
+        conversion="bridge_patches_only",
+        enabled=(Since(first, False), Since(on, True)),
+        crd_chart=(
+            Since(crds_convert, CrdChartWebhook(enabled=False, service_namespace="kube-system")),
+            Since(own_namespace, CrdChartWebhook(enabled=False, service_namespace="")),
+            Since(on, CrdChartWebhook(enabled=True, service_namespace="")),
+        ),
+        metrics_port=8001,
+    )
+
+
+BETA_ROWS: tuple[MinorRelease, ...] = following(
+    ALPHA_ROWS[-1],
+    NextMinor(
         minor="0.33",
         generation="beta",
         patches=(
@@ -37,7 +59,6 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
             Patch("0.33.11", "2024-11-07"),
             Patch("0.33.12", "2025-01-31"),
         ),
-        kubernetes=(Since("0.33.0", SupportedKubernetes("1.23", "1.28")),),
         crds=(Since("0.33.0", "beta"), Since("0.33.6", "beta_storage_v1_served")),
         apis=BETA_APIS,
         drift="on_by_default",
@@ -45,30 +66,17 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
         gates=(FeatureGate("Drift", default=True),),
         nodepool_hash=(Since("0.33.0", ""), Since("0.33.4", "v1")),
         nodeclass_hash=(Since("0.33.0", ""), Since("0.33.4", "v1")),
-        webhooks=Webhooks(
-            admission="follows_value",
-            conversion="bridge_patches_only",
-            enabled=(Since("0.33.0", False), Since("0.33.8", True)),
-            crd_chart=(
-                Since("0.33.6", CrdChartWebhook(enabled=False, service_namespace="kube-system")),
-                Since("0.33.7", CrdChartWebhook(enabled=False, service_namespace="")),
-                Since("0.33.8", CrdChartWebhook(enabled=True, service_namespace="")),
-            ),
-            metrics_port=8001,
-        ),
-        metrics_port=8000,
+        webhooks=_bridge("0.33.0", crds_convert="0.33.6", own_namespace="0.33.7", on="0.33.8"),
         upgrade_from=("0.32", "0.32"),
         upgrade_needs=("No Provisioner, AWSNodeTemplate or Machine is left",),
-        rollback_to=(RollbackTarget("0.32"),),
+        rollback_caveats=(),
         hook_job_patch="0.33.6",
         leave_from="0.33.12",
         crd_chart_drops_v1_from="0.33.11",
-        tag_prefix="v",
         sources=("aws/karpenter-provider-aws@v0.33.12:website/content/en/preview/upgrading/upgrade-guide.md",),
     ),
-    MinorRelease(
+    NextMinor(
         minor="0.34",
-        generation="beta",
         patches=(
             Patch("0.34.0", "2024-02-06"),
             Patch("0.34.1", "2024-02-19"),
@@ -86,36 +94,18 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
         ),
         kubernetes=(Since("0.34.0", SupportedKubernetes("1.23", "1.29")),),
         crds=(Since("0.34.0", "beta"), Since("0.34.7", "beta_storage_v1_served")),
-        apis=BETA_APIS,
-        drift="on_by_default",
-        drift_switch=GATE_SWITCH,
-        gates=(FeatureGate("Drift", default=True), FeatureGate("SpotToSpotConsolidation", default=False)),
+        gates=(FeatureGate("SpotToSpotConsolidation", default=False),),
         nodepool_hash=(Since("0.34.0", ""), Since("0.34.5", "v1")),
         nodeclass_hash=(Since("0.34.0", ""), Since("0.34.5", "v1")),
-        webhooks=Webhooks(
-            admission="follows_value",
-            conversion="bridge_patches_only",
-            enabled=(Since("0.34.0", False), Since("0.34.9", True)),
-            crd_chart=(
-                Since("0.34.7", CrdChartWebhook(enabled=False, service_namespace="kube-system")),
-                Since("0.34.8", CrdChartWebhook(enabled=False, service_namespace="")),
-                Since("0.34.9", CrdChartWebhook(enabled=True, service_namespace="")),
-            ),
-            metrics_port=8001,
-        ),
-        metrics_port=8000,
-        upgrade_from=("0.32", "0.33"),
-        rollback_to=(RollbackTarget("0.33"),),
+        webhooks=_bridge("0.34.0", crds_convert="0.34.7", own_namespace="0.34.8", on="0.34.9"),
         rollback_caveats=("spec.disruption.budgets of NodePools is lost",),
         hook_job_patch="0.34.7",
         leave_from="0.34.13",
         crd_chart_drops_v1_from="0.34.12",
-        tag_prefix="v",
         sources=("aws/karpenter-provider-aws@v0.34.13:website/content/en/preview/upgrading/upgrade-guide.md",),
     ),
-    MinorRelease(
+    NextMinor(
         minor="0.35",
-        generation="beta",
         patches=(
             Patch("0.35.0", "2024-02-29"),
             Patch("0.35.1", "2024-03-08"),
@@ -130,36 +120,20 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
             Patch("0.35.11", "2024-11-07"),
             Patch("0.35.12", "2025-01-31"),
         ),
-        kubernetes=(Since("0.35.0", SupportedKubernetes("1.23", "1.29")),),
         crds=(Since("0.35.0", "beta"), Since("0.35.6", "beta_storage_v1_served")),
-        apis=BETA_APIS,
-        drift="on_by_default",
-        drift_switch=GATE_SWITCH,
-        gates=(FeatureGate("Drift", default=True), FeatureGate("SpotToSpotConsolidation", default=False)),
         nodepool_hash=(Since("0.35.0", ""), Since("0.35.4", "v1")),
         nodeclass_hash=(Since("0.35.0", ""), Since("0.35.4", "v1")),
-        webhooks=Webhooks(
-            admission="follows_value",
-            conversion="bridge_patches_only",
-            enabled=(Since("0.35.0", False), Since("0.35.8", True)),
-            crd_chart=(
-                Since("0.35.6", CrdChartWebhook(enabled=False, service_namespace="kube-system")),
-                Since("0.35.7", CrdChartWebhook(enabled=False, service_namespace="")),
-                Since("0.35.8", CrdChartWebhook(enabled=True, service_namespace="")),
-            ),
-            metrics_port=8001,
-        ),
-        metrics_port=8000,
-        upgrade_from=("0.32", "0.34"),
+        webhooks=_bridge("0.35.0", crds_convert="0.35.6", own_namespace="0.35.7", on="0.35.8"),
         rollback_to=(RollbackTarget("0.34"), RollbackTarget("0.33")),
+        rollback_caveats=(),
+        tag_prefix="",
         hook_job_patch="0.35.6",
         leave_from="0.35.12",
         crd_chart_drops_v1_from="0.35.11",
         sources=("aws/karpenter-provider-aws@v0.35.12:website/content/en/preview/upgrading/upgrade-guide.md",),
     ),
-    MinorRelease(
+    NextMinor(
         minor="0.36",
-        generation="beta",
         patches=(
             Patch("0.36.0", "2024-04-10"),
             Patch("0.36.1", "2024-04-25"),
@@ -172,27 +146,10 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
             Patch("0.36.8", "2024-11-07"),
             Patch("0.36.9", "2025-01-31"),
         ),
-        kubernetes=(Since("0.36.0", SupportedKubernetes("1.23", "1.29")),),
         crds=(Since("0.36.0", "beta"), Since("0.36.3", "beta_storage_v1_served")),
-        apis=BETA_APIS,
-        drift="on_by_default",
-        drift_switch=GATE_SWITCH,
-        gates=(FeatureGate("Drift", default=True), FeatureGate("SpotToSpotConsolidation", default=False)),
         nodepool_hash=(Since("0.36.0", "v2"),),
         nodeclass_hash=(Since("0.36.0", "v2"),),
-        webhooks=Webhooks(
-            admission="follows_value",
-            conversion="bridge_patches_only",
-            enabled=(Since("0.36.0", False), Since("0.36.5", True)),
-            crd_chart=(
-                Since("0.36.3", CrdChartWebhook(enabled=False, service_namespace="kube-system")),
-                Since("0.36.4", CrdChartWebhook(enabled=False, service_namespace="")),
-                Since("0.36.5", CrdChartWebhook(enabled=True, service_namespace="")),
-            ),
-            metrics_port=8001,
-        ),
-        metrics_port=8000,
-        upgrade_from=("0.32", "0.35"),
+        webhooks=_bridge("0.36.0", crds_convert="0.36.3", own_namespace="0.36.4", on="0.36.5"),
         rollback_to=(
             RollbackTarget("0.35", since="0.35.4"),
             RollbackTarget("0.34", since="0.34.5"),
@@ -205,9 +162,8 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
         crd_chart_drops_v1_from="0.36.8",
         sources=("aws/karpenter-provider-aws@v0.36.9:website/content/en/preview/upgrading/upgrade-guide.md",),
     ),
-    MinorRelease(
+    NextMinor(
         minor="0.37",
-        generation="beta",
         patches=(
             Patch("0.37.0", "2024-05-28"),
             Patch("0.37.1", "2024-08-14"),
@@ -221,25 +177,7 @@ BETA_ROWS: tuple[MinorRelease, ...] = (
         ),
         kubernetes=(Since("0.37.0", SupportedKubernetes("1.23", "1.30")),),
         crds=(Since("0.37.0", "beta"), Since("0.37.1", "beta_storage_v1_served")),
-        apis=BETA_APIS,
-        drift="on_by_default",
-        drift_switch=GATE_SWITCH,
-        gates=(FeatureGate("Drift", default=True), FeatureGate("SpotToSpotConsolidation", default=False)),
-        nodepool_hash=(Since("0.37.0", "v2"),),
-        nodeclass_hash=(Since("0.37.0", "v2"),),
-        webhooks=Webhooks(
-            admission="follows_value",
-            conversion="bridge_patches_only",
-            enabled=(Since("0.37.0", False), Since("0.37.3", True)),
-            crd_chart=(
-                Since("0.37.1", CrdChartWebhook(enabled=False, service_namespace="kube-system")),
-                Since("0.37.2", CrdChartWebhook(enabled=False, service_namespace="")),
-                Since("0.37.3", CrdChartWebhook(enabled=True, service_namespace="")),
-            ),
-            metrics_port=8001,
-        ),
-        metrics_port=8000,
-        upgrade_from=("0.32", "0.36"),
+        webhooks=_bridge("0.37.0", crds_convert="0.37.1", own_namespace="0.37.2", on="0.37.3"),
         upgrade_needs=("CRDs are upgraded before the controller",),
         rollback_to=(
             RollbackTarget("0.36"),

@@ -1,9 +1,10 @@
-"""Releases 1.0 to 1.6: v1; only 1.0 still converts v1beta1.
+"""Releases 1.0 and later: v1; only 1.0 still converts v1beta1. The next minor is one more row at the end.
 
 Tags, dates and defaults were read from every tag; Kubernetes windows from
 aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml.
 """
 
+from migrations_app.karpenter.next_minor import NextMinor, following
 from migrations_app.karpenter.table_types import (
     GUIDE,
     HOOK_JOB,
@@ -21,9 +22,11 @@ from migrations_app.karpenter.table_types import (
     SupportedKubernetes,
     Webhooks,
 )
+from migrations_app.karpenter.tables.release_rows_beta import BETA_ROWS
 
-V1_ROWS: tuple[MinorRelease, ...] = (
-    MinorRelease(
+V1_ROWS: tuple[MinorRelease, ...] = following(
+    BETA_ROWS[-1],
+    NextMinor(
         minor="1.0",
         generation="v1_with_beta_conversion",
         patches=(
@@ -50,7 +53,8 @@ V1_ROWS: tuple[MinorRelease, ...] = (
         crds=(Since("1.0.0", "v1_storage_beta_served"),),
         apis=V1_APIS,
         drift="always_on",
-        gates=(FeatureGate("SpotToSpotConsolidation", default=False),),
+        gates_gone=("Drift",),
+        drift_switch="",
         nodepool_hash=(Since("1.0.0", "v3"),),
         nodeclass_hash=(Since("1.0.0", "v3"),),
         webhooks=Webhooks(
@@ -98,7 +102,7 @@ V1_ROWS: tuple[MinorRelease, ...] = (
         leave_from="1.0.9",
         sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.1",
         generation="v1",
         patches=(
@@ -114,15 +118,10 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.1.9", "2026-07-13"),
             Patch("1.1.10", "2026-07-15"),
         ),
-        kubernetes=(Since("1.1.0", SupportedKubernetes("1.25", "1.31")),),
         crds=(Since("1.1.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(FeatureGate("NodeRepair", default=False), FeatureGate("SpotToSpotConsolidation", default=False)),
-        nodepool_hash=(Since("1.1.0", "v3"),),
+        gates=(FeatureGate("NodeRepair", default=False),),
         nodeclass_hash=(Since("1.1.0", "v4"),),
         webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
         upgrade_from=("1.0", "1.0"),
         upgrade_needs=(
             "status.storedVersions is exactly v1 on the three CRDs",
@@ -137,9 +136,8 @@ V1_ROWS: tuple[MinorRelease, ...] = (
         bad=(BadPatch("1.1.0", "1.1.3", NEVER_REGISTERED, "1.1.4"),),
         sources=(GUIDE, "aws/karpenter-provider-aws#8320", "aws/karpenter-provider-aws#7619"),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.2",
-        generation="v1",
         patches=(
             Patch("1.2.0", "2025-01-28"),
             Patch("1.2.1", "2025-01-30"),
@@ -152,23 +150,11 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.2.8", "2026-07-15"),
         ),
         kubernetes=(Since("1.2.0", SupportedKubernetes("1.25", "1.32")),),
-        crds=(Since("1.2.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(FeatureGate("NodeRepair", default=False), FeatureGate("SpotToSpotConsolidation", default=False)),
-        nodepool_hash=(Since("1.2.0", "v3"),),
-        nodeclass_hash=(Since("1.2.0", "v4"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
-        upgrade_from=("1.0", "1.1"),
-        rollback_to=(RollbackTarget("1.1"),),
-        rollback_caveats=(UNGUIDED,),
         bad=(BadPatch("1.2.0", "1.2.1", NEVER_REGISTERED, "1.2.2"),),
         sources=(GUIDE,),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.3",
-        generation="v1",
         patches=(
             Patch("1.3.0", "2025-03-04"),
             Patch("1.3.1", "2025-03-06"),
@@ -180,27 +166,10 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.3.7", "2026-07-13"),
             Patch("1.3.8", "2026-07-15"),
         ),
-        kubernetes=(Since("1.3.0", SupportedKubernetes("1.25", "1.32")),),
-        crds=(Since("1.3.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(
-            FeatureGate("NodeRepair", default=False),
-            FeatureGate("ReservedCapacity", default=False),
-            FeatureGate("SpotToSpotConsolidation", default=False),
-        ),
-        nodepool_hash=(Since("1.3.0", "v3"),),
-        nodeclass_hash=(Since("1.3.0", "v4"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
-        upgrade_from=("1.0", "1.2"),
-        rollback_to=(RollbackTarget("1.2"),),
-        rollback_caveats=(UNGUIDED,),
-        sources=(GUIDE,),
+        gates=(FeatureGate("ReservedCapacity", default=False),),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.4",
-        generation="v1",
         patches=(
             Patch("1.4.0", "2025-04-16"),
             Patch("1.4.1", "2025-10-08"),
@@ -208,27 +177,9 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.4.3", "2026-07-13"),
             Patch("1.4.4", "2026-07-15"),
         ),
-        kubernetes=(Since("1.4.0", SupportedKubernetes("1.25", "1.32")),),
-        crds=(Since("1.4.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(
-            FeatureGate("NodeRepair", default=False),
-            FeatureGate("ReservedCapacity", default=False),
-            FeatureGate("SpotToSpotConsolidation", default=False),
-        ),
-        nodepool_hash=(Since("1.4.0", "v3"),),
-        nodeclass_hash=(Since("1.4.0", "v4"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
-        upgrade_from=("1.0", "1.3"),
-        rollback_to=(RollbackTarget("1.3"),),
-        rollback_caveats=(UNGUIDED,),
-        sources=(GUIDE,),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.5",
-        generation="v1",
         patches=(
             Patch("1.5.0", "2025-05-23"),
             Patch("1.5.1", "2025-06-19"),
@@ -241,26 +192,9 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.5.8", "2026-07-15"),
         ),
         kubernetes=(Since("1.5.0", SupportedKubernetes("1.26", "1.33")),),
-        crds=(Since("1.5.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(
-            FeatureGate("NodeRepair", default=False),
-            FeatureGate("ReservedCapacity", default=False),
-            FeatureGate("SpotToSpotConsolidation", default=False),
-        ),
-        nodepool_hash=(Since("1.5.0", "v3"),),
-        nodeclass_hash=(Since("1.5.0", "v4"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
-        upgrade_from=("1.0", "1.4"),
-        rollback_to=(RollbackTarget("1.4"),),
-        rollback_caveats=(UNGUIDED,),
-        sources=(GUIDE,),
     ),
-    MinorRelease(
+    NextMinor(
         minor="1.6",
-        generation="v1",
         patches=(
             Patch("1.6.0", "2025-07-14"),
             Patch("1.6.1", "2025-07-25"),
@@ -273,21 +207,101 @@ V1_ROWS: tuple[MinorRelease, ...] = (
             Patch("1.6.8", "2026-07-15"),
         ),
         kubernetes=(Since("1.6.0", SupportedKubernetes("1.26", "1.34")),),
-        crds=(Since("1.6.0", "v1"),),
-        apis=V1_APIS,
-        drift="always_on",
-        gates=(
-            FeatureGate("NodeRepair", default=False),
-            FeatureGate("ReservedCapacity", default=True),
-            FeatureGate("SpotToSpotConsolidation", default=False),
+        gates=(FeatureGate("ReservedCapacity", default=True),),
+    ),
+    NextMinor(
+        minor="1.7",
+        patches=(
+            Patch("1.7.0", "2025-09-15"),
+            Patch("1.7.1", "2025-09-18"),
+            Patch("1.7.2", "2025-09-22"),
+            Patch("1.7.3", "2025-10-23"),
+            Patch("1.7.4", "2025-12-12"),
+            Patch("1.7.5", "2026-07-13"),
+            Patch("1.7.6", "2026-07-15"),
         ),
-        nodepool_hash=(Since("1.6.0", "v3"),),
-        nodeclass_hash=(Since("1.6.0", "v4"),),
-        webhooks=NO_WEBHOOKS,
-        metrics_port=8080,
-        upgrade_from=("1.0", "1.5"),
-        rollback_to=(RollbackTarget("1.5"),),
-        rollback_caveats=(UNGUIDED,),
+        crds=(Since("1.7.0", "v1_overlay"),),
+        gates=(FeatureGate("NodeOverlay", default=False),),
+    ),
+    NextMinor(
+        minor="1.8",
+        patches=(
+            Patch("1.8.0", "2025-10-08"),
+            Patch("1.8.1", "2025-10-09"),
+            Patch("1.8.2", "2025-10-23"),
+            Patch("1.8.3", "2025-12-08"),
+            Patch("1.8.4", "2026-01-13"),
+            Patch("1.8.5", "2026-01-14"),
+            Patch("1.8.6", "2026-01-22"),
+            Patch("1.8.7", "2026-07-13"),
+            Patch("1.8.8", "2026-07-15"),
+        ),
+        gates=(FeatureGate("StaticCapacity", default=False),),
+        bad=(
+            BadPatch(
+                "1.8.4",
+                "1.8.4",
+                "can leave pods with some topology spread constraints unscheduled (kubernetes-sigs/karpenter#2785)",
+                "1.8.5",
+            ),
+        ),
+    ),
+    NextMinor(
+        minor="1.9",
+        patches=(
+            Patch("1.9.0", "2026-02-06"),
+            Patch("1.9.1", "2026-07-13"),
+            Patch("1.9.2", "2026-07-15"),
+        ),
+        kubernetes=(Since("1.9.0", SupportedKubernetes("1.26", "1.35")),),
+        upgrade_needs=("CRDs of 1.9 or newer are applied, for the operators Gte and Lte",),
+        rollback_caveats=("NodeClaims created with the operators Gte or Lte would not pass the older CRD (inferred)",),
+        sources=(GUIDE, "chanzuckerberg/cztack#910"),
+    ),
+    NextMinor(
+        minor="1.10",
+        patches=(
+            Patch("1.10.0", "2026-03-20"),
+            Patch("1.10.1", "2026-07-13"),
+            Patch("1.10.2", "2026-07-15"),
+        ),
         sources=(GUIDE,),
+    ),
+    NextMinor(
+        minor="1.11",
+        patches=(
+            Patch("1.11.0", "2026-04-06"),
+            Patch("1.11.1", "2026-04-09"),
+            Patch("1.11.2", "2026-07-11"),
+            Patch("1.11.3", "2026-07-15"),
+        ),
+    ),
+    NextMinor(
+        minor="1.12",
+        patches=(
+            Patch("1.12.0", "2026-04-24"),
+            Patch("1.12.1", "2026-05-05"),
+            Patch("1.12.2", "2026-07-10"),
+        ),
+        nodeclass_hash=(Since("1.12.0", "v5"),),
+        rollback_caveats=("The node class hash goes from v5 back to v4 and NodeClaims are hashed again (inferred)",),
+    ),
+    NextMinor(
+        minor="1.13",
+        patches=(
+            Patch("1.13.0", "2026-06-10"),
+            Patch("1.13.1", "2026-07-10"),
+        ),
+        kubernetes=(Since("1.13.0", SupportedKubernetes("1.26", "1.36")),),
+    ),
+    NextMinor(
+        minor="1.14",
+        patches=(
+            Patch("1.14.0", "2026-07-10"),
+            Patch("1.14.1", "2026-08-20"),
+        ),
+        crds=(Since("1.14.0", "v1_overlay_buffer"),),
+        gates=(FeatureGate("CapacityBuffer", default=False),),
+        rollback_caveats=(UNGUIDED, "Change NodePools with consolidationPolicy Balanced first (inferred)"),
     ),
 )
