@@ -10,7 +10,8 @@ from migrations_app.errors import InvalidSetting
 from migrations_app.iam.requirements.features import minor_text
 from migrations_app.iam.requirements.gaps import KNOWN, Tables
 from migrations_app.iam.requirements.requests import probes_for
-from migrations_app.iam.requirements.statements import GRANTS, StatementGrant
+from migrations_app.iam.requirements.statement_grant import StatementGrant
+from migrations_app.iam.requirements.statements import GRANTS
 from migrations_app.karpenter import crds
 from migrations_app.karpenter.coverage.entries import CHANGES
 from migrations_app.karpenter.crds import FIELD_MARKS

@@ -1,21 +1,22 @@
 """Why the controller needs an action, what its refusal causes, and what it logs then.
 
 Sources are read as aws/karpenter-provider-aws@<tag>:<path> unless another repository is named. An action that an
-official policy grants but no release calls (see remedies.py) has no row here. EC2 Describe actions are rows of
-describe_actions.py.
+official policy grants but no release calls (see remedies.py) has no row here. Actions that are asked for in one way
+are rows of describe_actions.py and service_actions.py.
 """
 
 from migrations_app.iam.requirements.describe_actions import READS
 from migrations_app.iam.requirements.features import Minor, Span, minor_text
 from migrations_app.iam.requirements.need import Need
+from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
 _INSTANCE_PROFILES = "v0.37.8:pkg/providers/instanceprofile/instanceprofile.go"
 _TEMPLATES = "v0.37.8:pkg/providers/launchtemplate/launchtemplate.go"
 _VALIDATION = "v1.14.1:pkg/controllers/nodeclass/validation.go"
-_SQS = "v1.14.1:pkg/providers/sqs/sqs.go"
 
 NEEDS: tuple[Need, ...] = (
     *(read.need for read in READS),
+    *(row.need for row in SERVICE_ACTIONS),
     Need(
         action="ec2:CreateLaunchTemplate",
         effect="No launch template can be made, so no new combination of AMI, user data and tags is launched.",
@@ -80,63 +81,6 @@ NEEDS: tuple[Need, ...] = (
         source=_TEMPLATES,
     ),
     Need(
-        action="arc-zonal-shift:GetManagedResource",
-        span=Span((1, 12)),
-        effect="The controller panics at start.",
-        log="Unable to find Cluster ... in Zonal Shift",
-    ),
-    Need(
-        action="pricing:GetProducts",
-        effect="Built-in on-demand prices are used. It is asked in another region, so a region condition breaks it.",
-        log="retreiving on-demand pricing data",
-        source="v1.14.1:pkg/providers/pricing/pricing.go",
-    ),
-    Need(
-        action="ssm:GetParameter",
-        effect="AMIs of an alias or an AMI family do not resolve.",
-        log="getting ssm parameter",
-        source="v0.37.8:pkg/providers/ssm/provider.go",
-    ),
-    Need(
-        action="sqs:GetQueueUrl",
-        span=Span((0, 28), (0, 32)),
-        effect="Interruptions are not handled; the failure is only logged.",
-        log="fetching queue url",
-        source="v0.32.10:pkg/providers/sqs/sqs.go",
-    ),
-    Need(
-        action="sqs:GetQueueUrl",
-        span=Span((0, 33), (1, 3)),
-        effect="The controller panics at start.",
-        log="creating sqs provider",
-        source="v0.33.10:pkg/controllers/controllers.go",
-    ),
-    Need(
-        action="sqs:GetQueueUrl",
-        span=Span((1, 4)),
-        effect="Interruptions are not handled; it is logged and tried again.",
-        log="failed to create valid sqs provider",
-        source="v1.4.4:pkg/controllers/interruption/controller.go",
-    ),
-    Need(
-        action="sqs:ReceiveMessage",
-        effect="Nobody reacts to spot interruptions and events.",
-        log="receiving sqs messages",
-        source=_SQS,
-    ),
-    Need(
-        action="sqs:DeleteMessage",
-        effect="The same messages come back until they expire after 300 s.",
-        log="deleting messages from sqs queue",
-        source=_SQS,
-    ),
-    Need(
-        action="iam:PassRole",
-        effect="Launches are refused, and from 0.32 putting the role into an instance profile is.",
-        log="UnauthorizedOperation or AccessDenied naming iam:PassRole on the node role",
-        source="v1.14.1:website/content/en/preview/reference/cloudformation.md",
-    ),
-    Need(
         action="iam:GetInstanceProfile",
         span=Span((0, 32)),
         effect="The profile of the node class does not resolve and the node class is never ready.",
@@ -190,17 +134,6 @@ NEEDS: tuple[Need, ...] = (
         effect="Garbage collection of profiles fails at each run and a deleted EC2NodeClass hangs; launches go on.",
         log="listing instance profiles ... AccessDenied ... iam:ListInstanceProfiles",
         source="v1.7.6:pkg/controllers/nodeclass/controller.go; kubernetes/kops#17854",
-    ),
-    Need(
-        action="eks:DescribeCluster",
-        effect="Without a configured endpoint the controller ends at start; AL2023 node classes do not validate.",
-        log="unable to detect the cluster endpoint (to 0.36); failed detecting cluster endpoint (0.37 on)",
-    ),
-    Need(
-        action="sts:AssumeRole",
-        span=Span((0, 30), (0, 37)),
-        effect="No call to AWS works.",
-        source="v0.30.0:pkg/operator/operator.go",
     ),
 )
 

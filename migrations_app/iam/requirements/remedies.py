@@ -13,7 +13,8 @@ from migrations_app.iam.policy import WITH_VARIABLES, IamPolicy, PolicyStatement
 from migrations_app.iam.requirements.features import Minor, minor_of
 from migrations_app.iam.requirements.gaps import Gap, GapReport, RefusedRequest
 from migrations_app.iam.requirements.requests import PROBES, probes_for
-from migrations_app.iam.requirements.statements import GRANTS, StatementGrant
+from migrations_app.iam.requirements.statement_grant import StatementGrant
+from migrations_app.iam.requirements.statements import GRANTS
 from migrations_app.iam.site import AwsSite
 
 # Characters without white space. By default a role accepts ten managed policies, and 10,240 characters inline in all.

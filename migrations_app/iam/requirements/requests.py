@@ -1,7 +1,9 @@
 """The requests that the controller makes, by release. A new minor adds rows or ends a span.
 
-A request also has its row in needs.py and in statements.py; for an EC2 Describe action one row in
-describe_actions.py covers all three. Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1,
+An action that is asked for in one way is one row, with its reason and its grant: in describe_actions.py for EC2
+Describe actions, in service_actions.py for other services. Launches, tags and instance profiles ask for the same
+actions on many resources for several owners; their reasons are in needs.py, their grants, which belong to groups of
+actions, in statements.py. Source of the actions: call sites of aws/karpenter-provider-aws at v0.28.1,
 v0.31.4, v0.32.10, v0.33.10, v0.37.8, v1.0.14, v1.1.9, v1.4.4, v1.7.6, v1.14.1 (pkg/providers, pkg/controllers,
 pkg/operator, pkg/aws/sdk.go), compared with
 website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml at all 180 release
@@ -12,8 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migrations_app.iam.requirements.describe_actions import READS
-from migrations_app.iam.requirements.features import ALWAYS, Feature, Minor, Span
+from migrations_app.iam.requirements.features import Feature, Minor, Span
 from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity, Tags
+from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
 _OWNED = ("kubernetes.io/cluster/{cluster}", "owned")
 _MANAGED_BY = ("karpenter.sh/managed-by", "{cluster}")
@@ -219,88 +222,6 @@ def _on_existing_instances() -> Iterator[RequiredRequest]:
     )
 
 
-def _queue() -> Iterator[RequiredRequest]:
-    """Queue requests. From 0.33 to 1.3 the controller exits at start if the queue URL is refused; otherwise it only
-    logs.
-    """
-    rows: tuple[tuple[str, Span, str, Severity], ...] = (
-        ("sqs-DeleteMessage", ALWAYS, "DeleteMessage", "degraded"),
-        ("sqs-ReceiveMessage", ALWAYS, "ReceiveMessage", "degraded"),
-        ("sqs-GetQueueUrl-a", Span((0, 28), (0, 32)), "GetQueueUrl", "degraded"),
-        ("sqs-GetQueueUrl-b", Span((0, 33), (1, 3)), "GetQueueUrl", "blocker"),
-        ("sqs-GetQueueUrl-c", Span((1, 4)), "GetQueueUrl", "degraded"),
-    )
-    for name, span, call, severity in rows:
-        yield RequiredRequest(
-            id=name,
-            span=span,
-            action=f"sqs:{call}",
-            resource="arn:{partition}:sqs:{region}:{account}:{queue}",
-            capability="interruption",
-            severity=severity,
-            features=(Feature.QUEUE,),
-        )
-
-
-_CLUSTER = "arn:{partition}:eks:{region}:{account}:cluster/{cluster}"
-_PARAMETER = (
-    "arn:{partition}:ssm:{region}::parameter/aws/service/eks/optimized-ami/1.30/amazon-linux-2/recommended/image_id"
-)
-
-_OTHER_SERVICES = (
-    RequiredRequest(
-        id="pricing",
-        span=ALWAYS,
-        action="pricing:GetProducts",
-        resource="*",
-        capability="pricing",
-        severity="degraded",
-        features=(Feature.OPEN_NETWORK,),
-    ),
-    RequiredRequest(
-        id="ssm",
-        span=ALWAYS,
-        action="ssm:GetParameter",
-        resource=_PARAMETER,
-        capability="ssm-ami",
-        features=(Feature.AMI_ALIAS,),
-    ),
-    RequiredRequest(
-        id="eks",
-        span=ALWAYS,
-        action="eks:DescribeCluster",
-        resource=_CLUSTER,
-        capability="eks-endpoint",
-        features=(Feature.ENDPOINT_LOOKUP,),
-    ),
-    RequiredRequest(
-        id="zonal-shift",
-        span=Span((1, 12)),
-        action="arc-zonal-shift:GetManagedResource",
-        resource="*",
-        capability="zonal-shift",
-        features=(Feature.ZONAL_SHIFT,),
-        context=(("arc-zonal-shift:ResourceIdentifier", _CLUSTER),),
-    ),
-    RequiredRequest(
-        id="pass-role",
-        span=ALWAYS,
-        action="iam:PassRole",
-        resource="arn:{partition}:iam::{account}:role/{role}",
-        capability="pass-role",
-        context=(("iam:PassedToService", "ec2.amazonaws.com"),),
-    ),
-    RequiredRequest(
-        id="assume-role",
-        span=Span((0, 30), (0, 37)),
-        action="sts:AssumeRole",
-        resource="{assume_role_arn}",
-        capability="assume-role",
-        features=(Feature.ASSUME_ROLE,),
-    ),
-)
-
-
 def _profile(
     name: str,
     span: Span,
@@ -387,8 +308,7 @@ PROBES: tuple[RequiredRequest, ...] = (
     *_rehearsals_and_rare_launches(),
     *_on_existing_instances(),
     *(read.probe for read in READS),
-    *_queue(),
-    *_OTHER_SERVICES,
+    *(row.probe for row in SERVICE_ACTIONS),
     *_profiles(),
 )
 
