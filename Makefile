@@ -61,9 +61,10 @@ SCALE ?= 1
 trust: $(VENV)/.dev servers
 	$(BIN)/python -m tests.trust --scale $(SCALE)
 
-# What is generated is up to date, links lead somewhere, and every command of a page works.
+# The pages as a site, in build/docs/index.html. What is generated is up to date, links lead somewhere, commands work.
 docs: $(VENV)/.dev servers
 	$(BIN)/python -m karpdash.docs --check
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b dirhtml docs build/docs
 	$(BIN)/python -m pytest tests/docs
 
 # Size and cut of the code base, as the table of docs/architecture.md.
