@@ -1,9 +1,11 @@
-// The live part of a rollout's page: asked for every two seconds, swapped when it changed, honest when nobody answers.
+// The live part of a rollout's page: asked for two seconds after a change and four seconds after none, replaced when it
+// changed; "disconnected" is shown when nobody answers.
 "use strict";
 (() => {
   const live = document.querySelector("[data-live]");
   if (!live || !live.hasAttribute("data-polled")) return;
-  const EVERY = 2000;
+  const AFTER_CHANGE = 2000;
+  const AFTER_NONE = 4000;
   const LATE = 8000;
   let tag = "";
   let lostSince = null;
@@ -44,27 +46,33 @@
     }
   }
 
+  // True when something changed.
   async function look() {
-    if (document.hidden) return;
     try {
       const headers = tag ? { "If-None-Match": tag } : {};
       // Who does not answer at all is given up, and told as lost, as well.
       const signal = AbortSignal.timeout(LATE);
       const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin", signal });
-      if (answer.redirected || answer.status === 403 || answer.status === 404) { again(); return; }
-      if (answer.status !== 200 && answer.status !== 304) { lost(true); return; }
+      if (answer.redirected || answer.status === 403 || answer.status === 404) { again(); return false; }
+      if (answer.status !== 200 && answer.status !== 304) { lost(true); return false; }
       // What may be done depends on the state: the whole page is asked for anew, once it moved.
       const version = answer.headers.get("X-Rollout-Version");
-      if (version && version !== live.dataset.version) { again(); return; }
+      if (version && version !== live.dataset.version) { again(); return false; }
       tag = answer.headers.get("ETag") || "";
       if (answer.status === 200) {
         take(await answer.text());
       }
       lost(false);
+      return answer.status === 200;
     } catch (refused) {
       lost(true);
+      return false;
     }
   }
 
-  setInterval(look, EVERY);
+  async function loop() {
+    const changed = document.hidden || await look();
+    setTimeout(loop, changed ? AFTER_CHANGE : AFTER_NONE);
+  }
+  setTimeout(loop, AFTER_CHANGE);
 })();

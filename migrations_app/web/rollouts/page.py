@@ -4,8 +4,10 @@ import hashlib
 import uuid
 from typing import Any
 
+from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
@@ -14,6 +16,7 @@ from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionD
 from migrations_app.queries.audit.log import events_of
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
+from migrations_app.queries.rollouts.live_mark import live_mark
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
 from migrations_app.use_cases.rollouts.backups import exports_yaml
@@ -24,6 +27,9 @@ from migrations_app.web.rollouts.receipt import ENDED, RolloutReceipt, as_markdo
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 
 STALE_SECONDS = 60
+DRAWN_SECONDS = 10
+"""For how long a drawn live part is used again; its elapsed times are as old."""
+_DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 
 
 @require_right()
@@ -100,16 +106,23 @@ def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """The live part of the page, polled every two seconds; 304 while it has not changed."""
-    detail = rollout_detail(rollout_id)
-    tag = f'"{hashlib.sha256(view.live_tag(detail)).hexdigest()[:40]}"'
-    if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
+    """The live part of the page; 304 while it has not changed. It is the same for all who may see the rollout, so that
+    many who watch one run have it drawn once.
+    """
+    mark = live_mark(rollout_id)
+    if request.headers.get("If-None-Match", "").removeprefix("W/") == mark.etag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:
-        answer = render(request, "rollout/_parts.html", _live(detail) | _steps(request, detail, trusted=False))
-    answer["ETag"] = tag
-    answer["X-Rollout-Version"] = f"{detail.row.version}.{detail.row.approvals}{detail.row.wish}"
+        key = hashlib.sha256(f"{rollout_id} {mark.etag} {request.GET.urlencode()}".encode()).hexdigest()
+        answer = HttpResponse(_DRAWN.get_or_set(key, lambda: _parts(request, rollout_id), DRAWN_SECONDS))
+    answer["ETag"] = mark.etag
+    answer["X-Rollout-Version"] = mark.page_version
     return answer
+
+
+def _parts(request: HttpRequest, rollout_id: uuid.UUID) -> str:
+    detail = rollout_detail(rollout_id)
+    return render_to_string("rollout/_parts.html", _live(detail) | _steps(request, detail, trusted=False))
 
 
 @require_right("operate_rollout", "approve_rollout", "administer_policy")

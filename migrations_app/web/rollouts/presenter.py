@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_break_glass, may_prepare, may_resolve, may_stop
@@ -169,14 +168,6 @@ def blocked(detail: RolloutDetail) -> tuple[BlockedEviction, ...]:
 def blocked_rest(detail: RolloutDetail) -> int:
     """How many more pods than `blocked` returns; a lower bound if counting stopped at the limit."""
     return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
-
-
-def live_tag(detail: RolloutDetail) -> bytes:
-    """Everything on the live part that can change, as bytes for the ETag."""
-    lines = [(one.id, one.outcome) for line in detail.steps for one in line.lines]
-    row = detail.row
-    picture = msgspec.to_builtins(detail.picture)
-    return msgspec.json.encode((str(row.id), row.version, row.wish, row.waits_for, row.approvals, lines, picture))
 
 
 def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:

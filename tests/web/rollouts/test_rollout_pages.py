@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from migrations_app.actions.plan import Forecast
 from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.models.rollout import Rollout
+from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts.backups import keep_diffs
 from tests.builders_rollouts import NODE, POOL, TAINT, a_line, a_picture, a_plan, a_rollout, a_yes, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
@@ -201,6 +201,34 @@ def test_the_live_part_is_a_304_until_something_moves(ada, shop):
     a_line(row)
     moved = ada.get(f"/rollouts/{row.pk}/live", headers={"If-None-Match": first["ETag"]})
     assert (moved.status_code, moved["X-Rollout-Version"], "<html" in moved.content.decode()) == (200, "1.0", False)
+
+
+def test_an_outcome_and_an_approval_move_the_live_part(ada, shop, django_user_model):
+    row = a_rollout(shop, state="running", picture=a_picture())
+    line = a_line(row, outcome="", status=None, outcome_at=None)
+    tags = [ada.get(f"/rollouts/{row.pk}/live")["ETag"]]
+    Attempt.objects.filter(pk=line.pk).update(outcome="applied", outcome_at=timezone.now())
+    tags.append(ada.get(f"/rollouts/{row.pk}/live")["ETag"])
+    a_yes(row, django_user_model.objects.create_user("cleo"))
+    tags.append(ada.get(f"/rollouts/{row.pk}/live")["ETag"])
+    assert len(set(tags)) == 3
+
+
+def test_the_live_part_is_drawn_once_for_all_who_watch(ada, shop, django_assert_max_num_queries):
+    row = a_rollout(shop, state="running", picture=a_picture())
+    first = ada.get(f"/rollouts/{row.pk}/live")
+    with django_assert_max_num_queries(5):
+        again = ada.get(f"/rollouts/{row.pk}/live")
+    assert (again.status_code, again.content) == (200, first.content)
+
+
+def test_a_drawn_live_part_is_not_shown_to_whom_may_not_see_the_rollout(ada, shop, client, django_user_model):
+    row = a_rollout(shop, state="running", picture=a_picture())
+    ada.get(f"/rollouts/{row.pk}/live")
+    client.force_login(
+        django_user_model.objects.create_user("nobody"), backend="django.contrib.auth.backends.ModelBackend"
+    )
+    assert client.get(f"/rollouts/{row.pk}/live").status_code == 404
 
 
 def test_what_needs_attention_asks_for_words(ada, shop):  # A09
