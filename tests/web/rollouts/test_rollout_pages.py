@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from migrations_app.actions.plan import Forecast
@@ -214,12 +216,15 @@ def test_an_outcome_and_an_approval_move_the_live_part(ada, shop, django_user_mo
     assert len(set(tags)) == 3
 
 
-def test_the_live_part_is_drawn_once_for_all_who_watch(ada, shop, django_assert_max_num_queries):
+def test_the_live_part_is_drawn_once_for_all_who_watch(ada, shop):
     row = a_rollout(shop, state="running", picture=a_picture())
-    first = ada.get(f"/rollouts/{row.pk}/live")
-    with django_assert_max_num_queries(5):
+    with CaptureQueriesContext(connection) as drawn:
+        first = ada.get(f"/rollouts/{row.pk}/live")
+    with CaptureQueriesContext(connection) as shared:
         again = ada.get(f"/rollouts/{row.pk}/live")
     assert (again.status_code, again.content) == (200, first.content)
+    plans = [any('"plan"' in query["sql"] for query in queries) for queries in (drawn, shared)]
+    assert plans == [True, False]
 
 
 def test_a_drawn_live_part_is_not_shown_to_whom_may_not_see_the_rollout(ada, shop, client, django_user_model):
