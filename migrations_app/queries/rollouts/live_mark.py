@@ -1,4 +1,4 @@
-"""Whether anything on the live part of a rollout's page has changed, for two small queries."""
+"""Whether anything on the live part of a rollout's page has changed, for three small queries."""
 
 import hashlib
 import uuid
@@ -9,7 +9,7 @@ import msgspec
 from django.db.models import Count, Max
 
 from migrations_app.errors import NotFound
-from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.models.rollout import Approval, Attempt, Rollout
 from migrations_app.queries.visibility import visible
 
 
@@ -38,11 +38,12 @@ class LiveMark(NamedTuple):
 
 def live_mark(rollout_id: uuid.UUID) -> LiveMark:
     """The mark of one rollout. Raises NotFound if there is none or the caller may not see it."""
-    seen = Rollout.objects.filter(visible(), pk=rollout_id).annotate(approved=Count("approvals"))
-    found = seen.values_list("version", "wish", "waits_for", "picture", "approved").order_by().first()
+    shown = Rollout.objects.filter(visible(), pk=rollout_id).values_list("version", "wish", "waits_for", "picture")
+    found = shown.order_by().first()
     if found is None:
         raise NotFound("no such rollout")
     lines = Attempt.objects.filter(rollout_id=rollout_id).aggregate(
         lines=Count("pk"), last_line=Max("pk"), last_outcome=Max("outcome_at")
     )
-    return LiveMark(*found, **lines)
+    approvals = Approval.objects.filter(rollout_id=rollout_id).count()
+    return LiveMark(*found, approvals, **lines)
