@@ -13,6 +13,7 @@ from migrations_app.api.cluster_access import (
     ClusterKubeconfigView,
     EksDraftsView,
 )
+from migrations_app.api.cluster_batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
 from migrations_app.api.clusters import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
 from migrations_app.api.fleet import (
@@ -90,6 +91,9 @@ urlpatterns: list[URLPattern] = [
     *_both("me", MeView, name="api-me"),
     *_both("version", VersionView, name="api-version"),
     *_both("clusters", ClustersView, name="api-clusters"),
+    *_both("clusters/batch", ClusterBatchView, name="api-cluster-batch"),
+    *_both("clusters/batch-labels", ClusterBatchLabelsView, name="api-cluster-batch-labels"),
+    *_both("clusters/batch-removal", ClusterBatchRemovalView, name="api-cluster-batch-removal"),
     *_both("clusters/eks-drafts", EksDraftsView, name="api-eks-drafts"),
     *_both("clusters/<uuid:id>", ClusterView, name="api-cluster"),
     *_both("clusters/<uuid:id>/aws", ClusterAwsView, name="api-cluster-aws"),

@@ -22,6 +22,9 @@ class Gate(NamedTuple):
 ROUTES: dict[tuple[str, str], Gate] = {
     ("api-clusters", "GET"): Gate("", "read", "1++++++"),
     ("api-clusters", "POST"): Gate("", "admin", "133333+"),
+    ("api-cluster-batch", "POST"): Gate("", "admin", "133333+"),
+    ("api-cluster-batch-labels", "POST"): Gate("", "admin", "13333++"),
+    ("api-cluster-batch-removal", "POST"): Gate("", "admin", "133333+"),
     ("api-eks-drafts", "POST"): Gate("", "admin", "133333+"),
     ("api-cluster", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
     ("api-cluster", "PATCH"): Gate("cluster", "admin", "14333++", "144444+"),

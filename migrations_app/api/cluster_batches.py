@@ -1,0 +1,141 @@
+"""clusters/batch, clusters/batch-labels, clusters/batch-removal: several clusters at once, all of them or none."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
+from migrations_app.api.framework.permissions import EndpointPermission
+from migrations_app.api.framework.views import Endpoint, body_params
+from migrations_app.api.groups import LabelsWantedSerializer
+from migrations_app.errors import InvalidInput
+from migrations_app.tasks import wake
+from migrations_app.use_cases.clusters.batches import NewCluster, label_each, register_all, remove_all
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.scans.queue import request_scan
+
+MOST_NEW, MOST = 50, 500
+
+
+class BatchMemberSerializer(StrictSerializer):
+    """A cluster to register: by its kubeconfig, or, with the source in_cluster, the one that karpdash runs in."""
+
+    name = Text(max_length=120)
+    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    kubeconfig = Text(required=False, write_only=True, max_length=512 * 1024, trim_whitespace=False)
+    context = Text(required=False, allow_blank=True, max_length=253, default="")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    environment = Text(required=False, allow_blank=True, max_length=40, default="")
+    target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
+
+
+class NewClustersSerializer(StrictSerializer):
+    """At most 50 clusters, together at most 1 MiB."""
+
+    clusters = serializers.ListField(child=BatchMemberSerializer(), min_length=1, max_length=MOST_NEW)
+
+
+class RegisteredSerializer(serializers.Serializer[Any]):
+    """A registered cluster, and its first scan."""
+
+    id = serializers.UUIDField()
+    name = OutputText()
+    scan = serializers.UUIDField()
+
+
+class RegisteredAllSerializer(serializers.Serializer[Any]):
+    """In the order of the request."""
+
+    clusters = RegisteredSerializer(many=True)
+
+
+class BatchLabelsSerializer(LabelsWantedSerializer):
+    """Clusters by id, and values by key; null or an empty text takes a label away, what is not named stays."""
+
+    clusters = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST)
+
+
+class RemovedSerializer(StrictSerializer):
+    """The name is asked for against slips."""
+
+    id = serializers.UUIDField()
+    name = Text(max_length=120)
+
+
+class RemovalSerializer(StrictSerializer):
+    """Clusters by id and name."""
+
+    clusters = serializers.ListField(child=RemovedSerializer(), min_length=1, max_length=MOST)
+
+
+class ClusterBatchView(Endpoint):
+    """Many clusters, registered at once."""
+
+    needs = {"POST": EndpointPermission("admin", "add_cluster")}
+    operations = {
+        "POST": Operation(
+            "clusters_create_many", body=NewClustersSerializer, answer=RegisteredAllSerializer, status=201
+        )
+    }
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Registers every cluster and queues its first scan; if one of them cannot be registered, none is."""
+        said = body_params(request, NewClustersSerializer)["clusters"]
+        by = request.user.get_username()
+        with transaction.atomic():
+            made = register_all([_new(one, place, by=by) for place, one in enumerate(said)])
+            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made]
+        for scan_id in scans:
+            transaction.on_commit(partial(wake, scan_id))
+        rows = [
+            {"id": cluster_id, "name": one["name"], "scan": scan_id}
+            for cluster_id, one, scan_id in zip(made, said, scans, strict=True)
+        ]
+        return Response(RegisteredAllSerializer({"clusters": rows}).data, status=201)
+
+
+class ClusterBatchLabelsView(Endpoint):
+    """Labels of many clusters."""
+
+    needs = {"POST": EndpointPermission("admin", "change_cluster")}
+    operations = {"POST": Operation("clusters_label_many", body=BatchLabelsSerializer)}
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Sets the labels on every cluster; if one of them refuses a label or may not be changed, none is changed."""
+        said = body_params(request, BatchLabelsSerializer)
+        label_each(said["clusters"], said["labels"])
+        return Response(status=204)
+
+
+class ClusterBatchRemovalView(Endpoint):
+    """The end of many registrations."""
+
+    needs = {"POST": EndpointPermission("admin", "delete_cluster")}
+    operations = {"POST": Operation("clusters_remove_many", body=RemovalSerializer)}
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Forgets every cluster with its credentials and snapshots, or none. Nothing in the clusters is touched."""
+        said = body_params(request, RemovalSerializer)["clusters"]
+        names: dict[uuid.UUID, str] = {one["id"]: one["name"] for one in said}
+        if len(names) < len(said):
+            raise InvalidInput("a cluster is named twice", where="clusters")
+        remove_all(names)
+        return Response(status=204)
+
+
+def _new(said: dict[str, Any], place: int, *, by: str) -> NewCluster:
+    details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=by)
+    if said["source"] == "in_cluster":
+        return NewCluster(details=details)
+    if "kubeconfig" not in said:
+        raise InvalidInput(f"clusters[{place}]: a kubeconfig is needed for this source", where="clusters")
+    return NewCluster(details=details, kubeconfig=said["kubeconfig"].encode(), context=said["context"])

@@ -1,0 +1,75 @@
+"""Several clusters registered, labelled or removed in one transaction: all of them, or none."""
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from migrations_app.errors import InvalidInput, KarpdashError, NotFound
+from migrations_app.queries.visibility import permitted_ids
+from migrations_app.use_cases.clusters.labels import set_labels
+from migrations_app.use_cases.clusters.registration import Details, register_in_cluster, register_kubeconfig, remove
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCluster:
+    """A cluster to register; without a kubeconfig it is the one that karpdash runs in."""
+
+    details: Details
+    kubeconfig: bytes | None = None
+    context: str = ""
+
+
+def register_all(clusters: Sequence[NewCluster]) -> tuple[uuid.UUID, ...]:
+    """Registers the clusters and returns their ids in that order.
+
+    Raises what registering one of them raises, with its place in the list.
+    """
+    with transaction.atomic():
+        return tuple(_registered(cluster, place) for place, cluster in enumerate(clusters))
+
+
+def _registered(cluster: NewCluster, place: int) -> uuid.UUID:
+    with _placed(place):
+        if cluster.kubeconfig is None:
+            return register_in_cluster(cluster.details)
+        return register_kubeconfig(cluster.kubeconfig, cluster.details, context=cluster.context)
+
+
+def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) -> None:
+    """Sets the labels on every one of the clusters; an empty value removes a label.
+
+    Raises NotFound, naming the ids that are not there or may not be changed, InvalidInput and Conflict `derived`.
+    """
+    wanted = set(cluster_ids)
+    if missing := wanted - set(permitted_ids(wanted, right="change")):
+        raise NotFound(f"no such clusters, or you may not change them: {', '.join(sorted(map(str, missing)))}")
+    with transaction.atomic():
+        for cluster_id in sorted(wanted):
+            set_labels(cluster_id, labels)
+
+
+def remove_all(names: Mapping[uuid.UUID, str]) -> None:
+    """Deletes the clusters with their credentials and snapshots. `names` gives the name of each, against slips.
+
+    Raises NotFound, naming the ids that are not there or may not be removed, InvalidInput for a name that is another,
+    and Conflict while a rollout or a journey holds one of them.
+    """
+    if missing := set(names) - set(permitted_ids(names.keys(), right="remove")):
+        raise NotFound(f"no such clusters, or you may not remove them: {', '.join(sorted(map(str, missing)))}")
+    with transaction.atomic():
+        for place, (cluster_id, name) in enumerate(names.items()):
+            with _placed(place):
+                remove(cluster_id, typed_name=name)
+
+
+@contextmanager
+def _placed(place: int) -> Iterator[None]:
+    """An error inside is raised with the place of its cluster in the list."""
+    try:
+        yield
+    except KarpdashError as wrong:
+        where = "clusters" if isinstance(wrong, InvalidInput) else ""
+        raise type(wrong)(f"clusters[{place}]: {wrong}", where=where, code=wrong.code) from None
