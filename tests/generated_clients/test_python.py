@@ -1,0 +1,89 @@
+"""A client that openapi-python-client generates from the published document does the main jobs."""
+
+import importlib
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.samples import fleet
+from tests.api.test_clusters import kubeconfig
+from tests.generated_clients.conftest import DOCUMENT, Target
+
+PACKAGE = "karpdash_generated"
+
+
+@pytest.fixture(scope="module")
+def _generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("generated")
+    words = ["generate", "--path", str(DOCUMENT), "--output-path", str(folder / PACKAGE), "--meta", "none"]
+    command = [sys.executable, "-m", "openapi_python_client", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sys.path.insert(0, str(folder))
+    yield
+    sys.path.remove(str(folder))
+
+
+class Generated:
+    """Calls operations of the generated package by their names."""
+
+    def __init__(self, target: Target) -> None:
+        client = self.part("client").AuthenticatedClient
+        self._client = client(base_url=target.address, token=target.secret, raise_on_unexpected_status=True)
+
+    def close(self) -> None:
+        self._client.get_httpx_client().close()
+
+    def part(self, name: str) -> Any:
+        return importlib.import_module(f"{PACKAGE}.{name}")
+
+    def __call__(self, tag: str, operation: str, *parts: Any, **values: Any) -> Any:
+        """The parsed answer."""
+        return self.part(f"api.{tag}.{operation}").sync(*parts, client=self._client, **values)
+
+    def model(self, model: str, /, **fields: Any) -> Any:
+        return getattr(self.part("models"), model)(**fields)
+
+
+@pytest.fixture
+def call(_generated: None, target: Target) -> Iterator[Generated]:
+    made = Generated(target)
+    yield made
+    made.close()
+
+
+def test_clusters_are_listed_and_read(call: Generated, target: Target) -> None:
+    listed = call("clusters", "clusters_list", limit=5)
+    assert [row.name for row in listed.results] == ["beta"]
+    shown = call("clusters", "clusters_read", target.cluster.pk)
+    assert (shown.id, shown.snapshot.verdict) == (target.cluster.pk, "ready")
+
+
+def test_a_kubeconfig_and_a_bundle_are_registered(call: Generated) -> None:
+    made = call("clusters", "clusters_create", body=call.model("NewCluster", name="live", kubeconfig=kubeconfig()))
+    assert Cluster.objects.get(pk=made.id).source == "kubeconfig"
+    story = fleet.find("v1_13")
+    assert story is not None
+    file = call.part("types").File(io.BytesIO(fleet.files(story)["objects.json"]), "objects.json", "application/json")
+    dump = call("clusters", "clusters_create", body=call.model("NewBundle", name="dump", bundle=file))
+    assert Cluster.objects.get(pk=dump.id).source == "bundle"
+
+
+def test_a_scan_is_queued_and_its_findings_read(call: Generated, target: Target) -> None:
+    queued = call("scans", "cluster_scans_create", target.cluster.pk, idempotency_key="python")
+    assert (queued.state, UUID(str(queued.cluster))) == ("queued", target.cluster.pk)
+    found = call("findings", "findings_list", cluster=target.cluster.pk, limit=3)
+    assert len(found.results) == 3
+    assert all(row.check for row in found.results)
+
+
+def test_what_is_missing_is_a_problem_with_a_code(call: Generated) -> None:
+    answer = call("clusters", "clusters_read", UUID(int=0))
+    assert type(answer).__name__ == "ProblemBody"
+    assert (answer.code, answer.status) == ("not_found", 404)
