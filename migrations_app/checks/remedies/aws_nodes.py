@@ -1,4 +1,4 @@
-"""Remedies for instances that exist: tags that are missing, and policies that fit the tags that are there.
+"""Remedies for instances that exist: tags that are missing.
 
 Remedies for what nodes need in AWS: roles, instance profiles, access entries.
 """
@@ -9,45 +9,17 @@ from typing import Any
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
-from migrations_app.checks.remedies.aws import added_to_role, as_code, called
+from migrations_app.checks.remedies.aws import as_code, called
 from migrations_app.checks.remedies.commands import in_aws, in_cluster
-from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import word
-from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import NODE_NEEDS
-from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, fitted
-from migrations_app.iam.site import AwsSite
-from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, statements_for
 from migrations_app.inventory.aws_facts.node_access import JoinFault
 from migrations_app.inventory.objects.aws import AwsSeen, InstanceProfile
-from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
-
-
-def within_reach(refused: Sequence[InstanceRequestAnswer], site: AwsSite) -> Iterator[Remedy]:
-    """For each role the smallest policy that allows these requests, and what no added statement would lift."""
-    for arn in dict.fromkeys(one.role.role.arn for one in refused):
-        mine = [one for one in refused if one.role.role.arn == arn]
-        open_to_grants = [
-            one for one in mine if one.answer.verdict is not RequestVerdict.DENIED and statements_for([one], site)
-        ]
-        documents = fitted(statements_for(open_to_grants, site), limit=MANAGED_LIMIT)
-        yield from added_to_role(arn, f"KarpenterInstances-{site.cluster}", documents=documents)
-        stubborn = [one for one in mine if one not in open_to_grants]
-        if stubborn:
-            yield _stubborn(arn, stubborn)
-
-
-def _stubborn(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
-    role = read_role_arn(arn)
-    causes = dict.fromkeys(f"{one.request.action}: {one.answer.because}" for one in refused)
-    notes = ("No added statement lifts this; the one that is named has to change:", *causes)
-    if role is None:
-        return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
-    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
 def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:

@@ -108,6 +108,22 @@ def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
     return last or target or tuple(roles)
 
 
+def controller_role(inventory: Inventory) -> str:
+    """The ARN of the one role that the requests come from, as AWS shows it or the cluster's objects name it; empty
+    where they name none or several, or one that was not read may be named as well."""
+    shown = inventory.aws.controller_roles
+    if isinstance(shown, Seen):
+        arns = {one.arn for one in working(shown.items)}
+    else:
+        assumed = names.setting(inventory, ASSUME_ROLE)
+        accounts = names.controller_accounts(inventory)
+        if isinstance(assumed, Unseen) or isinstance(accounts, Unseen):
+            return ""
+        arns = set(assumed.items) or {one.annotated for one in accounts.items if one.annotated}
+    arn = arns.pop() if len(arns) == 1 else ""
+    return arn if read_role_arn(arn) else ""
+
+
 def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSite:
     """The names with which requests of this cluster are evaluated; names that nothing shows are read from the
     policies.
