@@ -61,8 +61,10 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     found, placed = lacking(case, part), placed_policies(case)
     for lack in found if isinstance(found, tuple) else ():
         if lack.gaps:
-            mine = placed.get((lack.role.role.arn, part), ())
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=mine))
+            arn = lack.role.role.arn
+            mine = placed.get((arn, part), ())
+            tidies = next((each for role, each in placed if role == arn), part) == part
+            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=mine, tidies=tidies))
 
 
 def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
@@ -77,7 +79,8 @@ def _tool(case: CheckContext, one: RolePolicies) -> How:
     return "terraform" if by_terraform else "iam"
 
 
-def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy]) -> Iterator[Remedy]:
+def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool) -> Iterator[Remedy]:
+    """`tidies`: it also says what may go afterwards, which one part of a hop does."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     try:
         closed.documents()
@@ -85,7 +88,9 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
     change = _added(lack.role, lack.seen, placed=placed) if placed else UNSET
-    yield _iam("\n".join(filter(None, _steps(case, lack, closed=closed, change=change))), change)
+    after = _afterwards(case, lack, closed=closed) if tidies and placed else ()
+    steps = (*_steps(case, lack, closed=closed, change=change), *after)
+    yield _iam("\n".join(filter(None, steps)), change)
     if isinstance(change, UnsetType):
         return
     yield from (_iam(json.dumps(one.document, indent=2), change) for one in placed)
@@ -111,18 +116,21 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
 
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
-    """What to do, as commands and comments: add beside what is there, keep that during the hop, tidy up after it."""
-    yield _comments([*_untold(lack), *_stubborn(closed)])
+    """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
+    yield _comments([*_untold(lack, closed), *_stubborn(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
-        yield from _afterwards(case, lack, closed=closed)
 
 
-def _untold(lack: RoleGaps) -> list[str]:
+def _untold(lack: RoleGaps, closed: Closing) -> list[str]:
+    """For each name that nobody told and that stands in the documents."""
+    written = json.dumps(closed.documents())
     return [
-        f"nothing tells the {name}: put it right in the documents before they are used" for name in lack.seen.untold
+        f"nothing tells the {name}: put it right in the documents before they are used"
+        for name in lack.seen.untold
+        if any(value in written for value in lack.seen.named(name))
     ]
 
 
@@ -164,10 +172,13 @@ def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Placed
 
 
 def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
+    """What of the role no release needs that is still to run, and the release before the hop still did."""
     added = IamPolicy(name="added", statements=closed.added.statements)
-    release = str(case.step.release)
-    found = removable([*lack.role.policies, added], release=release, site=lack.seen.site)
-    old = [one for one in found if one.statement not in added.statements]
+    start, release = str(case.step.start), str(case.step.release)
+    policies, site = [*lack.role.policies, added], lack.seen.site
+    before = removable(lack.role.policies, release=start, site=site)
+    gone = removable(policies, release=release, site=site)
+    old = [one for one in gone if one.statement not in added.statements and one not in before]
     if old:
         yield _comments([f"Once {release} runs and nobody wants to go back, this may go:"])
         yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])

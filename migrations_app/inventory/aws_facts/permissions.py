@@ -25,6 +25,9 @@ from migrations_app.karpenter import labels
 
 CLUSTER = "aws.clusterName"
 NODE_ROLE = "role of the nodes"
+CLUSTER_NAME = "name of the cluster"
+ACCOUNT = "account"
+REGION = "region"
 _ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
 """An availability zone; names of local zones are longer and do not match."""
 
@@ -51,6 +54,13 @@ class Permissions:
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
     untold: tuple[str, ...] = ()
+
+    def named(self, untold: str) -> tuple[str, ...]:
+        """What stands for a name that nobody told."""
+        if untold == NODE_ROLE:
+            return self.site.roles
+        words = {CLUSTER_NAME: self.site.cluster, ACCOUNT: self.site.account, REGION: self.site.region}
+        return (words.get(untold, self.site.queue_name),)
 
     def reports(self, release: str) -> tuple[tuple[RolePolicies, GapReport], ...]:
         """What each role lacks for a release, such as 1.0.14 or 1.7."""
@@ -197,7 +207,7 @@ def _node_roles(inventory: Inventory) -> Iterator[str]:
 
 def _untold(inventory: Inventory) -> Iterator[str]:
     told = _told(inventory)
-    for name, said in (("cluster", "name of the cluster"), ("account", "account"), ("region", "region")):
+    for name, said in (("cluster", CLUSTER_NAME), ("account", ACCOUNT), ("region", REGION)):
         if not told[name]:
             yield said
     if not told["queue"] and Feature.QUEUE in features_seen(inventory):

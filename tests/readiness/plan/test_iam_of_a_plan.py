@@ -146,6 +146,35 @@ def test_a_runbook_prints_each_policy_once_in_a_hop(name: str, way: str) -> None
             assert len([line for line in lines if made in line]) == 1
 
 
+TOLD = {"role of the nodes": ":role/", "account": ACCOUNT, "queue": ":sqs:"}
+"""What stands in a document that holds such a name."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_asked_for_only_where_a_document_holds_it(name: str, way: str) -> None:
+    for one in report(name, way).checks:
+        for text in (each.text for each in one.remedies if each.how == "iam"):
+            asked = [line for line in text.splitlines() if line.startswith("# nothing tells the ")]
+            made = " ".join(line for line in text.splitlines() if '"Statement"' in line)
+            for line in asked:
+                what = line.removeprefix("# nothing tells the ").partition(":")[0]
+                assert TOLD.get(what, "") in made
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_may_go_is_said_once_in_a_plan(name: str, way: str) -> None:
+    texts = [each.text for one in report(name, way).checks for each in one.remedies if each.how == "iam"]
+    lines = [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.endswith(": all of it")]
+    assert len(lines) == len(set(lines))
+
+
+def test_what_may_go_is_said_where_a_release_stops_to_need_it() -> None:
+    said = {one.hop for one in report("alpha_030", "aws").checks for each in one.remedies if "this may go" in each.text}
+    assert said == {"0.33+", "1.0"}
+
+
 @given(
     managed_policies=st.integers(0, 12),
     inside=st.lists(st.integers(200, 5000), max_size=4),
