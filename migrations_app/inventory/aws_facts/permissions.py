@@ -19,7 +19,7 @@ from migrations_app.inventory.aws_facts import feature_settings, names
 from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, PolicyDocument
-from migrations_app.inventory.objects.cluster_arn import partition_of, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_role_arn
 from migrations_app.inventory.parts import Part, Seen, Unseen
 from migrations_app.karpenter import labels
 
@@ -158,6 +158,12 @@ def features_seen(inventory: Inventory) -> frozenset[Feature]:
 def cluster_named(inventory: Inventory) -> str:
     """The name of the cluster in EKS, as AWS or the controller's settings tell it; empty where neither does."""
     return _told(inventory)["cluster"]
+
+
+def place_seen(inventory: Inventory) -> AwsPlace:
+    """Where the cluster stands, as AWS or the cluster's objects tell it; each name is empty where neither does."""
+    told = _told(inventory)
+    return AwsPlace(region=told["region"], cluster=told["cluster"], account=told["account"])
 
 
 def _told(inventory: Inventory) -> dict[str, str]:
