@@ -75,14 +75,14 @@ def filled_to(role: RolePolicies) -> str:
     )
 
 
-class _Wanted(NamedTuple):
+class _PartDocuments(NamedTuple):
     part: PolicyPart
     arn: str
     release: str
     documents: tuple[Document, ...]
 
 
-def _documents(case: CheckContext, seen: Permissions) -> Iterator[_Wanted]:
+def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments]:
     before: dict[str, list[Document]] = {}
     for part in get_args(GapPart):
         found = lacking(case, part)
@@ -93,7 +93,7 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_Wanted]:
                 continue
             if documents:
                 before.setdefault(lack.role.role.arn, []).extend(documents)
-                yield _Wanted(part, lack.role.role.arn, lack.report.release, documents)
+                yield _PartDocuments(part, lack.role.role.arn, lack.report.release, documents)
     refused = [one for one in instance_requests(case, seen) if is_refused(one)]
     for role in seen.roles:
         arn = role.role.arn
@@ -102,7 +102,7 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_Wanted]:
         left = [one for one in left if not allowed_with(one, before.get(arn, ()), seen=seen)]
         documents = fitted(statements_for(left, seen.site), limit=MANAGED_LIMIT)
         if documents:
-            yield _Wanted("instances", arn, str(case.step.release), documents)
+            yield _PartDocuments("instances", arn, str(case.step.release), documents)
 
 
 def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRequestAnswer, ...]:
