@@ -146,6 +146,15 @@ def test_a_runbook_prints_each_policy_once_in_a_hop(name: str, way: str) -> None
             assert len([line for line in lines if made in line]) == 1
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_right_is_taken_from_the_role_while_the_old_release_runs(name: str, way: str) -> None:
+    texts = [each.text for one in report(name, way).checks for each in one.remedies if each.how == "iam"]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith("aws iam ")]
+    taken = {line.split()[2] for line in lines} & {"detach-role-policy", "delete-role-policy", "delete-policy"}
+    assert taken == set()
+
+
 TOLD = {"role of the nodes": ":role/", "account": ACCOUNT, "queue": ":sqs:"}
 """What stands in a document that holds such a name."""
 
