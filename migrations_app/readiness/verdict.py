@@ -48,8 +48,9 @@ def exit_code(report: Report, *, fail_on: FailOn = "blocker", strict: bool = Fal
     """READY, FINDINGS at or above `fail_on`, or COULD_NOT_LOOK.
 
     A certain failure is told before an uncertainty. A blocker that is unknown, or waits for a person to confirm it, is
-    never ready, whatever `fail_on` says, and neither is such a warning where warnings count. `strict` takes every
-    waived failure as a failure, and every unknown check and every part not read whole as not having looked.
+    never ready, whatever `fail_on` says, and neither is such a warning where warnings count. What an earlier hop of
+    the plan asks for counts there. `strict` takes every waived failure as a failure, and every unknown check and every
+    part not read whole as not having looked.
     """
     failed = ("fail", "waived") if strict else ("fail",)
     if any(f.status in failed and f.severity in _COUNTED[fail_on] for f in report.checks):
@@ -62,7 +63,8 @@ def _untold(report: Report, fail_on: FailOn) -> bool:
     no_path = report.target.release is None and report.cluster.stage != "no_karpenter"
     needs_facts = any(hop.verdict == "needs_facts" for hop in report.hops)
     counted = {"blocker", *_COUNTED[fail_on]}
-    is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in report.checks)
+    mine = (f for f in report.checks if not f.asked_earlier)
+    is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in mine)
     return no_path or needs_facts or is_open
 
 

@@ -71,6 +71,8 @@ class CleanAccount:
 
     def __init__(self, url: str, clean: Clean, *, tags: tuple[str, ...], passes: str = "") -> None:
         self.url, self.clean, self.passes = url, clean, passes
+        self.entries = True
+        """Whether the cluster has an access entry for a role that is asked for."""
         urllib.request.urlopen(urllib.request.Request(f"{url}/moto-api/reset", method="POST"), timeout=30).close()
         self.clients: dict[str, Any] = {}
         issuer = self._cluster()
@@ -194,7 +196,7 @@ class CleanAccount:
             "DescribePodIdentityAssociation": {
                 "association": own | {"roleArn": self.arn("role", self.controller)},
             },
-            "DescribeAccessEntry": {"accessEntry": joins},
+            "DescribeAccessEntry": {"accessEntry": joins} if self.entries else "ResourceNotFoundException",
             "DescribeAddon": {"addon": {"addonName": "eks-pod-identity-agent", "status": "ACTIVE"}},
             "SimulatePrincipalPolicy": "AccessDenied",
         }

@@ -28,13 +28,18 @@ def _call(words: list[str], client_of: Callable[[str], Client]) -> None:
     method = operation.replace("-", "_")
     name = client.meta.method_to_api_mapping[method]
     members = client.meta.service_model.operation_model(name).input_shape.members
+    getattr(client, method)(**given_to(members, given))
+
+
+def given_to(members: Mapping[str, Any], words: list[str]) -> dict[str, Any]:
+    """What the words behind an operation give to these members of its input. Raises KeyError for an option that is
+    none, and ValueError for a word behind no option."""
     by_option = {f"--{xform_name(member, '-')}": member for member in members}
-    told = {
+    return {
         by_option[option]: _value(members[by_option[option]], values)
-        for option, values in _options(given).items()
+        for option, values in _options(words).items()
         if option not in GLOBAL
     }
-    getattr(client, method)(**told)
 
 
 def _options(words: list[str]) -> dict[str, list[str]]:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.acceptance.aws_account import ACCOUNT, SPOT, CleanAccount, trust
+from tests.acceptance.aws_account import ACCOUNT, NODE_POLICIES, SPOT, CleanAccount, trust
+from tests.acceptance.faults_beta import another_class
 from tests.acceptance.planting import Plant, put
 
 PlantInAws = Callable[[CleanAccount], Any]
@@ -41,7 +42,7 @@ class AwsFault:
 
     @property
     def name(self) -> str:
-        return f"{self.on}/{self.of[0]}/{self.check}"
+        return f"{self.on}/{self.of[-1] if ' ' in self.of[-1] else self.of[0]}/{self.check}"
 
 
 def _queue(account: CleanAccount) -> str:
@@ -74,6 +75,27 @@ def _nobodys_instance(account: CleanAccount) -> None:
     ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, TagSpecifications=[given])
 
 
+def _another_role(*policies: str) -> PlantInAws:
+    """A role for nodes with these policies of AWS."""
+
+    def plant(account: CleanAccount) -> None:
+        iam = account.client("iam")
+        iam.create_role(RoleName=ANOTHER, AssumeRolePolicyDocument=trust("ec2.amazonaws.com"))
+        for name in policies:
+            iam.attach_role_policy(RoleName=ANOTHER, PolicyArn=f"arn:aws:iam::aws:policy/{name}")
+
+    return plant
+
+
+def _unknown_role(account: CleanAccount) -> None:
+    _another_role(*NODE_POLICIES)(account)
+    account.entries = False
+
+
+def _empty_profile(account: CleanAccount) -> None:
+    account.client("iam").create_instance_profile(InstanceProfileName="MyProfile")
+
+
 def _nothing_spot(account: CleanAccount) -> None:
     """The document with what spot requests need taken out of every statement."""
     iam = account.client("iam")
@@ -96,6 +118,9 @@ SPOT_NODE_POOL = put(
     "spec/template/spec/requirements",
     [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]}],
 )
+
+ANOTHER = "AnotherNodeRole"
+PROFILE = put("AWSNodeTemplate", "default", "spec/instanceProfile", "MyProfile")
 
 AWS_FAULTS: tuple[AwsFault, ...] = (
     AwsFault(
@@ -141,6 +166,29 @@ AWS_FAULTS: tuple[AwsFault, ...] = (
         of=("spot-service-linked-role", "CONV-02"), on="alpha-031", check="spot_role_present", says="", tags=ALPHA,
         plant=_no_spot_role, in_cluster=SPOT_POOL,
         not_in_moto="moto names the role after the service, AWS names it AWSServiceRoleForEC2Spot",
+    ),
+    AwsFault(
+        of=("instance-profile-to-role",), on="alpha-031", check="instance_profiles_have_roles",
+        says="MyProfile: no such profile", tags=ALPHA, in_cluster=PROFILE,
+    ),
+    AwsFault(
+        of=("instance-profile-to-role", "a profile without a role"), on="alpha-031",
+        check="instance_profiles_have_roles", says="MyProfile: 0 roles", tags=ALPHA, plant=_empty_profile,
+        in_cluster=PROFILE,
+    ),
+    AwsFault(
+        of=("CONV-10",), on="finished-032", check="node_roles_may_join", says="absent in IAM",
+        tags=("v0.32.10", "v0.37.8"), passes=ANOTHER, in_cluster=another_class,
+    ),
+    AwsFault(
+        of=("CONV-10", "a role without a policy"), on="finished-032", check="node_roles_may_join",
+        says="AmazonEC2ContainerRegistryPullOnly", tags=("v0.32.10", "v0.37.8"), passes=ANOTHER,
+        plant=_another_role(*NODE_POLICIES[:2]), in_cluster=another_class,
+    ),
+    AwsFault(
+        of=("CONV-10", "a role that the cluster does not know"), on="finished-032", check="node_roles_may_join",
+        says="no entry", tags=("v0.32.10", "v0.37.8"), plant=_unknown_role, passes=ANOTHER, in_cluster=another_class,
+        not_in_moto="moto has no access entries",
     ),
     AwsFault(
         of=("AWS-04",), on="beta-033", check="instances_have_claims", says="", tags=BETA, plant=_nobodys_instance,

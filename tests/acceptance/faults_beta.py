@@ -33,7 +33,7 @@ def _second_pool(**changes: Any) -> Plant:
     return plant
 
 
-def _another_class(documents: list[Document]) -> None:
+def another_class(documents: list[Document]) -> None:
     """A class without nodes, whose role aws-auth does not name."""
     made = copy.deepcopy(one(documents, CLASS, "default"))
     made["metadata"] |= {"name": "another", "uid": "another"}
@@ -79,7 +79,7 @@ BETA_FAULTS = (
     Fault(
         of="CONV-10",
         on="finished-032",
-        plant=_another_class,
+        plant=another_class,
         check="node_roles_may_join",
         **of(CLASS, "", "another"),
         status="manual",

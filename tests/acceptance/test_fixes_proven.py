@@ -28,8 +28,6 @@ BY_HAND = frozenset(
     {
         "alerts_name_current_metrics",
         "dashboards_name_current_metrics",
-        "instance_profiles_have_roles",
-        "node_roles_may_join",
     }
 )
 """Their remedies, or a part of them that counts, are still text: there is no change that could be made."""
@@ -78,7 +76,9 @@ ONLY_LOOKS: Mapping[str, str] = {
     "conversion_webhook_resolves": "the right Service is called, and why its pods are not ready is seen in the cluster",
     "custom_images_register": "a node that registers shows it, and only time brings one",
     "gitops_applies_current_versions": "the source that the tool applies is not in the cluster",
+    "instance_profiles_have_roles": "which role a profile holds stands in IAM; test_fixes_in_aws.py puts one into it",
     "hashes_not_newer": "the controller writes its own hash versions by itself",
+    "node_roles_may_join": "access entries stand in EKS; test_fixes_in_aws.py runs what makes a role, and an entry",
     "one_controller_runs": "who runs beside it is seen first",
     "pools_and_classes_ready": "the conditions of the objects say what is missing, mostly in AWS",
 }

@@ -180,15 +180,15 @@ def test_it_is_asked_at_every_hop():
 
 def test_the_smallest_policy_is_offered_beside_the_others():
     found = remedies(CHECK, "0.32", seen("0.31.4", END_BETA, groups=(alpha(), alpha("batch"))))
-    create, attach = found[0].text.splitlines()[1:]
+    create, attach = found[0].text.splitlines()
     document = json.loads(create.partition("--policy-document ")[2].strip("'"))
     assert [one["Action"] for one in document["Statement"]] == ["ec2:TerminateInstances"]
     assert "karpenter.sh/provisioner-name" in json.dumps(document["Statement"][0]["Condition"])
     assert attach == (
         "aws iam attach-role-policy --role-name karpenter "
-        "--policy-arn arn:aws:iam::111122223333:policy/KarpenterInstances-test"
+        "--policy-arn arn:aws:iam::111122223333:policy/karpenter-test-0-32-10-instances-1"
     )
-    assert found[1].text.startswith('resource "aws_iam_role_policy" "KarpenterInstances-test" {')
+    assert found[1].text.startswith('resource "aws_iam_policy" "karpenter-test-0-32-10-instances-1" {')
     parse_all(found)
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import Observation
 from migrations_app.inventory.objects.aws import AccessEntry, AuthRow
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class
@@ -52,6 +53,25 @@ def test_aws_auth_names_the_role(arn):
 )
 def test_only_a_person_can_look_for_an_access_entry(map_roles):
     assert told(CHECK, "0.33+", with_class(map_roles)) == ("manual", BY_HAND, ())
+
+
+@pytest.mark.parametrize(
+    ("spec", "command"),
+    [
+        ({}, "describe-access-entry {} --principal-arn arn:aws:iam::111122223333:role/KarpenterNodeRole-test"),
+        ({"role": None, "instanceProfile": "nodes"}, "list-access-entries {}"),
+    ],
+)
+def test_the_command_shows_where_to_look(spec, command):
+    settings = config_map("karpenter-global-settings", "karpenter", data={"aws.clusterName": "test"})
+    node = claim(LAUNCHED, node_class="default", version="v1beta1")[1]
+    (look,) = remedies(CHECK, "0.33+", with_class("", node, settings, **spec))
+    assert look.text.splitlines()[-1] == f"aws eks {command.format('--region eu-central-1 --cluster-name test')}"
+    assert isinstance(look.change, Observation)
+
+
+def test_without_the_names_there_is_no_command():
+    assert remedies(CHECK, "0.33+", with_class("")) == ()
 
 
 def test_an_instance_profile_is_for_a_person_too():

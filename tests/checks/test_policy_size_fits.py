@@ -1,8 +1,10 @@
 import json
 
 import pytest
+from msgspec import UNSET
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import PersonTask, leaves
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, document_of, size_of
 from tests.builders import asked_hops, blind, reads, remedies, told
@@ -72,6 +74,38 @@ def test_it_is_said_when_no_further_policy_can_be_attached():
     assert row.wanted == "at most 6,144 characters; 10 policies are attached"
 
 
+def crowded(*, inline: int):
+    """A role that takes no more managed policies, with one of that many characters inside it."""
+    full = [padded(policy_for("0.37"), MANAGED_LIMIT, name=f"n{n}") for n in range(10)]
+    return with_policies(*full, padded(document(), inline, name="own", kind="inline"))
+
+
+def test_where_no_managed_policy_fits_it_goes_into_the_role():
+    cluster = crowded(inline=4000)
+    assert told(CHECK, "1.0", cluster) == GOOD
+    change = remedies("controller_permitted", "1.0", cluster)[0].change
+    assert [(one.policy, one.inline) for one in leaves(change)] == [("karpenter-test-1-0-14-needs-1", True)]
+
+
+def test_a_role_that_takes_no_more_at_all_is_told_with_what_to_do():
+    cluster = crowded(inline=10_000)
+    first, *_, last = told(CHECK, "1.0", cluster)[2]
+    assert first.path == "policy own"
+    seen = (
+        "10 managed policies are attached, of 10 that a role takes, and 10,000 of the 10,240 characters that all its "
+    )
+    assert (last.path, last.seen) == ("policies of the role", f"{seen}inline policies may have are used")
+    assert last.wanted.startswith("room for 2 more of ")
+    (task,) = leaves(remedies("controller_permitted", "1.0", cluster)[0].change)
+    assert isinstance(task, PersonTask)
+    assert task.what == (
+        "make room on KarpenterController for karpenter-test-1-0-14-needs-1: put policies of it together in fewer "
+        "documents and take off those that are not needed, or have AWS raise the quota of managed policies a role: "
+        "aws service-quotas request-service-quota-increase --service-code iam --quota-code L-0DA4ABF3 "
+        "--region us-east-1 --desired-value 11"
+    )
+
+
 def test_without_a_policy_there_is_nothing_to_outgrow():
     assert told(CHECK, "1.0", with_policies()) == GOOD
 
@@ -97,11 +131,14 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_splits_what_there_is():
-    steps, apart, *more = remedies(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT)))
+    cluster = with_policies(padded(policy_for("0.37"), MANAGED_LIMIT))
+    steps, *more = remedies(CHECK, "1.0", cluster)
     assert steps.text.startswith("# A managed policy holds 6,144 characters, all inline policies of a role 10,240.\n")
-    assert "aws iam create-policy --policy-name karpenter-test-1-0-14-rest-1 " in steps.text
-    bodies = [json.loads(one.text) for one in (apart, *more) if one.text.startswith("{")]
+    changes = [one.change for one in more if one.change is not UNSET]
+    others = ("controller_permitted", "role_profiles_permitted")
+    assert changes == [remedies(check, "1.0", cluster)[0].change for check in others]
+    bodies = [json.loads(one.text) for one in more if one.text.startswith("{")]
     sizes = [size_of(document_of(parse_policy(json.dumps(body)).statements)) for body in bodies]
-    assert len(sizes) == 3
+    assert len(sizes) == 2
     assert max(sizes) <= MANAGED_LIMIT
     assert "enable_inline_policy = true" in more[-1].text

@@ -3,19 +3,15 @@
 Remedies in AWS with the cluster's real names.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Reason, Remedy, Unknown
-from migrations_app.checks.changes import AwsCall, Change, IamStatements, PersonTask, group
-from migrations_app.checks.remedies.commands import in_aws, remedies_of
+from migrations_app.checks.changes import AwsCall, Change, PersonTask, group
 from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.render.aws_cli import compact
-from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
-from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 POLICIES = f"{AWS_PREFIX}controller_roles"
@@ -52,35 +48,6 @@ def called(service: str, operation: str, *words: str, final: str = "", undo: Aws
 def as_code(change: Change, *blocks: str) -> Remedy:
     """The same change as Terraform code."""
     return Remedy(how="terraform", text="\n\n".join(blocks), change=change)
-
-
-def added_to_role(role_arn: str, name: str, *, documents: Sequence[Document]) -> tuple[Remedy, ...]:
-    """Policies beside those the role has; for a person where the role is not known."""
-    if not documents:
-        return ()
-    names = [name if len(documents) == 1 else f"{name}-{n}" for n in range(1, len(documents) + 1)]
-    if read_role_arn(role_arn) is None:
-        return (_for_a_person(zip(names, documents, strict=True)),)
-    steps = (
-        IamStatements(
-            role=role_arn, policy=one, statements=tuple(document["Statement"]),
-            done=f"the role has the policy {one}",
-            undo=IamStatements(role=role_arn, policy=one, statements=tuple(document["Statement"]), removed=True),
-        )
-        for one, document in zip(names, documents, strict=True)
-    )  # fmt: skip
-    return remedies_of(group(*steps, notes=("Beside the policies that are there: allow statements add up",)), BY_HAND)
-
-
-def _for_a_person(policies: Iterable[tuple[str, Document]]) -> Remedy:
-    task = PersonTask(
-        what="attach these policies to the role of the controller",
-        why="nothing in the cluster names the role",
-        where="the credentials that the controller runs with",
-        notes=tuple(f"{name}: {compact(document)}" for name, document in policies),
-        aws=True,
-    )
-    return in_aws(task)
 
 
 def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:

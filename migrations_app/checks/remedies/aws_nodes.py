@@ -1,4 +1,4 @@
-"""Remedies for instances that exist: tags that are missing, and policies that fit the tags that are there.
+"""Remedies for instances that exist: tags that are missing.
 
 Remedies for what nodes need in AWS: roles, instance profiles, access entries.
 """
@@ -9,45 +9,18 @@ from typing import Any
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
-from migrations_app.checks.remedies.aws import added_to_role, as_code, called
+from migrations_app.checks.remedies.aws import as_code, called
 from migrations_app.checks.remedies.commands import in_aws, in_cluster
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
-from migrations_app.checks.shell import word
-from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.checks.shell import no_option, word
 from migrations_app.iam.requirements.features import NODE_NEEDS
-from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, fitted
-from migrations_app.iam.site import AwsSite
-from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, statements_for
 from migrations_app.inventory.aws_facts.node_access import JoinFault
 from migrations_app.inventory.objects.aws import AwsSeen, InstanceProfile
-from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
-
-
-def within_reach(refused: Sequence[InstanceRequestAnswer], site: AwsSite) -> Iterator[Remedy]:
-    """For each role the smallest policy that allows these requests, and what no added statement would lift."""
-    for arn in dict.fromkeys(one.role.role.arn for one in refused):
-        mine = [one for one in refused if one.role.role.arn == arn]
-        open_to_grants = [
-            one for one in mine if one.answer.verdict is not RequestVerdict.DENIED and statements_for([one], site)
-        ]
-        documents = fitted(statements_for(open_to_grants, site), limit=MANAGED_LIMIT)
-        yield from added_to_role(arn, f"KarpenterInstances-{site.cluster}", documents=documents)
-        stubborn = [one for one in mine if one not in open_to_grants]
-        if stubborn:
-            yield _stubborn(arn, stubborn)
-
-
-def _stubborn(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
-    role = read_role_arn(arn)
-    causes = dict.fromkeys(f"{one.request.action}: {one.answer.because}" for one in refused)
-    notes = ("No added statement lifts this; the one that is named has to change:", *causes)
-    if role is None:
-        return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
-    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
 def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
@@ -83,7 +56,7 @@ def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     named = ("--instance-profile-name", profile.name)
     gone = called("iam", "delete-instance-profile", *named)
     make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=gone)]
-    if len(known) != 1:
+    if len(known) != 1 or profile.role_arns:
         yield in_aws(group(*make, _role_chosen(profile.name, known)))
         return
     on = (*named, "--role-name", known[0])
@@ -93,6 +66,12 @@ def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     yield as_code(
         change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": known[0]})
     )
+
+
+def profile_looked_up(name: str) -> Remedy:
+    """The command that shows the role in an instance profile."""
+    roles = ("--query", "InstanceProfile.Roles[].RoleName", "--output", "text")
+    return in_aws(shown("aws", "iam", "get-instance-profile", "--instance-profile-name", no_option(name), *roles))
 
 
 def _role_chosen(profile: str, known: Sequence[str]) -> PersonTask:
@@ -140,6 +119,21 @@ def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
     yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
     yield as_code(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
+
+
+def entry_looked_up(role: str, place: AwsPlace) -> Iterator[Remedy]:
+    """How to see whether the cluster has an access entry for the role; all entries where its ARN is not known, and
+    none where the cluster's name or region is not."""
+    where = ("--region", place.region, "--cluster-name", place.cluster)
+    if not (place.region and place.cluster):
+        return
+    if not (role and place.account):
+        notes = ("The role that nodes of the class have has to be among them",)
+        yield in_aws(shown("aws", "eks", "list-access-entries", *where, notes=notes))
+        return
+    arn = f"arn:{place.partition}:iam::{place.account}:role/{role}"
+    notes = ("There has to be one, of type EC2_LINUX, or EC2_WINDOWS for Windows",)
+    yield in_aws(shown("aws", "eks", "describe-access-entry", *where, "--principal-arn", arn, notes=notes))
 
 
 def _row(role: str, place: AwsPlace) -> Remedy:

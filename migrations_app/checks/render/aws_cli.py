@@ -10,13 +10,16 @@ from migrations_app.checks.shell import quoted
 from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.inventory.objects.cluster_arn import RoleArn, read_role_arn
 
+ROLE_UNKNOWN = "nothing that was read names the role"
+
 
 def text(change: Change) -> str:
-    """The lines; empty where a part of the change is not for AWS, or a role has no ARN."""
+    """The lines, comments where the controller's role is not known; empty where a part of the change is not for AWS,
+    or what should be the ARN of a role is none."""
     steps = tuple(leaves(change))
     own = any(map(_of_aws, steps))
     ours = (IamStatements, AwsCall, Observation, PersonTask)
-    named = all(read_role_arn(one.role) for one in steps if isinstance(one, IamStatements))
+    named = all(not one.role or read_role_arn(one.role) for one in steps if isinstance(one, IamStatements))
     if not own or not named or not all(isinstance(one, ours) for one in steps):
         return ""
     return "\n".join(_lines(change))
@@ -41,7 +44,7 @@ def _lines(change: Change) -> Iterator[str]:
                 yield from _lines(step)
         case IamStatements():
             role = read_role_arn(change.role)
-            yield from _policy(change, role) if role else ()
+            yield from _policy(change, role) if role else _for_a_person(change)
         case AwsCall():
             yield command(change.service, change.operation, *change.words)
         case Observation():
@@ -51,14 +54,33 @@ def _lines(change: Change) -> Iterator[str]:
 
 
 def _policy(change: IamStatements, role: RoleArn) -> Iterator[str]:
+    inside = ("--role-name", role.name, "--policy-name", change.policy)
     arn = f"arn:{role.partition}:iam::{role.account}:policy/{change.policy}"
     on = ("--role-name", role.name, "--policy-arn", arn)
-    if change.removed:
+    if change.inline and change.removed:
+        yield command("iam", "delete-role-policy", *inside)
+    elif change.inline:
+        yield command("iam", "put-role-policy", *inside, "--policy-document", _document(change))
+    elif change.removed:
         yield command("iam", "detach-role-policy", *on)
-        return
-    document = compact({"Version": WITH_VARIABLES, "Statement": list(change.statements)})
-    yield command("iam", "create-policy", "--policy-name", change.policy, "--policy-document", document)
-    yield command("iam", "attach-role-policy", *on)
+        yield command("iam", "delete-policy", "--policy-arn", arn)
+    else:
+        yield command("iam", "create-policy", "--policy-name", change.policy, "--policy-document", _document(change))
+        yield command("iam", "attach-role-policy", *on)
+
+
+def _for_a_person(change: IamStatements) -> Iterator[str]:
+    """The policy as comments: without the name of the role there is no command."""
+    what = "detach {} from" if change.removed else "make the policy {} of this document and attach it to"
+    yield from task_lines(
+        PersonTask(what=f"{what.format(change.policy)} the role of the controller", why=ROLE_UNKNOWN, aws=True)
+    )
+    if not change.removed:
+        yield from comments([_document(change)])
+
+
+def _document(change: IamStatements) -> str:
+    return compact({"Version": WITH_VARIABLES, "Statement": list(change.statements)})
 
 
 def command(*words: str) -> str:

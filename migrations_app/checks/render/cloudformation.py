@@ -17,14 +17,15 @@ def text(change: Change) -> str:
     resources = {}
     for number, (one, role) in enumerate(zip(steps, roles, strict=True), start=1):
         resources[f"{_logical(one.policy)}{number if len(steps) > 1 else ''}"] = {
-            "Type": "AWS::IAM::ManagedPolicy",
+            "Type": "AWS::IAM::Policy" if one.inline else "AWS::IAM::ManagedPolicy",
             "Properties": {
-                "ManagedPolicyName": one.policy,
+                "PolicyName" if one.inline else "ManagedPolicyName": one.policy,
                 "Roles": [role.name],
                 "PolicyDocument": {"Version": WITH_VARIABLES, "Statement": list(one.statements)},
             },
         }
-    about = f"Policies beside those of {', '.join(dict.fromkeys(role.name for role in roles))}"
+    beside = ", ".join(dict.fromkeys(role.name for role in roles))
+    about = f"Policies beside those of {beside}; deploy it with --capabilities CAPABILITY_NAMED_IAM"
     template = {"AWSTemplateFormatVersion": "2010-09-09", "Description": about, "Resources": resources}
     return json.dumps(template, indent=2)
 

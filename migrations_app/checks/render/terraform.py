@@ -50,9 +50,14 @@ def _policy(change: IamStatements) -> str:
     role = read_role_arn(change.role)
     if role is None or change.removed:
         return ""
-    document = {"Version": WITH_VARIABLES, "Statement": list(change.statements)}
-    arguments = {"name": change.policy, "role": role.name, "policy": encoded(document)}
-    return hcl("aws_iam_role_policy", change.policy, arguments=arguments)
+    document = _in_lines({"Version": WITH_VARIABLES, "Statement": list(change.statements)})
+    if change.inline:
+        arguments = {"name": change.policy, "role": role.name, "policy": document}
+        return hcl("aws_iam_role_policy", change.policy, arguments=arguments)
+    made = hcl("aws_iam_policy", change.policy, arguments={"name": change.policy, "policy": document})
+    arn = HclExpression(f"aws_iam_policy.{label(change.policy)}.arn")
+    attached = {"role": role.name, "policy_arn": arn}
+    return f"{made}\n\n{hcl('aws_iam_role_policy_attachment', change.policy, arguments=attached)}"
 
 
 def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
@@ -61,6 +66,11 @@ def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
         f"  {key} = {value if isinstance(value, HclExpression) else quoted(value)}" for key, value in arguments.items()
     ]
     return "\n".join([f'resource "{kind}" "{label(name)}" {{', *lines, "}"])
+
+
+def _in_lines(document: Mapping[str, Any]) -> HclExpression:
+    """The document as an argument of a block, one entry a line."""
+    return HclExpression(f"jsonencode({indent(_literal(json.dumps(document, indent=2)), '  ').lstrip()})")
 
 
 def encoded(document: Mapping[str, Any]) -> HclExpression:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from migrations_app.checks.base import CheckContext, Evidence, JudgeResult, SeverityCap, Unknown
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
@@ -18,7 +19,7 @@ from migrations_app.inventory.aws_facts.permissions import (
     permissions,
 )
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
-from migrations_app.karpenter.hops import hops_from
+from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 PROFILE_HOPS = hops_from("0.32")
 """From here on the controller makes instance profiles itself."""
@@ -33,6 +34,11 @@ _WORDS = {
     RequestVerdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
 }
 ControllerPolicies = Callable[[Gap], bool]
+BOTH = "0.32"
+"""The one release in which both generations run; nodes of the older one have to end on it."""
+BOTH_HOPS = (BOTH, ALPHA_LEFT)
+GapPart = Literal["provisioners", "needs", "profiles"]
+"""What a check tells of the gaps: the rights over capacity of Provisioners, those of instance profiles, all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,27 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
     known = {action for action, _ in before}
     new = (one for one in asked(str(case.step.release)) if one not in before)
     return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
+
+
+def lacking(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
+    """What each role lacks that the check of this part tells. From 0.32 on profiles and their roles have a check of
+    their own. While capacity of Provisioners is there, 0.32 needs the rights over it: asked at the hop after it too,
+    for until then it is 0.32 that ends these nodes."""
+    apart = case.hop in PROFILE_HOPS
+    match part:
+        case "needs":
+            return lacks(case, mine=lambda gap: not apart or not of_profiles(gap))
+        case "profiles":
+            return lacks(case, mine=of_profiles) if apart else ()
+        case "provisioners":
+            return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True) if legacy_asked(case) else ()
+
+
+def legacy_asked(case: CheckContext) -> bool:
+    """Whether a Provisioner, or a Machine or node of one, is left at a hop where both generations run."""
+    seen = case.inventory
+    left = seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha")
+    return case.hop in BOTH_HOPS and bool(left)
 
 
 def lacks(
@@ -111,12 +138,14 @@ def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
 
 
 def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The words of all gaps and these doubts; a warning where there is no doubt and the controller does its work."""
+    """The words of all gaps and these doubts; a warning where the controller does its work without what is refused,
+    and no doubt weighs more."""
     more = tuple(doubts)
     yield from words(found)
     yield from more
     gaps = [gap for lack in found for gap in lack.gaps] if isinstance(found, tuple) else []
-    if gaps and not more and all(gap.severity == "degraded" for gap in gaps):
+    light = all(isinstance(one, Unknown) and one.reason == AWS_NOT_ASKED for one in more)
+    if gaps and light and all(gap.severity == "degraded" for gap in gaps):
         yield SeverityCap("warning")
 
 

@@ -2,16 +2,27 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import UNSET, UnsetType
 
-from migrations_app.checks.base import CheckContext, How, Remedy, Unknown
+from migrations_app.checks.base import CheckContext, How, Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
-from migrations_app.checks.render import aws_cli
+from migrations_app.checks.remedies.commands import in_aws, remedies_of
+from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.render import aws_cli, cloudformation, terraform
 from migrations_app.checks.render.aws_cli import compact
-from migrations_app.checks.shared.iam_gaps import RoleGaps, name_of
+from migrations_app.checks.shared.iam_gaps import GapPart, RoleGaps, lacking, name_of
+from migrations_app.checks.shared.iam_room import (
+    PlacedPolicies,
+    PlacedPolicy,
+    PolicyPart,
+    allowed_with,
+    filled_to,
+    of_release,
+    placed_policies,
+)
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import IamPolicy
@@ -19,11 +30,14 @@ from migrations_app.iam.requirements.output import NEWEST_MODULE, removal_lines
 from migrations_app.iam.requirements.output import PolicyRemedy as Closing
 from migrations_app.iam.requirements.output import remedy as closing
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, Document, removable, size_of
-from migrations_app.inventory.aws_facts.permissions import RolePolicies
+from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer
+from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies
 from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.managers import BY_HAND, Managed
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
+BY_TERRAFORM = Managed("terraform")
 MODULES = (NEWEST_MODULE, "20.37.2")
 """Versions of the Terraform EKS module to write for: the blocks of statements are spelled otherwise from 21 on."""
 _KEEP = {
@@ -35,18 +49,22 @@ _KEEP = {
 _KEEP_OTHERWISE = "Keep what the role has until the new release has proven itself."
 _BY_PREFIX = re.compile(r"-\d{18}[0-9a-f]{8}", re.ASCII)
 """How Terraform ends a name that it was given a prefix for: a time stamp and a counter."""
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _REMOVALS_SHOWN = 15
+QUOTA = "L-0DA4ABF3"
+"""Managed policies attached to an IAM role; 10 unless AWS raised it, at most 20."""
+_QUOTA_MOST = 20
 
 
-def closing_remedies(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown, *, part: str) -> Iterator[Remedy]:
-    """For each role with gaps: what to do, the smallest policy, and the same as code, the tool in use first.
-
-    `part` goes into the names of new policies, so that two checks never propose the same one.
-    """
+def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
+    """For each role with gaps of this part: what to do, the smallest policy, and the same as code, the tool in use
+    first. `part` is in the names of new policies, so that two checks never propose the same one."""
+    found, placed = lacking(case, part), placed_policies(case)
     for lack in found if isinstance(found, tuple) else ():
         if lack.gaps:
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, part=part))
+            arn = lack.role.role.arn
+            mine = placed.get((arn, part), ())
+            tidies = next((each for role, each in placed if role == arn), part) == part
+            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=mine, tidies=tidies))
 
 
 def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
@@ -61,43 +79,58 @@ def _tool(case: CheckContext, one: RolePolicies) -> How:
     return "terraform" if by_terraform else "iam"
 
 
-def _of_role(case: CheckContext, lack: RoleGaps, *, part: str) -> Iterator[Remedy]:
+def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool) -> Iterator[Remedy]:
+    """`tidies`: it also says what may go afterwards, which one part of a hop does."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     try:
-        documents = closed.documents()
+        closed.documents()
     except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
-    change = attaching(lack, documents, part=part) if documents else UNSET
-    yield _iam("\n".join(filter(None, _steps(case, lack, closed=closed, part=part))), change)
-    if not documents:
+    change = _added(lack.role, lack.seen, placed=placed) if placed else UNSET
+    after = _afterwards(case, lack, closed=closed) if tidies and placed else ()
+    steps = (*_steps(case, lack, closed=closed, change=change), *after)
+    yield _iam("\n".join(filter(None, steps)), change)
+    if isinstance(change, UnsetType):
         return
-    yield from (_iam(json.dumps(one, indent=2), change) for one in documents)
-    role = name_of(lack.role) if lack.role.role.arn else ""
-    yield _iam(cloudformation(closed, role=role), change)
-    yield Remedy(how="terraform", text=terraform(closed, role=role, part=part), change=change)
+    yield from (_iam(json.dumps(one.document, indent=2), change) for one in placed)
+    yield from _as_code(lack, change, closed=closed)
     if _tool(case, lack.role) == "terraform":
-        for one in MODULES:
-            yield Remedy(how="terraform", text=closed.text("module", version=one), change=change)
+        for version in MODULES:
+            yield Remedy(how="terraform", text=closed.text("module", version=version), change=change)
+
+
+def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
+    """As a stack and as Terraform; with the role as a parameter where its name is not known."""
+    named = bool(lack.role.role.arn)
+    template = cloudformation.text(change) if named else closed.text("cloudformation")
+    if template:
+        yield _iam(template, change)
+    code = terraform.text(change, BY_TERRAFORM) if named else closed.text("terraform")
+    if code:
+        yield Remedy(how="terraform", text=code, change=change)
 
 
 def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
     return Remedy(how="iam", text=text, change=change)
 
 
-def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, part: str) -> Iterator[str]:
-    """What to do, as commands and comments: add beside what is there, keep that during the hop, tidy up after it."""
-    yield _comments([*_untold(lack), *_stubborn(closed)])
-    if documents := closed.documents():
+def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
+    """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
+    yield _comments([*_untold(lack, closed), *_stubborn(closed)])
+    if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
-        yield aws_cli.text(attaching(lack, documents, part=part))
-        yield from _afterwards(case, lack, closed=closed)
+        yield aws_cli.text(change)
 
 
-def _untold(lack: RoleGaps) -> list[str]:
+def _untold(lack: RoleGaps, closed: Closing) -> list[str]:
+    """For each name that nobody told and that stands in the documents."""
+    written = json.dumps(closed.documents())
     return [
-        f"nothing tells the {name}: put it right in the documents before they are used" for name in lack.seen.untold
+        f"nothing tells the {name}: put it right in the documents before they are used"
+        for name in lack.seen.untold
+        if any(value in written for value in lack.seen.named(name))
     ]
 
 
@@ -106,35 +139,46 @@ def _stubborn(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def attaching(lack: RoleGaps, documents: Iterable[Document], *, part: str) -> Change:
-    """A managed policy of each document, attached to the role; for a person where the role is not known."""
-    one, site = lack.role.role, lack.seen.site
-    named = {
-        _NO_NAME.sub("-", f"karpenter-{site.cluster}-{lack.report.release}-{part}-{n}")[-128:]: document
-        for n, document in enumerate(documents, start=1)
-    }
-    if read_role_arn(one.arn) is None:
-        return PersonTask(
-            what="attach these policies to the role of the controller",
-            why="the ARN of the role is not known",
-            where=name_of(lack.role),
-            notes=tuple(f"{name}: {compact(document)}" for name, document in named.items()),
-            aws=True,
-        )
-    return group(*(_attached(one.arn, name, document=document) for name, document in named.items()))
+def _added(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
+    """The policies on the role; for a person where it takes no more of them."""
+    homeless = [one for one in placed if one.place == "none"]
+    fits = [_attached(role.role.arn, one) for one in placed if one.place != "none"]
+    return group(*fits, *([_no_room(role, seen, policies=homeless)] if homeless else []))
 
 
-def _attached(role: str, name: str, *, document: Document) -> IamStatements:
-    statements = tuple(document["Statement"])
-    undo = IamStatements(role=role, policy=name, statements=statements, removed=True)
-    return IamStatements(role=role, policy=name, statements=statements, undo=undo, done=f"the role has {name}")
+def _attached(role: str, one: PlacedPolicy) -> IamStatements:
+    statements, inline = tuple(one.document["Statement"]), one.place == "inline"
+    undo = IamStatements(role=role, policy=one.name, statements=statements, inline=inline, removed=True)
+    done = f"the role has {one.name}"
+    return IamStatements(
+        role=role, policy=one.name, statements=statements, inline=inline, undo=undo, done=done,
+    )  # fmt: skip
+
+
+def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
+    attached = sum(one.kind != "inline" for one in role.role.policies.items)
+    asked = max(attached, MOST_ATTACHED) + len(policies)
+    which = ("--service-code", "iam", "--quota-code", QUOTA, "--region", seen.site.iam_region)
+    raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, "--desired-value", str(asked))
+    ask = f", or have AWS raise the quota of managed policies a role: {raising}" if asked <= _QUOTA_MOST else ""
+    return PersonTask(
+        what=f"make room on {name_of(role)} for {', '.join(one.name for one in policies)}: put policies of it together"
+        f" in fewer documents and take off those that are not needed{ask}",
+        why=filled_to(role),
+        where="the policies of the role",
+        notes=tuple(f"{one.name}: {compact(one.document)}" for one in policies),
+        aws=True,
+    )
 
 
 def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
+    """What of the role no release needs that is still to run, and the release before the hop still did."""
     added = IamPolicy(name="added", statements=closed.added.statements)
-    release = str(case.step.release)
-    found = removable([*lack.role.policies, added], release=release, site=lack.seen.site)
-    old = [one for one in found if one.statement not in added.statements]
+    start, release = str(case.step.start), str(case.step.release)
+    policies, site = [*lack.role.policies, added], lack.seen.site
+    before = removable(lack.role.policies, release=start, site=site)
+    gone = removable(policies, release=release, site=site)
+    old = [one for one in gone if one.statement not in added.statements and one not in before]
     if old:
         yield _comments([f"Once {release} runs and nobody wants to go back, this may go:"])
         yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])
@@ -145,24 +189,46 @@ def _comments(lines: Iterable[str]) -> str:
     return "\n".join(map(note, lines))
 
 
-def cloudformation(closed: Closing, *, role: str) -> str:
-    """A template with the policies, its parameter filled with the role's name."""
-    template = json.loads(closed.text("cloudformation"))
-    if role:
-        template["Parameters"]["ControllerRoleName"]["Default"] = role
-    return json.dumps(template, indent=2)
+def within_reach(
+    case: CheckContext, refused: Sequence[InstanceRequestAnswer], *, seen: Permissions
+) -> Iterator[Remedy]:
+    """For each role the smallest policies that allow these requests, those of other checks of the hop among them, and
+    what no added statement would lift."""
+    placed = placed_policies(case)
+    for role in seen.roles:
+        arn = role.role.arn
+        mine = [one for one in refused if one.role.role.arn == arn]
+        lifted: list[InstanceRequestAnswer] = []
+        for part in _helping(mine, placed, arn=arn, seen=seen):
+            added = placed[arn, part]
+            yield from remedies_of(_added(role, seen, placed=added), BY_HAND)
+            lifted += [one for one in mine if allowed_with(one, [each.document for each in added], seen=seen)]
+        if stubborn := [one for one in mine if one not in lifted]:
+            yield _denied(arn, stubborn)
 
 
-def terraform(closed: Closing, *, role: str, part: str) -> str:
-    """The policies as resources that name the role; a variable stands for it where it is not known."""
-    text = closed.text("terraform").replace("_gaps_", f"_{part}_")
-    variable, _, resources = text.partition("\n\n")
-    named = resources.replace("var.karpenter_controller_role_name", json.dumps(role))
-    return named if role else f"{variable}\n\n{resources}"
+def _helping(
+    refused: Sequence[InstanceRequestAnswer], placed: PlacedPolicies, *, arn: str, seen: Permissions
+) -> Iterator[PolicyPart]:
+    """The parts of which each allows some of the requests."""
+    for (role, part), policies in placed.items():
+        documents = [one.document for one in policies]
+        if role == arn and any(allowed_with(one, documents, seen=seen) for one in refused):
+            yield part
+
+
+def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
+    role = read_role_arn(arn)
+    causes = dict.fromkeys(f"{one.request.action}: {one.answer.because}" for one in refused)
+    notes = ("No added statement lifts this; the one that is named has to change:", *causes)
+    if role is None:
+        return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
+    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
 def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
-    """What to do where no policy of the role has room: documents of their own, or all of it divided anew."""
+    """What to do where no policy of the role has room: documents of their own, which other checks of the hop attach, or
+    all of it divided anew."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     own = tuple(
         policy
@@ -174,18 +240,21 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
-    note = [
-        f"A managed policy holds {MANAGED_LIMIT:,} characters, all inline policies of a role {INLINE_LIMIT:,}.",
-        "Add what is missing as a policy of its own:",
-    ]
-    change = attaching(lack, apart, part="rest")
-    remedies = [
-        _iam("\n".join((_comments(note), aws_cli.text(change))), change),
-        *(_iam(json.dumps(one, indent=2), change) for one in apart),
+    mine = of_release(placed_policies(case), lack.role)
+    yield _iam(_comments(_SIZES))
+    rest = [
+        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in mine),
         *(_iam(json.dumps(one, indent=2)) for one in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]
-    yield from _first(_tool(case, lack.role), remedies)
+    yield from _first(_tool(case, lack.role), rest)
+
+
+_SIZES = (
+    f"A managed policy holds {MANAGED_LIMIT:,} characters, all inline policies of a role {INLINE_LIMIT:,}.",
+    f"A role takes {MOST_ATTACHED} managed policies.",
+    "Do not let one policy grow beyond that: what is missing is a policy of its own beside those that are there.",
+)
 
 
 def _inline(divided: tuple[Document, ...]) -> Iterator[Remedy]:

@@ -173,11 +173,17 @@ def _profiles_of(objects: tuple[WholeObject, ...], path: str) -> list[tuple[Whol
 
 
 def _with_default(inventory: Inventory, found: Seen[NameWithSources]) -> Seen[NameWithSources]:
-    default = _global(inventory, "aws.defaultInstanceProfile")
-    if not PROFILE_NAME.fullmatch(default):
+    default = default_profile(inventory)
+    if not default:
         return found
     by = NamedBy(kind="ConfigMap", name="karpenter-global-settings", path="data[aws.defaultInstanceProfile]")
     return _joined([found, Seen((NameWithSources(default, (by,)),))])
+
+
+def default_profile(inventory: Inventory) -> str:
+    """The instance profile of templates that name none; empty where the global settings do not tell it."""
+    default = _global(inventory, "aws.defaultInstanceProfile")
+    return default if PROFILE_NAME.fullmatch(default) else ""
 
 
 def _collected(

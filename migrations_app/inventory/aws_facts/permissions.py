@@ -19,12 +19,15 @@ from migrations_app.inventory.aws_facts import feature_settings, names
 from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, PolicyDocument
-from migrations_app.inventory.objects.cluster_arn import partition_of, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_role_arn
 from migrations_app.inventory.parts import Part, Seen, Unseen
 from migrations_app.karpenter import labels
 
 CLUSTER = "aws.clusterName"
 NODE_ROLE = "role of the nodes"
+CLUSTER_NAME = "name of the cluster"
+ACCOUNT = "account"
+REGION = "region"
 _ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
 """An availability zone; names of local zones are longer and do not match."""
 
@@ -51,6 +54,13 @@ class Permissions:
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
     untold: tuple[str, ...] = ()
+
+    def named(self, untold: str) -> tuple[str, ...]:
+        """What stands for a name that nobody told."""
+        if untold == NODE_ROLE:
+            return self.site.roles
+        words = {CLUSTER_NAME: self.site.cluster, ACCOUNT: self.site.account, REGION: self.site.region}
+        return (words.get(untold, self.site.queue_name),)
 
     def reports(self, release: str) -> tuple[tuple[RolePolicies, GapReport], ...]:
         """What each role lacks for a release, such as 1.0.14 or 1.7."""
@@ -108,6 +118,22 @@ def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
     return last or target or tuple(roles)
 
 
+def controller_role(inventory: Inventory) -> str:
+    """The ARN of the one role that the requests come from, as AWS shows it or the cluster's objects name it; empty
+    where they name none or several, or one that was not read may be named as well."""
+    shown = inventory.aws.controller_roles
+    if isinstance(shown, Seen):
+        arns = {one.arn for one in working(shown.items)}
+    else:
+        assumed = names.setting(inventory, ASSUME_ROLE)
+        accounts = names.controller_accounts(inventory)
+        if isinstance(assumed, Unseen) or isinstance(accounts, Unseen):
+            return ""
+        arns = set(assumed.items) or {one.annotated for one in accounts.items if one.annotated}
+    arn = arns.pop() if len(arns) == 1 else ""
+    return arn if read_role_arn(arn) else ""
+
+
 def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSite:
     """The names with which requests of this cluster are evaluated; names that nothing shows are read from the
     policies.
@@ -132,6 +158,12 @@ def features_seen(inventory: Inventory) -> frozenset[Feature]:
 def cluster_named(inventory: Inventory) -> str:
     """The name of the cluster in EKS, as AWS or the controller's settings tell it; empty where neither does."""
     return _told(inventory)["cluster"]
+
+
+def place_seen(inventory: Inventory) -> AwsPlace:
+    """Where the cluster stands, as AWS or the cluster's objects tell it; each name is empty where neither does."""
+    told = _told(inventory)
+    return AwsPlace(region=told["region"], cluster=told["cluster"], account=told["account"])
 
 
 def _told(inventory: Inventory) -> dict[str, str]:
@@ -181,7 +213,7 @@ def _node_roles(inventory: Inventory) -> Iterator[str]:
 
 def _untold(inventory: Inventory) -> Iterator[str]:
     told = _told(inventory)
-    for name, said in (("cluster", "name of the cluster"), ("account", "account"), ("region", "region")):
+    for name, said in (("cluster", CLUSTER_NAME), ("account", ACCOUNT), ("region", REGION)):
         if not told[name]:
             yield said
     if not told["queue"] and Feature.QUEUE in features_seen(inventory):

@@ -96,17 +96,19 @@ def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, ste
 
 @dataclass(slots=True)
 class _HopWork:
-    """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes."""
+    """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes, `made` are
+    those that are done: another finding may ask for the same one."""
 
     inventory: NotingInventory
     lands: str
     hop: str
     landing: list[HelmChange] = field(default_factory=list)
+    made: set[Change] = field(default_factory=set)
 
     def make(self, findings: Iterable[Finding]) -> None:
         """All changes of each finding, each once."""
         for finding in findings:
-            changes = changes_of(finding)
+            changes = [one for one in changes_of(finding) if one not in self.made]
             with_landing = [one for one in changes if isinstance(one, HelmChange) and self._lands(one)]
             self.landing += with_landing
             self._make([one for one in changes if one not in with_landing])
@@ -127,6 +129,7 @@ class _HopWork:
         after = after_all(self.inventory, (one for one in changes if one not in converts))
         if isinstance(after, NotShown):
             return
+        self.made.update(changes)
         replaced = any(len(after.part(name).items) < len(self.inventory.part(name).items) for name in CLAIMS)
         self.take(after)
         if replaced:

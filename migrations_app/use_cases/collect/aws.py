@@ -16,6 +16,7 @@ from migrations_app.iam.requirements.remedies import document_of, size_of
 from migrations_app.iam.site import AwsSite, role_name
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.aws_facts.names import auth_rows
+from migrations_app.inventory.aws_facts.permissions import controller_role
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory
 from migrations_app.inventory.objects.aws import (
     AWS_PART_NAMES,
@@ -152,15 +153,16 @@ def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
     """
     if not documents:
         return collected
-    return _with(collected, replace(collected.inventory.aws, controller_roles=_handed_in(documents)), seconds=0.0)
+    found = _handed_in(documents, arn=controller_role(collected.inventory))
+    return _with(collected, replace(collected.inventory.aws, controller_roles=found), seconds=0.0)
 
 
-def _handed_in(documents: Mapping[str, bytes]) -> Part[ControllerRole]:
+def _handed_in(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:
     try:
         policies = tuple(_document(name, text) for name, text in sorted(documents.items()))
     except InvalidInput as wrong:
         return Unseen(wrong.code, str(wrong))
-    role = ControllerRole(found_by="given", arn="", role=NOT_ASKED, policies=Seen(policies), boundary=Seen(()))
+    role = ControllerRole(found_by="given", arn=arn, role=NOT_ASKED, policies=Seen(policies), boundary=Seen(()))
     return Seen((role,))
 
 

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping
 
+import msgspec
+from django.utils import timezone
+
 from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
+from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Scanned
+from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import hand_in
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.runtime.connections import connect
@@ -21,7 +26,7 @@ def look_again(
     policies: Mapping[str, bytes] | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
-    """Judges the cluster of that name; `policies` take the place of what AWS shows.
+    """Judges the cluster of that name, with the waivers that hold for it; `policies` take the place of what AWS shows.
 
     Raises NotFound, InvalidInput for the target, ReadError when nothing answers.
     """
@@ -33,6 +38,12 @@ def look_again(
             api.get("/version")
         collected = collect(api, cluster=cluster.name, on_part=on_part)
         collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
+    scanned = _evaluated(cluster, collected, target=target, kubernetes=kubernetes)
+    now = timezone.now()
+    return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))
+
+
+def _evaluated(cluster: Cluster, collected: Collected, *, target: str | None, kubernetes: str | None) -> Scanned:
     if target or not cluster.target:
         return evaluate(collected, target=target, kubernetes=kubernetes)
     try:

@@ -70,10 +70,15 @@ def test_the_same_documents_stand_in_every_form():
     whole = json.loads(body.text)
     (resource,) = json.loads(template.text)["Resources"].values()
     assert resource["Properties"]["PolicyDocument"] == whole
-    assert json.loads(template.text)["Parameters"]["ControllerRoleName"]["Default"] == "KarpenterController"
+    assert resource["Properties"]["Roles"] == ["KarpenterController"]
     assert json.loads(code.text.split("jsonencode(")[1].split(")\n}")[0]) == whole
-    assert '  role       = "KarpenterController"\n' in code.text
-    assert 'resource "aws_iam_policy" "karpenter_1_0_14_needs_1" {' in code.text
+    assert '  role = "KarpenterController"\n' in code.text
+    names = {
+        resource["Properties"]["ManagedPolicyName"],
+        code.text.split('"')[3],
+        steps.text.split("--policy-name ")[1].split()[0],
+    }
+    assert names == {"karpenter-test-1-0-14-needs-1"}
     assert [one.how for one in (steps, body, template, code)] == ["iam", "iam", "iam", "terraform"]
 
 
@@ -81,7 +86,7 @@ def test_where_terraform_keeps_the_role_it_comes_first_with_the_modules_variable
     found = remedies("controller_permitted", "1.0", cluster_of("0.37.8", policy_for("0.37"), name=PREFIXED))
     assert [one.how for one in found] == ["terraform", "terraform", "terraform", "iam", "iam", "iam"]
     resources, newest, before = (one.text for one in found[:3])
-    assert f'role       = "{PREFIXED}"' in resources
+    assert f'role = "{PREFIXED}"' in resources
     assert newest.startswith("# terraform-aws-modules/eks/aws//modules/karpenter 21.19\n")
     assert "iam_policy_statements = [" in newest
     assert before.splitlines()[2] == "enable_v1_permissions = true"
@@ -125,7 +130,8 @@ def test_documents_handed_in_leave_the_role_open():
     given = managed(policy_for("0.37"), name="mine.json")
     cluster = cluster_of("0.37.8", given, found_by="given", arn="", role=Unseen("not_asked"))
     steps, _, template, code = remedies("controller_permitted", "1.0", cluster)
-    assert "# For a person: attach these policies to the role of the controller" in steps.text.splitlines()
+    made = "make the policy karpenter-test-1-0-14-needs-1 of this document"
+    assert f"# For a person: {made} and attach it to the role of the controller" in steps.text.splitlines()
     assert all(line.startswith("#") for line in steps.text.splitlines())
     assert "Default" not in json.loads(template.text)["Parameters"]["ControllerRoleName"]
     assert code.text.startswith('variable "karpenter_controller_role_name" {\n  type = string\n}\n')

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from migrations_app.checks.changes import (
@@ -76,25 +77,65 @@ def test_a_role_gets_a_policy_of_its_own():
         f"aws iam create-policy --policy-name More --policy-document '{document}'",
         f"aws iam attach-role-policy --role-name kp --policy-arn {arn}",
     ]
-    escaped = json.dumps({"Version": "2012-10-17", "Statement": [STATEMENT]}).replace("${", "$${")
-    assert terraform.text(GRANT, BY_HAND).splitlines() == [
-        'resource "aws_iam_role_policy" "More" {',
-        '  name = "More"',
+    made, attached = terraform.text(GRANT, BY_HAND).split("\n\n")
+    assert made.splitlines()[:3] == ['resource "aws_iam_policy" "More" {', '  name = "More"', "  policy = jsonencode({"]
+    assert in_code(made) == {"Version": "2012-10-17", "Statement": [STATEMENT]}
+    assert attached.splitlines() == [
+        'resource "aws_iam_role_policy_attachment" "More" {',
         '  role = "kp"',
-        f"  policy = jsonencode({escaped})",
+        "  policy_arn = aws_iam_policy.More.arn",
         "}",
     ]
-    template = json.loads(cloudformation.text(GRANT))
-    properties = template["Resources"]["PolicyMore"]["Properties"]
+    (resource,) = json.loads(cloudformation.text(GRANT))["Resources"].values()
+    properties = resource["Properties"]
+    assert (resource["Type"], properties["ManagedPolicyName"]) == ("AWS::IAM::ManagedPolicy", "More")
     assert (properties["Roles"], properties["PolicyDocument"]["Statement"]) == (["kp"], [STATEMENT])
 
 
-def test_a_policy_is_taken_off_by_command_alone():
-    off = IamStatements(role=GRANT.role, policy="More", statements=GRANT.statements, removed=True)
-    assert aws_cli.text(off) == (
-        "aws iam detach-role-policy --role-name kp --policy-arn arn:aws-cn:iam::111122223333:policy/More"
+def in_code(block):
+    """The document in a block of Terraform."""
+    text = block.partition("jsonencode(")[2].rpartition(")\n}")[0]
+    return json.loads(text.replace("$${", "${").replace("%%{", "%{"))
+
+
+def test_a_policy_inside_the_role_is_one_of_the_role():
+    inside = msgspec.structs.replace(GRANT, inline=True)
+    document = json.dumps({"Version": "2012-10-17", "Statement": [STATEMENT]}, separators=(",", ":"))
+    assert aws_cli.text(inside) == (
+        f"aws iam put-role-policy --role-name kp --policy-name More --policy-document '{document}'"
     )
+    off = msgspec.structs.replace(inside, removed=True)
+    assert aws_cli.text(off) == "aws iam delete-role-policy --role-name kp --policy-name More"
+    code = terraform.text(inside, BY_HAND)
+    assert code.splitlines()[:3] == ['resource "aws_iam_role_policy" "More" {', '  name = "More"', '  role = "kp"']
+    assert in_code(code)["Statement"] == [STATEMENT]
+    (resource,) = json.loads(cloudformation.text(inside))["Resources"].values()
+    assert (resource["Type"], resource["Properties"]["PolicyName"]) == ("AWS::IAM::Policy", "More")
+
+
+def test_a_policy_is_taken_off_and_deleted_by_command_alone():
+    off = IamStatements(role=GRANT.role, policy="More", statements=GRANT.statements, removed=True)
+    arn = "arn:aws-cn:iam::111122223333:policy/More"
+    assert aws_cli.text(off).splitlines() == [
+        f"aws iam detach-role-policy --role-name kp --policy-arn {arn}",
+        f"aws iam delete-policy --policy-arn {arn}",
+    ]
     assert (terraform.text(off, BY_HAND), cloudformation.text(off)) == ("", "")
+
+
+def test_without_the_name_of_the_role_it_is_for_a_person():
+    document = json.dumps({"Version": "2012-10-17", "Statement": [STATEMENT]}, separators=(",", ":"))
+    unnamed = msgspec.structs.replace(GRANT, role="")
+    assert aws_cli.text(unnamed).splitlines() == [
+        "# For a person: make the policy More of this document and attach it to the role of the controller",
+        "# nothing that was read names the role",
+        f"# {document}",
+    ]
+    assert aws_cli.text(msgspec.structs.replace(unnamed, removed=True)).splitlines() == [
+        "# For a person: detach More from the role of the controller",
+        "# nothing that was read names the role",
+    ]
+    assert (terraform.text(unnamed, BY_HAND), cloudformation.text(unnamed)) == ("", "")
 
 
 def test_calls_and_looks():

@@ -2,18 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.shared.iam_gaps import (
-    PROFILE_HOPS,
-    RoleGaps,
-    contradicted,
-    lacks,
-    of_profiles,
-    unknown_node_roles,
-    weighed,
-)
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
+from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, contradicted, lacking, unknown_node_roles, weighed
 from migrations_app.checks.shared.iam_policies import closing_remedies
-from migrations_app.iam.requirements.gaps import Gap
 
 check = Check(
     __name__,
@@ -44,19 +35,11 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = _found(case)
+    found = lacking(case, "needs")
     roles = unknown_node_roles(case, found) if case.hop not in PROFILE_HOPS else ()
     yield from weighed(found, doubts=(*roles, *contradicted(case)))
 
 
-def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
-    def mine(gap: Gap) -> bool:
-        """From 0.32 on profiles and their roles are for role_profiles_permitted."""
-        return case.hop not in PROFILE_HOPS or not of_profiles(gap)
-
-    return lacks(case, mine=mine)
-
-
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from closing_remedies(case, _found(case), part="needs")
+    yield from closing_remedies(case, "needs")

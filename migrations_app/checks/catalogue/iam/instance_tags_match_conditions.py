@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws_nodes import within_reach
+from migrations_app.checks.shared.iam_policies import within_reach
+from migrations_app.checks.shared.iam_room import instance_requests, is_refused
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.needs import need_for
-from migrations_app.inventory.aws_facts.instances import TAG, InstanceRequestAnswer, at_hop, first_ids, tags_text
+from migrations_app.inventory.aws_facts.instances import TAG, InstanceRequestAnswer, first_ids, tags_text
 from migrations_app.inventory.aws_facts.permissions import Permissions, permissions
 from migrations_app.inventory.parts import Unseen
-from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -37,20 +37,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if isinstance(found, Unseen):
         yield Unknown(f"the controller's permissions are not known: {found.detail or found.why}")
         return
-    if not (judged := _judged(case, found)):
+    if not (judged := instance_requests(case, found)):
         yield NotApplicable("no instance exists on which this hop brings a request")
     for one in judged:
         if one.answer.verdict is RequestVerdict.UNKNOWN:
             yield Unknown(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
         elif one.answer.verdict is not RequestVerdict.ALLOWED:
             yield _row(one)
-
-
-def _judged(case: CheckContext, found: Permissions) -> tuple[InstanceRequestAnswer, ...]:
-    running, groups = case.running.release, case.inventory.aws.instances.items
-    now = minor_order(running.minor) if running else None
-    start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
-    return at_hop(found, groups, running=now, start=start, end=end)
 
 
 def _row(one: InstanceRequestAnswer) -> Evidence:
@@ -71,9 +64,4 @@ def _row(one: InstanceRequestAnswer) -> Evidence:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = permissions(case.inventory)
     if isinstance(found, Permissions):
-        refused = [
-            one
-            for one in _judged(case, found)
-            if one.answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN)
-        ]
-        yield from within_reach(refused, found.site)
+        yield from within_reach(case, [one for one in instance_requests(case, found) if is_refused(one)], seen=found)

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.shared.iam_gaps import RoleGaps, lacks, words
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.shared.iam_gaps import BOTH_HOPS, lacking, legacy_asked, words
 from migrations_app.checks.shared.iam_policies import closing_remedies
-from migrations_app.karpenter.hops import ALPHA_LEFT
-
-BOTH = "0.32"
-"""The one release in which both generations run; nodes of the older one have to end on it."""
 
 check = Check(
     __name__,
@@ -25,7 +21,7 @@ check = Check(
         "{count} actions on capacity of Provisioners are refused to 0.32",
     ),
     how="The requests of 0.32 for what carries the tag karpenter.sh/provisioner-name are put to the role's policies.",
-    hops=(BOTH, ALPHA_LEFT),
+    hops=BOTH_HOPS,
     sources=(
         "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.33.10:pkg/providers/instance/instance.go",
@@ -36,22 +32,12 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not _any_left(case):
+    if not legacy_asked(case):
         yield NotApplicable("no Provisioner, Machine or node of theirs is left")
         return
-    yield from words(_found(case))
-
-
-def _any_left(case: CheckContext) -> bool:
-    seen = case.inventory
-    return bool(seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha"))
-
-
-def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
-    """Asked of 0.32 at the hop after it too: until that hop it is 0.32 that ends these nodes."""
-    return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True)
+    yield from words(lacking(case, "provisioners"))
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from closing_remedies(case, _found(case), part="provisioners")
+    yield from closing_remedies(case, "provisioners")

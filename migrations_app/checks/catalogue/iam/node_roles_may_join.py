@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.evidence import TEXT, apart
-from migrations_app.checks.remedies.aws_nodes import let_in
+from migrations_app.checks.remedies.aws_nodes import entry_looked_up, let_in
 from migrations_app.checks.remedies.karpenter_objects import changed, edited
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.aws_facts import node_access
 from migrations_app.inventory.aws_facts.node_access import JoinDoubt, JoinFault
+from migrations_app.inventory.aws_facts.permissions import place_seen
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -51,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
             told = f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
-            yield ManualCheck(told)
+            yield ManualCheck(told, tuple(entry_looked_up(role, place_seen(case.inventory))))
 
 
 def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:

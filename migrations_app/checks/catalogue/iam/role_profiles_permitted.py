@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, lacks, of_profiles, unknown_node_roles, weighed
+from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, lacking, unknown_node_roles, weighed
 from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
@@ -37,10 +37,10 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = lacks(case, mine=of_profiles)
+    found = lacking(case, "profiles")
     yield from weighed(found, doubts=unknown_node_roles(case, found))
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from closing_remedies(case, lacks(case, mine=of_profiles), part="profiles")
+    yield from closing_remedies(case, "profiles")

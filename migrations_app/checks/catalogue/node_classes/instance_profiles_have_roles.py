@@ -12,12 +12,11 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.evidence import MAP, TEXT, cause, odd
-from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shell import no_option
+from migrations_app.checks.remedies.aws_nodes import profile_looked_up, profile_made
+from migrations_app.inventory.aws_facts.names import default_profile
 from migrations_app.inventory.facts.node_pools import text
+from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -35,7 +34,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws#5090",
     ),
-    remedy_tools=("iam",),
+    remedy_tools=("terraform", "iam"),
 )
 PATH = "spec.instanceProfile"
 INLINE = "spec.provider.instanceProfile"
@@ -52,29 +51,29 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     seen = case.inventory.aws.instance_profiles
     known = {profile.name: profile for profile in seen.items}
     for one, path in (*templates, *inline):
-        name = text(one, path)
+        name = text(one, path) or default_profile(case.inventory)
         if name in known and len(known[name].role_arns) != 1:
             told = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
             yield cause(one, path, seen=f"{name}: {told}", wanted="a profile with one role").with_data(profile=name)
-        elif not name or name not in known:
-            yield _open(f"{type(one).__name__} {one.name}", name, unseen=isinstance(seen, Unseen))
+        elif name not in known:
+            yield _open(one, path, name=name, unseen=isinstance(seen, Unseen))
 
 
-def _open(where: str, name: str, *, unseen: bool) -> JudgeResult:
+def _open(one: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResult:
+    where = f"{type(one).__name__} {one.name}"
     if name and not unseen:
         return Unknown(f"{where}: the profile {name} was not looked up in IAM")
-    told = f"the profile {name}" if name else "the profile of aws.defaultInstanceProfile, which v1beta1 ignores"
-    return ManualCheck(f"{where}: look up the role of {told} (aws iam get-instance-profile) for spec.role")
+    default = "the profile of aws.defaultInstanceProfile, which v1beta1 ignores"
+    told = f"the profile {name}" if text(one, path) else default
+    return ManualCheck(
+        f"{where}: look up the role of {told} (aws iam get-instance-profile) for spec.role",
+        (profile_looked_up(name),) if name else (),
+    )
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    names = dict.fromkeys(no_option(row.value("profile")) for row in evidence)
-    looks = (shown("aws", "iam", "get-instance-profile", "--instance-profile-name", name) for name in names)
-    task = PersonTask(
-        what="put exactly one role into each of these profiles",
-        why="which role the nodes are to have is not told by the cluster",
-        where=", ".join(names),
-        aws=True,
-    )
-    yield in_aws(group(*looks, task))
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    names = {row.value("profile") for row in evidence}
+    for profile in case.inventory.aws.instance_profiles.items:
+        if profile.name in names:
+            yield from profile_made(profile, case.inventory.aws)

@@ -7,7 +7,7 @@ from migrations_app.checks.render.aws_cli import compact
 from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.iam.requirements.remedies import size_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import ControllerRole, PolicyDocument
+from migrations_app.inventory.objects.aws import ControllerRole, Kind, PolicyDocument
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.plan.effects.not_shown import NotShown
@@ -15,14 +15,17 @@ from migrations_app.readiness.plan.effects.places import with_items
 
 
 def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotShown:
-    """After the policy was attached to the role, or detached from it. Only roles of the controller are read whole."""
-    part, named = inventory.aws.controller_roles, read_role_arn(change.role)
-    if named is None or not isinstance(part, Seen):
-        return NotShown("refused" if named is None else "part_not_read", change.role)
+    """After the policy was attached to the role, or detached from it. Only roles of the controller are read whole,
+    and one whose policies were handed in may have no name."""
+    part = inventory.aws.controller_roles
+    if change.role and read_role_arn(change.role) is None:
+        return NotShown("refused", change.role)
+    if not isinstance(part, Seen):
+        return NotShown("part_not_read", change.role)
     if not any(one.arn == change.role for one in part.items):
         return NotShown("target_gone", change.role)
-    arn = f"arn:{named.partition}:iam::{named.account}:policy/{change.policy}"
-    roles = [_changed(one, change, arn=arn) if one.arn == change.role else one for one in part.items]
+    new = _document(change)
+    roles = [_changed(one, change, new=new) if one.arn == change.role else one for one in part.items]
     wrong = next((one for one in roles if isinstance(one, NotShown)), None)
     if wrong:
         return wrong
@@ -30,19 +33,31 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
     return replace(inventory, aws=replace(inventory.aws, controller_roles=with_items(part, kept)))
 
 
-def _changed(role: ControllerRole, change: IamStatements, *, arn: str) -> ControllerRole | NotShown:
+def _document(change: IamStatements) -> PolicyDocument:
+    """The policy as a scan would show it; without an ARN where it stands in the role, or nobody knows the account."""
+    document = {"Version": WITH_VARIABLES, "Statement": list(change.statements)}
+    text, size = compact(document), size_of(document)
+    named = read_role_arn(change.role)
+    if change.inline or named is None:
+        kind: Kind = "inline" if change.inline else "customer_managed"
+        return PolicyDocument(name=change.policy, kind=kind, text=text, size=size)
+    arn = f"arn:{named.partition}:iam::{named.account}:policy/{change.policy}"
+    return PolicyDocument(name=change.policy, kind="customer_managed", text=text, size=size, arn=arn, version="v1")
+
+
+def _changed(role: ControllerRole, change: IamStatements, *, new: PolicyDocument) -> ControllerRole | NotShown:
     policies = role.policies
     if not isinstance(policies, Seen):
         return NotShown("part_not_read", change.role)
-    there = any(one.arn == arn for one in policies.items)
+    there = any(_same(one, new) for one in policies.items)
     if there != change.removed:
-        return NotShown("refused" if there else "target_gone", arn)
+        return NotShown("refused" if there else "target_gone", new.arn or new.name)
     if change.removed:
-        left = tuple(one for one in policies.items if one.arn != arn)
+        left = tuple(one for one in policies.items if not _same(one, new))
         return replace(role, policies=with_items(policies, left))
-    document = {"Version": WITH_VARIABLES, "Statement": list(change.statements)}
-    text = compact(document)
-    new = PolicyDocument(
-        name=change.policy, kind="customer_managed", text=text, size=size_of(document), arn=arn, version="v1"
-    )
     return replace(role, policies=with_items(policies, (*policies.items, new)))
+
+
+def _same(one: PolicyDocument, other: PolicyDocument) -> bool:
+    """By ARN where there is one: a path or another account makes another policy of the same name."""
+    return one.arn == other.arn and (bool(one.arn) or one.name == other.name)
