@@ -248,3 +248,29 @@ def test_what_only_reads_is_no_change() -> None:
     look = Observation(pipe=(("kubectl", "get", "nodes"),))
     assert changing(Remedy(how="kubectl", text="kubectl get nodes", change=look)) == []
     assert changing(Remedy(how="helm", text="helm upgrade a \\\n  -f b.yaml")) == ["helm upgrade a    -f b.yaml"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_delivery_applies_what_is_changed_in_its_source(name: str) -> None:
+    """Flux applies nothing while it is paused, and Argo CD nothing by itself while its sync policy is off."""
+    for hop in plan(name).hops:
+        told = [(stage, line) for stage, _, remedy in steps(hop) for line in remedy.text.splitlines()]
+        places = {line: at for at, (_, line) in enumerate(told)}
+        for at, (stage, line) in enumerate(told):
+            if line.startswith("flux reconcile helmrelease "):
+                resumed = places.get(line.partition(" --with-source")[0].replace("reconcile", "resume", 1), -1)
+                assert resumed < at, line
+            if re.match(r"# (HelmRelease|Application) \S+, spec", line) and "version: " in line + str(stage.commands):
+                kind = "flux reconcile helmrelease " if "HelmRelease" in line else "argocd app sync "
+                assert any(each.startswith(kind) for _, each in told[at:]), line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_change_stands_after_what_it_needs(name: str) -> None:
+    """`needs` of the changes, as far as the findings still carry them."""
+    for hop in plan(name).hops:
+        order = [finding.id for _, finding, _ in steps(hop) if finding]
+        for _, finding, remedy in steps(hop):
+            needed = remedy.change.needs if finding and remedy.change is not UNSET else ()
+            for other in needed if finding else ():
+                assert other not in order or finding is None or order.index(other) < order.index(finding.id), finding.id
