@@ -47,6 +47,10 @@ _CLEAR: dict[Phase, str] = {
     "cleanup": "Take away what must not be there any more",
 }
 _FOLLOW: dict[Phase, str] = {
+    "preflight": "Go over what the hop began with",
+    "iam": "Go over the controller's rights",
+    "crds": "Go over the installed CRDs",
+    "controller": "Change what watches the controller",
     "resources": "Go over pools and node classes",
     "workloads": "Go over what pods ask for",
     "rollout": "Let nodes be replaced",
@@ -244,9 +248,9 @@ def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
-    for phase in AFTER:
+    for phase in PHASES:
         here = [one for one in follows if one.phase == phase]
-        lost = _lost(step.hop, phase)
+        lost = _lost(step.hop, phase) if phase in AFTER else ()
         if here or lost:
             yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)
 

@@ -141,7 +141,8 @@ def _brings_chart(finding: Finding, release: str) -> bool:
 
 
 def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
-    """The ways back of what is held over the landing, each once: they are gone after it."""
+    """The ways back of what is held over the landing, each once: they are gone after it. What is only changed after it
+    stays."""
     changes = dict.fromkeys(
         one.change
         for finding in asked
@@ -149,7 +150,7 @@ def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, 
         for one in finding.remedies
         if not isinstance(one.change, UnsetType)
     )
-    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change))
+    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
     return tuple(one for one in held if isinstance(one, ObjectPatch | DeliveryResume) and one.when == "after")
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import Change, HelmChange, ObjectDelete, ObjectPatch, Observation, leaves
+from migrations_app.checks.render.kubectl import text as kubectl_text
 from migrations_app.karpenter.versions import parse
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import plan_markdown, plan_table
@@ -274,3 +275,25 @@ def test_a_change_stands_after_what_it_needs(name: str) -> None:
             needed = remedy.change.needs if finding and remedy.change is not UNSET else ()
             for other in needed if finding else ():
                 assert other not in order or finding is None or order.index(other) < order.index(finding.id), finding.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_taken_back_that_the_hop_only_makes_afterwards(name: str) -> None:
+    for hop in plan(name).hops:
+        back = {line for stage, finding, remedy in steps(hop) if finding is None for line in changing(remedy)}
+        for finding in hop.steps:
+            for change in dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET):
+                for leaf in leaves(change):
+                    if isinstance(leaf, ObjectPatch) and leaf.when == "after" and leaf.undo is not None:
+                        assert kubectl_text(leaf.undo) not in back, finding.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_budgets_are_only_written_where_crds_keep_them(name: str) -> None:
+    """Before 0.34 a server drops the field without a word."""
+    for hop in plan(name).hops:
+        start = parse(hop.starts)
+        for stage, _, remedy in steps(hop):
+            for line in changing(remedy):
+                if "patch nodepools" in line and '"budgets"' in line and start is not None:
+                    assert (start.major, start.minor_number) >= (0, 34) or stage.part != "before", line

@@ -173,3 +173,14 @@ def test_images_of_node_classes(spec: dict[str, Any], wanted: dict[str, Any] | N
     assert (after.api_version, found) == ("karpenter.k8s.aws/v1", wanted or spec)
     assert (mark or "") in (after.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or "")
     assert bool(after.metadata.annotation(labels.UBUNTU_COMPATIBILITY)) is bool(mark)
+
+
+def test_crds_that_the_chart_holds_no_more_go_unless_objects_are_left() -> None:
+    alpha = {"provisioners.karpenter.sh", "machines.karpenter.sh", "awsnodetemplates.karpenter.k8s.aws"}
+    before = inventory("finished-032")
+    assert alpha <= {one.name for one in before.crds.items}
+    assert not alpha & {one.name for one in landed(before, release("0.37.8")).crds.items}
+    unread = replace(before, provisioners=Unseen("forbidden"))
+    assert alpha & {one.name for one in landed(unread, release("0.37.8")).crds.items} == {"provisioners.karpenter.sh"}
+    unknown = replace(before, helm_releases=Unseen("forbidden"))
+    assert alpha <= {one.name for one in landed(unknown, release("0.37.8")).crds.items}
