@@ -42,6 +42,6 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
 def crd_release(chart: str, *, version: str) -> str:
     """A HelmRelease for the chart of the CRDs."""
     return (
-        f"# HelmRelease of {chart}, spec; in that of karpenter: install.crds and upgrade.crds Skip\n"
-        f"chart:\n  spec:\n    chart: {chart}\n    version: {version}"
+        f"# HelmRelease of {chart}, spec, ready before the controller changes; in that of karpenter: install.crds and "
+        f"upgrade.crds Skip\nchart:\n  spec:\n    chart: {chart}\n    version: {version}"
     )

@@ -23,6 +23,7 @@ from migrations_app.samples.fleet import find as find_story
 from migrations_app.samples.fleet import stories
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as find_clean
+from tests.acceptance.deliveries import TOOLS, delivered
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
 from tests.samples.test_stories import scanned
@@ -32,7 +33,8 @@ STORIES = tuple(story.name for story in stories())
 PLANTED = tuple(
     f"{clean.name}/{fault.of}" for clean in CLEAN for fault in [one for one in FAULTS if one.on == clean.name][::9]
 )
-NAMES = (*STORIES, *(clean.name for clean in CLEAN), *PLANTED)
+DELIVERED = tuple(f"{clean.name}@{tool}" for clean in CLEAN for tool in TOOLS if clean.hop)
+NAMES = (*STORIES, *(clean.name for clean in CLEAN), *PLANTED, *DELIVERED)
 UPGRADE = re.compile(r"helm upgrade (?:--install )?(\S+) oci://\S+ --version v?(\S+)")
 PLACEHOLDER = re.compile(r"<[a-z][a-z -]*>")
 MADE = re.compile(r"> (\S+\.(?:yaml|json))")
@@ -41,12 +43,13 @@ USED = re.compile(r"(?:-f|--filename|--values|file://) ?(\S+\.(?:yaml|json))")
 
 @cache
 def plan(name: str) -> Runbook:
-    """The runbook of a story, a clean cluster, or one with a fault planted in it."""
+    """The runbook of a story, a clean cluster, one with a fault planted in it, or one that another tool keeps."""
     if story := find_story(name):
         return runbook(evaluate(scanned(story)).report)
     on, _, of = name.partition("/")
+    on, _, tool = on.partition("@")
     clean = find_clean(on)
-    documents = objects(clean)
+    documents = delivered(objects(clean), clean, by=tool) if tool else objects(clean)  # type: ignore[arg-type]  # names are made of TOOLS
     fault = next((one for one in FAULTS if (one.on, one.of) == (on, of)), None)
     if fault:
         fault.plant(documents)
