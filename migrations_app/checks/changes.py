@@ -140,6 +140,14 @@ class NodeTaint(ChangeBase, frozen=True, kw_only=True, tag="taint"):
     removed: bool = False
 
 
+class QueryRename(ChangeBase, frozen=True, kw_only=True, tag="rename"):
+    """Metrics in the queries of one object, a rule of Prometheus, a monitor or a ConfigMap of dashboards, by their new
+    names: old name to new name, each the whole name of a metric."""
+
+    target: ChangeTarget
+    names: dict[str, str]
+
+
 class DeliveryPause(ChangeBase, frozen=True, kw_only=True, tag="pause"):
     """A Kustomization or HelmRelease of Flux, or an Argo CD Application, that stops to reconcile by itself."""
 
@@ -238,6 +246,7 @@ Change: TypeAlias = (
     | ObjectLabels
     | ObjectAnnotations
     | NodeTaint
+    | QueryRename
     | DeliveryPause
     | DeliveryResume
     | IamStatements

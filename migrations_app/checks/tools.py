@@ -18,6 +18,7 @@ TOOLS_OF: Final[Mapping[type[changes.ChangeBase], tuple[How, ...]]] = {
     changes.ObjectLabels: OBJECT_TOOLS,
     changes.ObjectAnnotations: OBJECT_TOOLS,
     changes.NodeTaint: OBJECT_TOOLS,
+    changes.QueryRename: OBJECT_TOOLS,
     changes.DeliveryPause: ("flux", "argocd"),
     changes.DeliveryResume: ("flux", "argocd"),
     changes.IamStatements: ("terraform", "iam"),

@@ -14,7 +14,7 @@ PLAN: Final = "karpdash/plan/v1"
 TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
-    "Finding": ("reason", "asked_at"),
+    "Finding": ("reason", "asked_at", "follows"),
     "Installed": ("controller", "crd_release", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
@@ -42,7 +42,8 @@ def published_plan(plan: Runbook) -> Runbook:
 def typed_plan(plan: Runbook) -> Runbook:
     """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
     hops = tuple(
-        replace(hop, steps=tuple(replace(one, reason=UNSET, asked_at=UNSET) for one in hop.steps)) for hop in plan.hops
+        replace(hop, steps=tuple(replace(one, reason=UNSET, asked_at=UNSET, follows=UNSET) for one in hop.steps))
+        for hop in plan.hops
     )
     return replace(plan, schema=TYPED_PLAN, cluster=_cluster(plan.cluster), hops=hops)
 
@@ -53,7 +54,7 @@ def _line(line: PartLine) -> PartLine:
 
 def _finding(finding: Finding) -> Finding:
     remedies = tuple(replace(remedy, change=UNSET) for remedy in finding.remedies)
-    return replace(finding, reason=UNSET, asked_at=UNSET, remedies=remedies)
+    return replace(finding, reason=UNSET, asked_at=UNSET, follows=UNSET, remedies=remedies)
 
 
 def _cluster(facts: ClusterFacts) -> ClusterFacts:

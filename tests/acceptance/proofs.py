@@ -111,6 +111,7 @@ ALONE = (
     "disrupted-taint-v1",
     "disruption-taint-beta",
     "drift-gate-dropped",
+    "metric-pods-drained",
     "neuron-accelerator-label",
     "service-ports-0.29",
     "webhooks-on-again",
@@ -125,12 +126,16 @@ UNSEEN_THERE = (
     "WL-07",
     "expired within a day",
     "forceful-expiration",
+    "metric-eviction-requests",
+    "metric-ignored-pod-count",
+    "metrics-renamed-beta",
+    "metrics-renamed-v1",
     "nodeclaim-condition-reason",
     "nodeclassref-group",
     "post-install-hook",
 )
-"""Their cause is a running pod, an age, a status or an older stored shape, which a server without controllers and
-nodes does not show as it was planted; they are proven in memory alone."""
+"""Their cause is a running pod, an age, a status, an older stored shape or a kind of the Prometheus operator, which a
+server without controllers and nodes does not show as it was planted; they are proven in memory alone."""
 NEWER_KUBECTL = ("stored-versions",)
 """Cleared by kubectl alone as well, but its lines name a subresource, which the kubectl of the tests (1.20) does not
 know yet: test_remedies_dry_run sends that patch itself."""

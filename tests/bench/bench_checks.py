@@ -242,8 +242,8 @@ def walk_page(every: Iterable[WalkFigures]) -> str:
     """The section of the page on walks."""
     head = (
         "\n## The walk over all hops\n\n"
-        "Every check at each hop by one inventory, and the walk that makes fixes and lands releases in between; "
-        "seconds of CPU,\nthe shortest of the rounds, in turns in one process.\n\n"
+        "Every check at each hop by one inventory, and the walk that makes fixes, judges again what they changed and "
+        "lands\nreleases in between; seconds of CPU, the shortest of the rounds, in turns in one process.\n\n"
         "| from | nodes | pods | hops | judged s | walked s | times (at most 1.5) |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     )

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.inventory.objects.base import Metadata
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
@@ -9,6 +10,10 @@ from tests.newest import NEWEST_MINOR
 CHECK = "alerts_name_current_metrics"
 GOOD = ("pass", "Every alert names a metric that is there", ())
 PATH = "spec.groups[capacity].rules[Many].expr"
+
+
+def changes(*asked):
+    return [leaf for change in dict.fromkeys(one.change for one in remedies(*asked)) for leaf in leaves(change)]
 
 
 def ruled(*texts, version="0.37.8", name="karpenter", **metadata):
@@ -75,22 +80,36 @@ def test_a_rule_that_could_not_be_read_keeps_it_from_passing():
 
 def test_the_remedy_renames_what_has_a_new_name():
     (first,) = remedies(CHECK, "1.0", ruled("karpenter_nodes_created + karpenter_consistency_errors"))
-    assert (first.how, first.text) == (
+    assert (first.how, first.text.splitlines()) == (
         "kubectl",
-        (
-            "# writes new names into the object; run it once the new release serves them\n"
-            "kubectl get prometheusrules.monitoring.coreos.com -n monitoring karpenter -o yaml"
-            " | sed -E 's/\\bkarpenter_nodes_created\\b/karpenter_nodes_created_total/g' | kubectl replace -f -"
-        ),
+        [
+            "# Writes new names into the object, once the new release serves them",
+            (
+                "kubectl -n monitoring get prometheusrules.monitoring.coreos.com karpenter -o yaml"
+                " | sed -E 's/\\bkarpenter_nodes_created\\b/karpenter_nodes_created_total/g' | kubectl replace -f -"
+            ),
+            (
+                "kubectl -n monitoring edit prometheusrules.monitoring.coreos.com karpenter"
+                "  # karpenter_consistency_errors is now nothing: the metric is gone"
+            ),
+        ],
     )
 
 
-def test_where_nothing_takes_its_place_the_remedy_shows_it():
-    (first,) = remedies(CHECK, "1.0", ruled("karpenter_consistency_errors"))
-    assert first.text.splitlines()[1] == (
-        "kubectl get prometheusrules.monitoring.coreos.com -n monitoring karpenter -o yaml"
-        "  # edit: karpenter_consistency_errors"
-    )
+def test_the_change_is_made_after_the_landing_and_says_its_way_back():
+    (rename,) = changes(CHECK, "1.0", ruled("karpenter_nodes_created"))
+    assert (rename.when, rename.target.name, rename.names) == (
+        "after", "karpenter", {"karpenter_nodes_created": "karpenter_nodes_created_total"},
+    )  # fmt: skip
+    assert rename.undo.names == {"karpenter_nodes_created_total": "karpenter_nodes_created"}
+
+
+def test_where_nothing_takes_its_place_a_person_decides():
+    (task,) = changes(CHECK, "1.0", ruled("karpenter_consistency_errors"))
+    assert (type(task).__name__, task.what) == (
+        "PersonTask", "karpenter_consistency_errors is now nothing: the metric is gone",
+    )  # fmt: skip
+    assert task.why
 
 
 def test_the_source_of_a_rule_that_flux_keeps_is_first():

@@ -46,4 +46,4 @@ def test_a_dashboard_that_could_not_be_read_keeps_it_from_passing():
 
 def test_the_remedy_names_the_config_map():
     (first,) = remedies(CHECK, "1.0", shown("karpenter_nodes_created", name="my boards"))
-    assert first.text.splitlines()[1].startswith("kubectl get configmap -n monitoring 'my boards' -o yaml | sed -E ")
+    assert first.text.splitlines()[1].startswith("kubectl -n monitoring get configmap 'my boards' -o yaml | sed -E ")

@@ -35,9 +35,9 @@ def test_a_name_that_is_gone(kind, field):
 
 def test_the_remedy_renames_it_where_it_stands():
     found = remedies(CHECK, "1.0", a_cluster().with_docs(monitor("karpenter_nodes_termination_time_seconds")))
-    (line,) = [line for one in found if one.how == "kubectl" for line in one.text.splitlines() if "kubectl get" in line]
+    (line,) = [line for one in found if one.how == "kubectl" for line in one.text.splitlines() if " get " in line]
     assert line.startswith(
-        "kubectl get servicemonitors.monitoring.coreos.com -n monitoring karpenter -o yaml | sed -E "
+        "kubectl -n monitoring get servicemonitors.monitoring.coreos.com karpenter -o yaml | sed -E "
     )
 
 

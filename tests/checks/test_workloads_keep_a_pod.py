@@ -27,6 +27,7 @@ def row(kind: str = "Deployment", name: str = "web") -> Evidence:
         pods("DaemonSet"),
         [owned_pod("Job", "x")],
         [bare("one")],
+        pods(name="cluster-autoscaler"),
     ],
 )
 def test_workloads_that_go_on(docs):

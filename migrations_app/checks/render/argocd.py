@@ -27,6 +27,12 @@ def _set(change: DeliveryPause | DeliveryResume, policy: str) -> str:
     return "\n".join((*map(note, change.notes), f"argocd app set {name} {policy}"))
 
 
+def applied_text(by: Managed) -> str:
+    """The line that applies an Application, whether or not it syncs by itself, and waits until it is healthy."""
+    name = f"{word(by.namespace)}/{word(by.name)}" if by.namespace else word(by.name)
+    return f"argocd app sync {name} && argocd app wait {name} --health  # once its source says so; prunes nothing"
+
+
 def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
     """What stands in the Application; `tree` is YAML, `about` lines of comments, each may be empty."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
@@ -39,6 +45,7 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
 def crd_release(chart: str, *, version: str) -> str:
     """An Application for the chart of the CRDs."""
     return (
-        f"# Application of {chart}, spec.source; in that of karpenter: helm.skipCrds true, but before that, on each "
-        f"CRD:\n# argocd.argoproj.io/sync-options: Prune=false\nchart: {chart}\ntargetRevision: {version}"
+        f"# Application of {chart}, spec.source, healthy before the controller changes; in that of karpenter: "
+        f"helm.skipCrds true, but before that, on each CRD:\n# argocd.argoproj.io/sync-options: Prune=false\n"
+        f"chart: {chart}\ntargetRevision: {version}"
     )

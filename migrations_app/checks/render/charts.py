@@ -17,6 +17,14 @@ def as_code(by: Managed, *, release: str, tree: str, version: str, about: str) -
     )
 
 
+def applied_by(by: Managed) -> tuple[Remedy, ...]:
+    """How Flux or Argo CD applies what its source says now, and how long it takes; nothing where another tool keeps the
+    chart, or the object that delivers it is not known."""
+    if by.by == "flux" and by.name:
+        return (Remedy(how="flux", text=flux.applied_text(by)),)
+    return (Remedy(how="argocd", text=argocd.applied_text(by)),) if by.by == "argocd" and by.name else ()
+
+
 def chart_as_code(chart: str, *, version: str) -> tuple[Remedy, ...]:
     """A release of its own for the chart of the CRDs, which the main chart then leaves out, in each tool."""
     return (

@@ -24,6 +24,12 @@ def text(change: Change, by: Managed) -> str:
     return source_text(change, by, tool="flux")
 
 
+def applied_text(by: Managed) -> str:
+    """The command that applies a HelmRelease at once, and ends when it is ready."""
+    where = f"{word(by.name)} --namespace {word(by.namespace)}" if by.namespace else word(by.name)
+    return f"flux reconcile helmrelease {where} --with-source  # once it says so; ends when the new pods are ready"
+
+
 def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
     """What stands in the HelmRelease; `tree` is YAML, `about` lines of comments, each may be empty."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "flux" and by.name else ""
@@ -36,6 +42,6 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
 def crd_release(chart: str, *, version: str) -> str:
     """A HelmRelease for the chart of the CRDs."""
     return (
-        f"# HelmRelease of {chart}, spec; in that of karpenter: install.crds and upgrade.crds Skip\n"
-        f"chart:\n  spec:\n    chart: {chart}\n    version: {version}"
+        f"# HelmRelease of {chart}, spec, ready before the controller changes; in that of karpenter: install.crds and "
+        f"upgrade.crds Skip\nchart:\n  spec:\n    chart: {chart}\n    version: {version}"
     )

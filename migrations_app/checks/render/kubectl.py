@@ -1,5 +1,6 @@
 """kubectl: complete lines of shell for changes of objects, in the order in which they are made."""
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -18,6 +19,7 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     Observation,
     PersonTask,
+    QueryRename,
     leaves,
 )
 from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
@@ -29,9 +31,8 @@ SHOWN: Final = 20
 """Commands and names of one kind that a text shows; a comment says how many there are beside them."""
 NEUTRAL: Final = (Observation, PersonTask)
 """What may stand among the lines of any program."""
-Step = (
-    ObjectPatch | ObjectApply | ObjectDelete | ObjectLabels | ObjectAnnotations | NodeTaint | Observation | PersonTask
-)
+_METRIC: Final = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
+"""The name of a metric of Prometheus."""
 
 
 def text(change: Change) -> str:
@@ -87,6 +88,8 @@ def _alike(step: Change) -> Hashable | None:
             return "patch", _where(step.target), step.subresource, step.notes
         case NodeTaint():
             return "taint", step.notes
+        case QueryRename():
+            return "rename", step.notes
         case PersonTask() if step.target is not None:
             return "task", _where(step.target), step.notes
     return None
@@ -116,6 +119,14 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield f"{_on(verb, first.target, names=_names(steps))} {_marks(first.given, first.removed)}{more}"
         case NodeTaint():
             yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
+        case QueryRename():
+            yield from _renamed(first)
+        case _:
+            yield from _without_change(first)
+
+
+def _without_change(first: Change) -> Iterator[str]:
+    match first:
         case Observation():
             yield observed(first)
         case PersonTask() if first.pipe:
@@ -124,6 +135,14 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield f"{_on('edit', first.target)}  {note(' '.join(first.what.split()))}"
         case PersonTask():
             yield from task_lines(first)
+
+
+def _renamed(change: QueryRename) -> Iterator[str]:
+    """The object written back with the new names; nothing where none of them is the name of a metric."""
+    pairs = [pair for pair in change.names.items() if all(map(_METRIC.fullmatch, pair))]
+    script = "; ".join(f"s/\\b{old}\\b/{new}/g" for old, new in pairs)
+    if script:
+        yield f"{_on('get', change.target)} -o yaml | sed -E {word(script)} | kubectl replace -f -"
 
 
 def _names(steps: Sequence[Change]) -> str:

@@ -12,12 +12,15 @@ from migrations_app.checks.changes import (
     ObjectLabels,
     ObjectPatch,
     PersonTask,
+    QueryRename,
     leaves,
 )
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.managers import Managed, Manager
 
-OF_OBJECTS: Final = (ObjectPatch, ObjectApply, ObjectDelete, ObjectLabels, ObjectAnnotations, NodeTaint)
+OF_OBJECTS: Final = (
+    ObjectPatch, ObjectApply, ObjectDelete, ObjectLabels, ObjectAnnotations, NodeTaint, QueryRename,
+)  # fmt: skip
 """Changes of objects of Kubernetes."""
 
 

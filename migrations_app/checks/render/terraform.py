@@ -41,7 +41,7 @@ def values_text(release: str, *, tree: str, version: str, about: str) -> str:
 
 def crd_release(chart: str, *, version: str) -> str:
     """A helm_release for the chart of the CRDs."""
-    head = f"# helm_release of {chart}; in that of karpenter: skip_crds = true"
+    head = f"# helm_release of {chart}, applied before the controller changes; in that of karpenter: skip_crds = true"
     return f'{head}\nchart = "{chart}"\nversion = "{version}"'
 
 

@@ -16,9 +16,9 @@ from migrations_app.karpenter.versions import Release, minor_order
 
 DRIFTED: Final = "Drifted"
 _MILD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation goes on"
-_HARD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation and expiry wait too:"
+_HARD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation and expiry wait too"
 _BACK: Final = "To take it back once the controller has landed and nodes may drift:"
-_KNOWS_BUDGETS: Final = (0, 34)
+KNOWS_BUDGETS: Final = (0, 34)
 """The first minor whose CRDs keep budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
 _KEEPS_REASONS: Final = (1, 0)
 """The first minor that stores v1; stored as v1beta1 a budget loses its reasons and counts for all of them."""
@@ -47,7 +47,7 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
     if not steps:
         return None
     notes = [_MILD] if _keeps_reasons(running) else [_HARD, "before 1.0 a budget has no reasons, so take it back soon"]
-    if running is not None and minor_order(running.minor) < _KNOWS_BUDGETS:
+    if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes.append(f"{running} keeps no budgets: set it when the new CRDs are there, before the controller")
         steps = [replace(one, when="landing", needs=("hop_crds_installed",)) for one in steps]
     return group(*steps, what=_said(steps), notes=(*notes, *way_back(group(*steps), _BACK)))

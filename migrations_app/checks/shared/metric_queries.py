@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, from_source, kubectl, ordered
-from migrations_app.checks.shell import word
-from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.checks.changes import Change, ChangeTarget, PersonTask, QueryRename, group
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.inventory.facts.managers import BY_HAND, managed
 from migrations_app.karpenter.metrics import outdated
 
 QueryPart = Literal["prometheus_rules", "dashboards", "monitors"]
@@ -18,6 +18,8 @@ RESOURCES = {
     "PodMonitor": "podmonitors.monitoring.coreos.com",
 }
 GONE = "nothing: the metric is gone"
+AFTER = "Writes new names into the object, once the new release serves them"
+CHOICE = "what to ask for in the place of a metric that is gone, or of a label's value, is a choice"
 _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
@@ -38,23 +40,33 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
 
 
 def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
-    """Where the source of the first object is, and a command for each object that renames what has a new name."""
-    owners = {(one.namespace, one.name): managed(one.metadata) for one in getattr(case.inventory, part).items}
-    by = owners.get((evidence[0].namespace, evidence[0].name), Managed("hand"))
+    """The change of every object for each tool: new names are written, and what has none is for a person."""
+    owners = {(one.kind, one.namespace, one.name): one for one in getattr(case.inventory, part).items}
+    places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))
+    first = owners.get(places[0])
     told = "; ".join(dict.fromkeys(f"{row.value('old')} is now {row.wanted}" for row in evidence))[:1000]
-    objects = dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence)
-    lines = [_command(place, evidence=evidence) for place in list(objects)[:NAMES_SHOWN]]
-    about = "# writes new names into the object; run it once the new release serves them"
-    return ordered(by, (*from_source(by, told), kubectl(about, *(line for line in lines if line))))
+    steps = [step for place in places for step in _changes(place, evidence=evidence)]
+    change = group(*steps, what=told)
+    return remedies_of(change, managed(first.metadata) if first else BY_HAND)
 
 
-def _command(place: tuple[str, str, str], *, evidence: Sequence[Evidence]) -> str:
+def _changes(place: tuple[str, str, str], *, evidence: Sequence[Evidence]) -> Iterator[Change]:
     kind, namespace, name = place
-    pairs = {row.value("old"): row.value("new") for row in evidence if (row.kind, row.namespace, row.name) == place}
-    script = "; ".join(
-        f"s/\\b{old}\\b/{new}/g" for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)
-    )
-    where = f"{RESOURCES[kind]} -n {word(namespace)} {word(name)}"
-    if not script:
-        return f"kubectl get {where} -o yaml  # edit: {', '.join(pairs)}".replace("\n", " ")
-    return f"kubectl get {where} -o yaml | sed -E {word(script)} | kubectl replace -f -"
+    target = ChangeTarget(kind, name, namespace, resource=RESOURCES[kind])
+    mine = [row for row in evidence if (row.kind, row.namespace, row.name) == place]
+    pairs = {row.value("old"): row.value("new") for row in mine}
+    names = {old: new for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)}
+    if names:
+        back = {new: old for old, new in names.items()}
+        yield QueryRename(
+            target=target,
+            names=names,
+            when="after",
+            notes=(AFTER,),
+            undo=QueryRename(target=target, names=back, when="after") if len(back) == len(names) else None,
+            final="" if len(back) == len(names) else "several old names have become one",
+            done=f"no query of {kind} {namespace}/{name} names what is gone",
+        )
+    others = [f"{old} is now {new or GONE}" for old, new in pairs.items() if old not in names]
+    if others:
+        yield PersonTask(target=target, what="; ".join(others), why=CHOICE, where=f"{kind} {namespace}/{name}")

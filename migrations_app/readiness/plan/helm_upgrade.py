@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.checks.remedies.commands import as_json, crd_chart_by, ordered
-from migrations_app.checks.render.charts import as_code, chart_as_code
+from migrations_app.checks.render.charts import applied_by, as_code, chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
@@ -193,7 +193,7 @@ def controller_commands(lands: str, installed: Installed | None, *, values: Valu
     tree = {value.key: value.text for value in values}
     reasons = "".join(f"{note(f'{one.key}: {one.why}')}\n" for one in values if one.why)
     code = as_code(by, release=here.release, tree=yaml_of(tree), version=version, about=reasons)
-    return ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code))
+    return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by))
 
 
 def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:

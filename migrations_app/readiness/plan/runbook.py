@@ -20,6 +20,7 @@ from migrations_app.readiness.plan.work_order import (
     LANDS,
     OPEN,
     by_work,
+    late_of,
     parts_of,
 )
 from migrations_app.readiness.report import ClusterFacts, HopLine, PathStep, Report, TablesEnd, Verdict
@@ -163,6 +164,7 @@ def _hop(
             installed=report.cluster.installed,
             upgrades=upgrades,
             parts=parts_of(judged, release=step.release),
+            late=late_of(judged, release=step.release),
             guards=asked.last is None,
             rewrites=step.hop == CONVERTED and step is not report.target.path[-1],
         ),

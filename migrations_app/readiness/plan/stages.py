@@ -30,6 +30,7 @@ from migrations_app.readiness.plan.work_order import (
     Part,
     by_work,
     lacks_successors,
+    late_of,
     parts_of,
     taken_back,
 )
@@ -46,6 +47,10 @@ _CLEAR: dict[Phase, str] = {
     "cleanup": "Take away what must not be there any more",
 }
 _FOLLOW: dict[Phase, str] = {
+    "preflight": "Go over what the hop began with",
+    "iam": "Go over the controller's rights",
+    "crds": "Go over the installed CRDs",
+    "controller": "Change what watches the controller",
     "resources": "Go over pools and node classes",
     "workloads": "Go over what pods ask for",
     "rollout": "Let nodes be replaced",
@@ -86,32 +91,42 @@ def stages(
     installed: Installed | None,
     upgrades: HopUpgrades | None = None,
     parts: Mapping[str, Part] | None = None,
+    late: frozenset[str] | None = None,
     rewrites: bool = False,
     guards: bool = True,
 ) -> tuple[Stage, ...]:
     """The stages that hold anything: open findings, commands, or something that cannot be undone.
 
-    `parts` are those of the findings where these do not carry their changes of Helm values any more. `rewrites`: a
-    later hop needs what this landing does by itself, to rewrite every stored object. `guards`: where Argo CD
-    delivers, the CRDs are marked so that it keeps them.
+    `parts` and `late` are those of the findings where these do not carry their changes of Helm values any more.
+    `rewrites`: a later hop needs what this landing does by itself, to rewrite every stored object. `guards`: where
+    Argo CD delivers, the CRDs are marked so that it keeps them.
     """
     asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
     part = parts or parts_of(asked, release=step.release)
     by_part = {name: [one for one in asked if part[one.id] == name] for name in ("before", "land", "after")}
+    last = late_of(asked, release=step.release) if late is None else late
+    before = [one for one in by_part["before"] if one.id not in last]
+    delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
+    resumed = tuple(_resume(asked, step))
+    flux = tuple(one for one in resumed if delivers and one.commands[0].how == "flux")
+    first = bool(taken.before)
     return (
-        *_clear(by_part["before"], step, start=start, converts=lacks_successors(asked)),
+        *_clear(before, step, start=start, converts=lacks_successors(asked)),
+        *(_switched_on(flux, part="before", back=_runs_on(start)) if first else ()),
         *_upgrade_first(taken, start=start),
+        *_clear_last([one for one in by_part["before"] if one.id in last], back=_runs_on(start)),
+        *(() if first else _switched_on(flux, part="land", back=_runs_on(start))),
         *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
         *_let_go(asked, step),
         *_follow(by_part["after"], step),
-        *_resume(asked, step),
+        *(one for one in resumed if one not in flux),
         *(_wait_for_rewriting() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
     )
 
 
 def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
-    back = f"{start or 'The running release'} runs on; nothing of the hop has been done"
+    back = _runs_on(start)
     apart = (*HOLDS, SUCCESSOR) if converts else HOLDS
     for phase in PHASES:
         if phase == "workloads" and converts:
@@ -140,6 +155,8 @@ _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait unti
 _FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
 _LET_GO = "Take back what was held or loosened for the landing, once the new controller runs"
 _RESUME = "Switch deliveries on again, once their sources say what the cluster holds now"
+_LAST = "Clear what only shows, or can only be done, once the work above is done"
+_APPLIES = "Switch Flux on again: from here on its source is changed, and it applies that"
 _HOLD = "Hold drift over the landing"
 _RAISED = Lost(
     "A Kubernetes version that was raised for the hop cannot be lowered again",
@@ -150,8 +167,25 @@ _RAISED = Lost(
 def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
     if upgrades.before:
         does = "Upgrade the running release once, with all that has to hold before the landing"
-        back = f"{start} runs on; nothing of the hop has been done"
-        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
+        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=_runs_on(start))
+
+
+def _clear_last(late: list[Finding], *, back: str) -> Iterator[Stage]:
+    """What waits for other fixes, or only shows once they are made."""
+    for phase in PHASES:
+        here = [one for one in late if one.phase == phase]
+        if _asks(here):
+            yield _stage("before", phase, does=_LAST, findings=here, back=back, no_return=())
+
+
+def _switched_on(resumed: Iterable[Stage], *, part: Part, back: str) -> Iterator[Stage]:
+    """Flux applies nothing while it is paused, so it goes on before its source is changed for the first time."""
+    for one in resumed:
+        yield structs.replace(one, part=part, phase="controller", does=_APPLIES, back=back)
+
+
+def _runs_on(start: str) -> str:
+    return f"{start or 'The running release'} runs on; nothing of the hop has been done"
 
 
 def _land(
@@ -214,9 +248,9 @@ def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
-    for phase in AFTER:
+    for phase in PHASES:
         here = [one for one in follows if one.phase == phase]
-        lost = _lost(step.hop, phase)
+        lost = _lost(step.hop, phase) if phase in AFTER else ()
         if here or lost:
             yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)
 

@@ -1,36 +1,25 @@
 """Walks the hops of a path in order: each is judged by the state that it begins in.
 
 At a hop every check is put to the inventory as it is then. The fixes are made by their effects, in the order of the
-work; where one has no effect that can be told, its cause is remembered and not asked for again: it is unknown until the
-cluster is scanned again. Then the release lands, and the walk goes on with what is reached.
+work, and what they changed is judged again before the landing: what only shows then is asked for as well. Where a fix
+has no effect that can be told, its cause is remembered and not asked for again: it is unknown until the cluster is
+scanned again. Then the release lands, and the walk goes on with what is reached.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Final
 
-from msgspec import UNSET
-
-from migrations_app.checks.base import Check, CheckContext, Finding
-from migrations_app.checks.changes import Change, HelmChange, KarpdashAction
-from migrations_app.checks.remedies.successors import CONVERTS
-from migrations_app.checks.runner import AskedCause, Cause, CheckAnswer, answer, bounded
-from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
-from migrations_app.inventory.parts import AHEAD, Seen, Unseen
+from migrations_app.checks.base import Check, Finding
+from migrations_app.checks.runner import AskedCause, Cause, CheckAnswer, bounded
+from migrations_app.inventory.inventory import Inventory, NotingInventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop
-from migrations_app.readiness.plan.effects.effect import after_all
-from migrations_app.readiness.plan.effects.landing import landed
-from migrations_app.readiness.plan.effects.not_shown import NotShown
-from migrations_app.readiness.plan.effects.places import with_parts
-from migrations_app.readiness.plan.effects.succession import succeeded
-from migrations_app.readiness.plan.work_order import LANDS, by_work, in_turn, parts_of, taken_back
-from migrations_app.readiness.stage import detect_running_release, stage_of
+from migrations_app.readiness.plan.hop_judge import HopJudge
+from migrations_app.readiness.plan.hop_work import HopWork
+from migrations_app.readiness.plan.work_order import LANDS, taken_back
 
-CLAIMS = ("machines", "nodeclaims")
-REPLACED = ("nodeclaims", "aws.instances")
-"""Parts that nobody knows once nodes are replaced."""
-SUCCESSORS = ("nodepools", "ec2nodeclasses")
-"""Parts that nobody knows once a person has made them."""
-_ASKS = ("fail", "manual")
+ROUNDS: Final = 3
+"""How often the fixes of a hop are made and judged again at most: the fix of one may ask for another one."""
 
 
 @dataclass(slots=True)
@@ -43,25 +32,23 @@ class Walk:
     asked: dict[tuple[str, Cause], AskedCause] = field(default_factory=dict)
 
     def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
-        """The findings of the hop in the state that it begins in; afterwards the state is that in which it has
-        landed."""
-        case = self._case(step, last=last)
-        answers = [self._answer(check, case) for check in self.checks if check.applies(step.hop)]
-        found = bounded(tuple(one.finding for one in answers))
+        """The findings of the hop, in the state that it begins in and in those that its own fixes reach; afterwards the
+        state is that in which it has landed."""
+        asked = [check for check in self.checks if check.applies(step.hop)]
+        judge = HopJudge(asked, step, self.planned if last else "", self.asked)
+        judge.first(self.inventory)
+        work = HopWork(self.inventory, step)
+        for _ in range(ROUNDS):
+            work.prepare(judge.findings())
+            if not judge.again(work.inventory, changed=work.changed, fixes=work.fixes):
+                break
+        judge.tell_remaining(work.fixes)
+        found = bounded(judge.findings())
         if not last:
-            self._remember(answers, hop=step.hop)
-            self.inventory = landed_after(self.inventory, found, step=step)
+            self._remember(judge.answers.values(), hop=step.hop)
+            work.land(found)
+            self.inventory = work.inventory
         return found
-
-    def _case(self, step: PathHop, *, last: bool) -> CheckContext:
-        running = detect_running_release(self.inventory)
-        return CheckContext(
-            self.inventory, step, running, stage_of(self.inventory, running), self.inventory.taken_at,
-            planned_kubernetes=self.planned if last else "",
-        )  # fmt: skip
-
-    def _answer(self, check: Check, case: CheckContext) -> CheckAnswer:
-        return answer(check, case, asked=self.asked)
 
     def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
         for finding, causes in answers:
@@ -78,79 +65,3 @@ def walked(
     walk = Walk(noting(inventory), checks, planned)
     for step in steps:
         yield walk.hop(step, last=step is steps[-1])
-
-
-def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
-    """The state after every fix whose effect can be told, and the landing of the step. Blockers are cleared before a
-    hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect to show."""
-    parts = parts_of(findings, release=str(step.release))
-    order = in_turn(sorted((one for one in findings if one.status in _ASKS), key=by_work))
-    work = _HopWork(inventory, lands=str(step.release), hop=step.hop)
-    for part in ("before", "land"):
-        work.make(one for one in order if parts[one.id] == part)
-    work.take(landed(work.inventory, step.release, values=work.landing))
-    work.make_each(taken_back(findings))
-    work.make(one for one in order if parts[one.id] == "after")
-    return work.inventory
-
-
-@dataclass(slots=True)
-class _HopWork:
-    """Makes the fixes of a hop one after the other; `landing` are changes of values that the landing makes, `made` are
-    those that are done: another finding may ask for the same one."""
-
-    inventory: NotingInventory
-    lands: str
-    hop: str
-    landing: list[HelmChange] = field(default_factory=list)
-    made: set[Change] = field(default_factory=set)
-
-    def make(self, findings: Iterable[Finding]) -> None:
-        """All changes of each finding, each once."""
-        for finding in findings:
-            changes = [one for one in changes_of(finding) if one not in self.made]
-            with_landing = [one for one in changes if isinstance(one, HelmChange) and self._lands(one)]
-            self.landing += with_landing
-            self._make([one for one in changes if one not in with_landing])
-
-    def make_each(self, changes: Iterable[Change]) -> None:
-        """These changes, each by itself."""
-        for one in changes:
-            self._make([one])
-
-    def _lands(self, change: HelmChange) -> bool:
-        return change.when == "landing" or change.reaches(self.lands)
-
-    def _make(self, changes: list[Change]) -> None:
-        converts = [one for one in changes if isinstance(one, KarpdashAction) and one.action == CONVERTS]
-        if converts:
-            made = succeeded(self.inventory)
-            self.take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
-        after = after_all(self.inventory, (one for one in changes if one not in converts))
-        if isinstance(after, NotShown):
-            return
-        self.made.update(changes)
-        replaced = any(len(after.part(name).items) < len(self.inventory.part(name).items) for name in CLAIMS)
-        self.take(after)
-        if replaced:
-            self.take(self._ahead(REPLACED))
-
-    def take(self, after: Inventory) -> None:
-        """Goes on with that state, and with every fact that it leaves as it was."""
-        reached = noting(after)
-        reached.after(self.inventory)
-        self.inventory = reached
-
-    def _ahead(self, names: Sequence[str]) -> Inventory:
-        """With these parts as what nobody knows before the hop is done."""
-        unseen = Unseen(AHEAD, self.hop)
-        aws = self.inventory.aws
-        if "aws.instances" in names and isinstance(aws.instances, Seen):
-            aws = replace(aws, instances=unseen)
-        own = {name: unseen for name in names if not name.startswith(AWS_PREFIX)}
-        return with_parts(replace(self.inventory, aws=aws), own)
-
-
-def changes_of(finding: Finding) -> list[Change]:
-    """Each change of the remedies once: those of all tools carry the same ones."""
-    return list(dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET))

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import PHASES, Finding, Phase
-from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatch, leaves
+from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatch, Observation, PersonTask, leaves
 
 OPEN = ("fail", "unknown", "manual")
 Part = Literal["before", "land", "after", "verify"]
@@ -92,10 +92,46 @@ def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
     return {one.id: _part(one, release=release, early=one.id in early) for one in asked}
 
 
+def late_of(asked: Sequence[Finding], *, release: str) -> frozenset[str]:
+    """The ids of those that stand before the landing, but last: what they change is brought by another fix, or they
+    need one that stands in a later phase or is made by the upgrade of the running release."""
+    parts = parts_of(asked, release=release)
+    early = {one.id: one for one in asked if parts[one.id] == "before" and one.status in OPEN}
+    upgraded = {name for name, one in early.items() if _upgrades(one, release)}
+    late = {name for name, one in early.items() if one.follows and _writes(one)}
+    for name, one in early.items():
+        needed = [early[other] for other in _needs(one) if other in early and other != name]
+        after = [
+            other for other in needed if other.id in upgraded or PHASES.index(other.phase) > PHASES.index(one.phase)
+        ]
+        late |= {name} if after else set()
+    return frozenset(late - {*SUCCESSION, *HOLDS})
+
+
+def _writes(finding: Finding) -> bool:
+    """Whether a remedy changes anything: what is only looked at may be looked at earlier."""
+    changes = [one.change for one in finding.remedies if not isinstance(one.change, UnsetType)]
+    return any(not isinstance(leaf, Observation | PersonTask) for one in changes for leaf in leaves(one))
+
+
+def _upgrades(finding: Finding, release: str) -> bool:
+    """Whether a remedy changes the running release by Helm before the hop lands."""
+    changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
+    return any(one.when == "before" and not one.reaches(release) for one in changes)
+
+
 def _part(finding: Finding, *, release: str, early: bool) -> Part:
     if finding.id == LANDS or finding.id in WITH_LANDING or _brings_chart(finding, release):
         return "land"
+    if _only_after(finding) and not finding.open_blocker:
+        return "after"
     return "before" if early or finding.phase in BEFORE or finding.open_blocker else "after"
+
+
+def _only_after(finding: Finding) -> bool:
+    """Whether every change of its remedies may be made only once the hop has landed."""
+    changes = [one.change for one in finding.remedies if not isinstance(one.change, UnsetType)]
+    return bool(changes) and all(one.when == "after" for one in changes)
 
 
 def _brings_chart(finding: Finding, release: str) -> bool:
@@ -105,7 +141,8 @@ def _brings_chart(finding: Finding, release: str) -> bool:
 
 
 def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
-    """The ways back of what is held over the landing, each once: they are gone after it."""
+    """The ways back of what is held over the landing, each once: they are gone after it. What is only changed after it
+    stays."""
     changes = dict.fromkeys(
         one.change
         for finding in asked
@@ -113,7 +150,7 @@ def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, 
         for one in finding.remedies
         if not isinstance(one.change, UnsetType)
     )
-    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change))
+    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
     return tuple(one for one in held if isinstance(one, ObjectPatch | DeliveryResume) and one.when == "after")
 
 

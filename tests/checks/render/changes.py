@@ -20,6 +20,7 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     Observation,
     PersonTask,
+    QueryRename,
     group,
 )
 
@@ -44,6 +45,7 @@ def every_change(text: str) -> Mapping[str, Change]:
         "annotations": ObjectAnnotations(target=bare, given={text: text}, removed=(text,), **said),
         "taint": NodeTaint(target=node, key=text, value=text, effect=text, **said),
         "untaint": NodeTaint(target=node, key=text, removed=True, **said),
+        "rename": QueryRename(target=at, names={text: text, "karpenter_old": "karpenter_new"}, **said),
         "person": PersonTask(target=at, why=text, where=text, **said),
         "person in AWS": PersonTask(why=text, where=text, aws=True, **said),
         "observe": Observation(pipe=(("kubectl", "get", text), ("grep", text)), into=text, **said),

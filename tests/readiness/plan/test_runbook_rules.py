@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import Change, HelmChange, ObjectDelete, ObjectPatch, Observation, leaves
+from migrations_app.checks.render.kubectl import text as kubectl_text
 from migrations_app.karpenter.versions import parse
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import plan_markdown, plan_table
@@ -22,6 +23,7 @@ from migrations_app.samples.fleet import find as find_story
 from migrations_app.samples.fleet import stories
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as find_clean
+from tests.acceptance.deliveries import TOOLS, delivered
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
 from tests.samples.test_stories import scanned
@@ -31,7 +33,8 @@ STORIES = tuple(story.name for story in stories())
 PLANTED = tuple(
     f"{clean.name}/{fault.of}" for clean in CLEAN for fault in [one for one in FAULTS if one.on == clean.name][::9]
 )
-NAMES = (*STORIES, *(clean.name for clean in CLEAN), *PLANTED)
+DELIVERED = tuple(f"{clean.name}@{tool}" for clean in CLEAN for tool in TOOLS if clean.hop)
+NAMES = (*STORIES, *(clean.name for clean in CLEAN), *PLANTED, *DELIVERED)
 UPGRADE = re.compile(r"helm upgrade (?:--install )?(\S+) oci://\S+ --version v?(\S+)")
 PLACEHOLDER = re.compile(r"<[a-z][a-z -]*>")
 MADE = re.compile(r"> (\S+\.(?:yaml|json))")
@@ -40,12 +43,13 @@ USED = re.compile(r"(?:-f|--filename|--values|file://) ?(\S+\.(?:yaml|json))")
 
 @cache
 def plan(name: str) -> Runbook:
-    """The runbook of a story, a clean cluster, or one with a fault planted in it."""
+    """The runbook of a story, a clean cluster, one with a fault planted in it, or one that another tool keeps."""
     if story := find_story(name):
         return runbook(evaluate(scanned(story)).report)
     on, _, of = name.partition("/")
+    on, _, tool = on.partition("@")
     clean = find_clean(on)
-    documents = objects(clean)
+    documents = delivered(objects(clean), clean, by=tool) if tool else objects(clean)  # type: ignore[arg-type]  # names are made of TOOLS
     fault = next((one for one in FAULTS if (one.on, one.of) == (on, of)), None)
     if fault:
         fault.plant(documents)
@@ -248,3 +252,51 @@ def test_what_only_reads_is_no_change() -> None:
     look = Observation(pipe=(("kubectl", "get", "nodes"),))
     assert changing(Remedy(how="kubectl", text="kubectl get nodes", change=look)) == []
     assert changing(Remedy(how="helm", text="helm upgrade a \\\n  -f b.yaml")) == ["helm upgrade a    -f b.yaml"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_delivery_applies_what_is_changed_in_its_source(name: str) -> None:
+    """Flux applies nothing while it is paused, and Argo CD nothing by itself while its sync policy is off."""
+    for hop in plan(name).hops:
+        told = [(stage, line) for stage, _, remedy in steps(hop) for line in remedy.text.splitlines()]
+        places = {line: at for at, (_, line) in enumerate(told)}
+        for at, (stage, line) in enumerate(told):
+            if line.startswith("flux reconcile helmrelease "):
+                resumed = places.get(line.partition(" --with-source")[0].replace("reconcile", "resume", 1), -1)
+                assert resumed < at, line
+            if re.match(r"# (HelmRelease|Application) \S+, spec", line) and "version: " in line + str(stage.commands):
+                kind = "flux reconcile helmrelease " if "HelmRelease" in line else "argocd app sync "
+                assert any(each.startswith(kind) for _, each in told[at:]), line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_change_stands_after_what_it_needs(name: str) -> None:
+    """`needs` of the changes, as far as the findings still carry them."""
+    for hop in plan(name).hops:
+        order = [finding.id for _, finding, _ in steps(hop) if finding]
+        for _, finding, remedy in steps(hop):
+            needed = remedy.change.needs if finding and remedy.change is not UNSET else ()
+            for other in needed if finding else ():
+                assert other not in order or finding is None or order.index(other) < order.index(finding.id), finding.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_taken_back_that_the_hop_only_makes_afterwards(name: str) -> None:
+    for hop in plan(name).hops:
+        back = {line for stage, finding, remedy in steps(hop) if finding is None for line in changing(remedy)}
+        for finding in hop.steps:
+            for change in dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET):
+                for leaf in leaves(change):
+                    if isinstance(leaf, ObjectPatch) and leaf.when == "after" and leaf.undo is not None:
+                        assert kubectl_text(leaf.undo) not in back, finding.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_budgets_are_only_written_where_crds_keep_them(name: str) -> None:
+    """Before 0.34 a server drops the field without a word."""
+    for hop in plan(name).hops:
+        start = parse(hop.starts)
+        for stage, _, remedy in steps(hop):
+            for line in changing(remedy):
+                if "patch nodepools" in line and '"budgets"' in line and start is not None:
+                    assert (start.major, start.minor_number) >= (0, 34) or stage.part != "before", line

@@ -3,6 +3,7 @@ import subprocess
 import hcl2
 import pytest
 import yaml
+from msgspec import structs
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.karpenter.hops import every_hop
@@ -117,7 +118,10 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
 @pytest.mark.parametrize("kept_by", ["helm", "terraform", "flux", "argocd", "eksctl", "hand"])
 def test_commands_parse_and_name_the_release(commands, release, kept_by):  # type: ignore[no-untyped-def]  # parametrized
     installed = Installed(namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by)
-    found = commands(release, installed)
+    whole = commands(release, installed)
+    found = [one for one in whole if " && " not in one.text and "reconcile" not in one.text]
+    applied = [one.how for one in whole if one not in found]
+    assert applied == ([kept_by] if commands is controller_commands and kept_by in ("flux", "argocd") else [])
     assert [one for one in found if release not in one.text] == []
     first = kept_by if kept_by in ("terraform", "flux", "argocd") else "helm"
     assert found[0].how == first
@@ -133,6 +137,18 @@ def parse(remedy: Remedy) -> None:
             hcl2.loads(f"{remedy.text}\n")
         case _:
             yaml.safe_load(remedy.text)
+
+
+def test_a_delivery_is_applied_by_its_own_tool_where_its_object_is_known() -> None:
+    texts = {}
+    for tool in ("flux", "argocd"):
+        here = Installed(namespace="ops", release="kp", kept_by=tool, keeper="team/kp's")
+        texts[tool] = controller_commands("1.0.14", here)[-1].text.partition("  # ")[0]
+        assert controller_commands("1.0.14", structs.replace(here, keeper=""))[-1].how != tool
+    assert texts == {
+        "flux": """flux reconcile helmrelease 'kp'"'"'s' --namespace team --with-source""",
+        "argocd": """argocd app sync team/'kp'"'"'s' && argocd app wait team/'kp'"'"'s' --health""",
+    }
 
 
 def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_it_is() -> None:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.shared.drift_hold import KNOWS_BUDGETS
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, own_claims, own_pools
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -44,4 +46,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     line = patched(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
-    yield from changed(case, evidence, what="write the budgets that are meant", line=line)
+    what, running = "write the budgets that are meant", case.running.release
+    if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
+        notes = (f"{running} keeps no budgets: only once the new CRDs are there",)
+        yield from changed(case, evidence, what=what, line=line, notes=notes, when="after")
+    else:
+        yield from changed(case, evidence, what=what, line=line)

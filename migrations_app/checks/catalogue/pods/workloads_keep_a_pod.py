@@ -9,6 +9,7 @@ from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.observations import way_back
 from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -23,7 +24,10 @@ check = Check(
         "{count} workload is away while its node is replaced",
         "{count} workloads are away while their node is replaced",
     ),
-    how="Workloads, but for DaemonSets and Jobs, with one pod that is not finished, where the hop replaces its node.",
+    how=(
+        "Workloads with one pod that is not finished, where the hop replaces its node; not DaemonSets, Jobs and the "
+        "cluster autoscaler."
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "Kubernetes documentation, Disruptions",
@@ -44,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for each in case.inventory.pods.items:
         pods[_workload(each)] += each.count
     for one in there(case, nodes, wanted=lambda found: pods[_workload(found)] == 1):
-        if one.group.owner_kind not in ("", "Job"):
+        if one.group.owner_kind not in ("", "Job") and OTHER_AUTOSCALER not in one.group.owner_name:
             yield one.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
 
 

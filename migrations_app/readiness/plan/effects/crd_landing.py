@@ -2,19 +2,28 @@
 
 from collections.abc import Iterable
 from dataclasses import replace as with_fields
+from typing import Final
 
 from msgspec.structs import replace
 
 from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
-from migrations_app.inventory.parts import Part, Unseen
-from migrations_app.karpenter import labels
+from migrations_app.inventory.parts import Part, Seen, Unseen
+from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items
+
+KEEP: Final = "helm.sh/resource-policy"
+PARTS: Final = {
+    kinds.PROVISIONER: "provisioners",
+    kinds.AWS_NODE_TEMPLATE: "awsnodetemplates",
+    kinds.MACHINE: "machines",
+}
+"""The kinds that later charts hold no more, with the parts of their objects."""
 
 
 def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
@@ -44,8 +53,18 @@ def brought_crds(inventory: Inventory, to: Release, *, service: o.ServiceReferen
     for crd in shipped.crds:
         made = _brought(by_name.get(crd.name), crd, to=to, converts=shipped.crd_chart_converts)
         by_name[crd.name] = _landed(made, crd, service=service)
-    every = tuple(by_name.values())
+    kept = {crd.name for crd in shipped.crds}
+    every = tuple(crd for name, crd in by_name.items() if name in kept or not _goes(inventory, crd))
     return with_fields(inventory, crds=with_items(part, every), discovery=_served(inventory.discovery, every))
+
+
+def _goes(inventory: Inventory, crd: o.CRD) -> bool:
+    """Whether the Helm release of the CRDs deletes it because its chart holds it no more; one of which objects are left
+    stays, since that is asked for first."""
+    part = next((PARTS[kind] for kind in PARTS if kind.crd_name == crd.name), None)
+    left = inventory.part(part) if part else None
+    listed = any(one.chart == CRD_CHART and crd.name in one.crds for one in inventory.helm_releases.items)
+    return listed and isinstance(left, Seen) and not left.items and crd.metadata.annotation(KEEP) != "keep"
 
 
 def _landed(made: o.CRD, crd: Crd, *, service: o.ServiceReference | None) -> o.CRD:

@@ -21,6 +21,7 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     Observation,
     PersonTask,
+    QueryRename,
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.plan.effects.deletion import deleted
@@ -28,6 +29,7 @@ from migrations_app.readiness.plan.effects.helm import upgraded
 from migrations_app.readiness.plan.effects.iam import permitted
 from migrations_app.readiness.plan.effects.not_shown import NotShown, Why
 from migrations_app.readiness.plan.effects.objects import applied, marked, patched, switched, tainted
+from migrations_app.readiness.plan.effects.queries import renamed
 from migrations_app.readiness.plan.effects.rights import bound
 
 OfObject: TypeAlias = (
@@ -37,6 +39,7 @@ OfObject: TypeAlias = (
     | ObjectLabels
     | ObjectAnnotations
     | NodeTaint
+    | QueryRename
     | DeliveryPause
     | DeliveryResume
 )
@@ -69,6 +72,8 @@ def _of_object(inventory: Inventory, change: OfObject) -> Inventory | NotShown:
             return marked(inventory, change)
         case NodeTaint():
             return tainted(inventory, change)
+        case QueryRename():
+            return renamed(inventory, change)
         case DeliveryPause() | DeliveryResume():
             return switched(inventory, change)
 

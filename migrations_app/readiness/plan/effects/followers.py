@@ -21,12 +21,23 @@ def put(inventory: Inventory, before: N, *, after: N, kind: str) -> Inventory:
     """With `after` in the place of `before`, and what follows from that."""
     if isinstance(after, o.DisruptionBudget) and isinstance(before, o.DisruptionBudget) and before.spec != after.spec:
         return with_object(inventory, before, after=recounted(after), kind=kind)
+    if kind in ROLLED and isinstance(before, o.Workload) and isinstance(after, o.Workload):
+        scaled = _scaled(before, after)
+        written = with_object(inventory, before, after=scaled, kind=kind)
+        return _pods_rolled(written, before, after=scaled, kind=kind)
     written = with_object(inventory, before, after=after, kind=kind)
     if after.metadata.deleting and before.metadata.finalizers and not after.metadata.finalizers:
         return without(written, after, kind=kind)
-    if kind in ROLLED and isinstance(before, o.Workload) and isinstance(after, o.Workload):
-        return _pods_rolled(written, before, after=after, kind=kind)
     return written
+
+
+def _scaled(before: o.Workload, after: o.Workload) -> o.Workload:
+    """With as many ready pods as it asks for now, where all that it asked for before were ready."""
+    wanted, status = after.spec.replicas, after.status
+    ready = (status.ready_replicas or 0) if status else None
+    if status is None or wanted is None or before.spec.replicas in (wanted, None) or ready != before.spec.replicas:
+        return after
+    return replace(after, status=replace(status, ready_replicas=wanted or None))
 
 
 def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
@@ -61,12 +72,14 @@ def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload,
     if after.spec.replicas == 0 != before.spec.replicas:
         left = tuple(one for one in part.items if (one.namespace, one.owner_kind, one.owner_name) != own)
         return with_parts(inventory, {"pods": with_items(part, left)})
-    if before.template == after.template:
+    count = after.spec.replicas if after.spec.replicas != before.spec.replicas else None
+    if before.template == after.template and count is None:
         return inventory
-    items = tuple(
-        _as_template(one, after) if (one.namespace, one.owner_kind, one.owner_name) == own else one
-        for one in part.items
-    )
+    mine = [one for one in part.items if (one.namespace, one.owner_kind, one.owner_name) == own]
+    if count is not None and len(mine) == 1:
+        mine = [replace(mine[0], count=count)]
+    new = iter([_as_template(one, after) for one in mine] if before.template != after.template else mine)
+    items = tuple(next(new) if (one.namespace, one.owner_kind, one.owner_name) == own else one for one in part.items)
     return with_parts(inventory, {"pods": with_items(part, items)}) if items != part.items else inventory
 
 

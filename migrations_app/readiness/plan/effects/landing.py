@@ -1,5 +1,5 @@
-"""The inventory after a hop has landed: CRDs, controller, settings, webhooks, ports, rights and records of the new
-release, as the tables say."""
+"""The inventory after a hop has landed: CRDs, objects in v1, controller, settings, webhooks, ports, rights and records
+of the new release, as the tables say."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,6 +26,7 @@ from migrations_app.karpenter.release_facts import admission_row, admits
 from migrations_app.karpenter.releases import as_tag, find, metrics_port
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
+from migrations_app.readiness.plan.effects.as_v1 import shown_as_v1
 from migrations_app.readiness.plan.effects.by_itself import by_controller
 from migrations_app.readiness.plan.effects.controller import release_of
 from migrations_app.readiness.plan.effects.crd_landing import brought_crds
@@ -52,7 +53,7 @@ def landed(inventory: Inventory, to: Release, *, values: Iterable[HelmChange] = 
     if found is None:
         return brought_crds(recorded, to, service=None)
     with_crds = brought_crds(recorded, to, service=o.ServiceReference(found.namespace, found.name, int(WEBHOOK_PORT)))
-    started = _started(with_crds, found, to=to)
+    started = _started(shown_as_v1(with_crds), found, to=to)
     settled = _settled(started, to, was=release_of(found.workload))
     return by_controller(_hashed(_answering(settled, to), to))
 

@@ -30,7 +30,7 @@ from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.readiness.plan.effects.effect import effect
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
-from migrations_app.samples.kubernetes_objects import doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta, pods_of, template, workload
 from tests.builders import a_cluster
 
 POOL = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")
@@ -259,3 +259,18 @@ def test_a_policy_is_attached_once_and_detached() -> None:
     assert after(found, undo) == before
     unread = replace(role, policies=Unseen("forbidden"))
     assert why(a_cluster().with_aws(controller_roles=(unread,)).build(), change) == "part_not_read"
+
+
+@pytest.mark.parametrize(("replicas", "ready"), [(2, 2), (0, None)])
+def test_pods_and_what_is_ready_follow_the_number_of_replicas(replicas: int, ready: int | None) -> None:
+    pod = template({"app": "web"}, {"containers": []}, annotations={"karpenter.sh/do-not-disrupt": "true"})
+    web = workload("Deployment", "web", namespace="shop", replicas=1, pod=pod) | {"status": {"readyReplicas": 1}}
+    before = a_cluster("1.0.8").with_docs(web, *pods_of(web, ["node-a"], count=1)).build()
+    target = ChangeTarget("Deployment", "web", "shop")
+    found = after(before, ObjectPatch(target=target, body={"spec": {"replicas": replicas}}))
+    (scaled,) = [one for one in found.deployments.items if one.name == "web"]
+    assert (scaled.spec.replicas, scaled.status and scaled.status.ready_replicas) == (replicas, ready)
+    counts = [one.count for one in found.pods.items if one.owner_name == "web"]
+    assert counts == ([replicas] if replicas else [])
+    back = after(found, ObjectPatch(target=target, body={"spec": {"replicas": 1}}))
+    assert back.deployments == before.deployments

@@ -1,0 +1,135 @@
+"""NodePools, EC2NodeClasses and NodeClaims of v1beta1 as a server shows them once its CRDs serve v1: what the
+conversion webhook of Karpenter writes, which is not what a person would write.
+
+Sources: kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go;
+aws/karpenter-provider-aws@v1.0.14:pkg/apis/v1/ec2nodeclass_conversion.go.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace as with_fields
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects import karpenter as o
+from migrations_app.inventory.parts import Part, Seen
+from migrations_app.karpenter import kinds, labels
+from migrations_app.readiness.plan.effects.places import with_parts
+
+Tree = dict[str, Any]
+NEVER: Final = "Never"
+_EXPIRES: Final = "720h"
+"""After which time a pool of v1beta1 that says nothing lets its nodes expire."""
+_OF_ALIAS: Final = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022")
+_PLACEHOLDER: Final = "ami-placeholder"
+_UBUNTU_DISK: Final = {
+    "deviceName": "/dev/sda1",
+    "rootVolume": True,
+    "ebs": {"encrypted": True, "volumeType": "gp3", "volumeSize": "20Gi"},
+}
+
+
+def shown_as_v1(inventory: Inventory) -> Inventory:
+    """With every object of these kinds in v1 whose CRD serves it; others, and those of v1, are as they were."""
+    serving = {crd.name for crd in inventory.crds.items if "v1" in crd.served}
+    changed: dict[str, Part[Any]] = {}
+    pools, classes, claims = inventory.nodepools, inventory.ec2nodeclasses, inventory.nodeclaims
+    if isinstance(pools, Seen) and kinds.NODE_POOL.crd_name in serving:
+        changed["nodepools"] = pools = _shown(
+            pools, [_pool(one) if _is_beta(one, pools) else one for one in pools.items]
+        )
+    if isinstance(classes, Seen) and kinds.EC2_NODE_CLASS.crd_name in serving:
+        found = [_node_class(one) if _is_beta(one, classes) else one for one in classes.items]
+        changed["ec2nodeclasses"] = _shown(classes, found)
+    if isinstance(claims, Seen) and kinds.NODE_CLAIM.crd_name in serving:
+        expiry = {one.name: str(one.get("spec.template.spec.expireAfter", NEVER)) for one in pools.items}
+        made = [_claim(one, expiry) if _is_beta(one, claims) else one for one in claims.items]
+        changed["nodeclaims"] = _shown(claims, made)
+    return with_parts(inventory, {name: part for name, part in changed.items() if part is not inventory.part(name)})
+
+
+def _is_beta(one: o.NamedObject, part: Seen[Any]) -> bool:
+    return (one.api_version or part.served or "").endswith("/v1beta1")
+
+
+def _shown(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
+    """The part as it is read in v1; the same where it is so already."""
+    every = tuple(items)
+    served = (part.served or "").replace("/v1beta1", "/v1") or None
+    if served == part.served and all(new is old for new, old in zip(every, part.items, strict=True)):
+        return part
+    return with_fields(part, items=every, served=served, other_version=None)
+
+
+def _as_v1(one: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the same kind
+    return replace(one, api_version=one.api_version.replace("/v1beta1", "/v1"), **fields)
+
+
+def _pool(one: o.NodePool) -> o.NodePool:
+    spec = one.spec or {}
+    template, disruption = spec.get("template") or {}, spec.get("disruption") or {}
+    inner = dict(template.get("spec") or {})
+    kubelet, reference = inner.pop("kubelet", None), inner.pop("nodeClassRef", None) or {}
+    inner.pop("resources", None)
+    inner |= {"nodeClassRef": _reference(reference), "expireAfter": disruption.get("expireAfter") or _EXPIRES}
+    new = {**spec, "template": {**template, "spec": inner}, "disruption": _disruption(disruption)}
+    marks = {
+        labels.KUBELET_COMPATIBILITY: _json(kubelet) if kubelet else "",
+        labels.NODE_CLASS_REFERENCE_COMPATIBILITY: _json(reference),
+    }
+    found: o.NodePool = _as_v1(one, spec=new, metadata=_marked(one.metadata, marks))
+    return found
+
+
+def _disruption(old: Tree) -> Tree:
+    """WhenUnderutilized knows no time of its own, so the webhook writes 0s, over a Never as well."""
+    rest = {key: value for key, value in old.items() if key != "expireAfter"}
+    if old.get("consolidationPolicy") == "WhenEmpty":
+        return {**rest, "consolidateAfter": old.get("consolidateAfter") or NEVER}
+    return {**rest, "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
+
+
+def _reference(old: Mapping[str, Any]) -> Tree:
+    group = str(old.get("apiVersion") or "").partition("/")[0] or kinds.AWS_GROUP
+    return {"group": group, "kind": old.get("kind") or kinds.EC2_NODE_CLASS.kind, "name": old.get("name") or ""}
+
+
+def _node_class(one: o.EC2NodeClass) -> o.EC2NodeClass:
+    spec = dict(one.spec or {})
+    family, terms = spec.get("amiFamily"), spec.get("amiSelectorTerms") or []
+    mark = ""
+    if family == "Ubuntu":
+        spec |= {"amiFamily": "AL2", "amiSelectorTerms": terms or [{"id": _PLACEHOLDER}]}
+        spec.setdefault("blockDeviceMappings", [_UBUNTU_DISK])
+        mark = "amiFamily,blockDeviceMappings" if terms else "amiFamily,blockDeviceMappings,incompatible"
+    elif not terms and family in _OF_ALIAS:
+        spec.pop("amiFamily")
+        version = one.metadata.annotation(labels.ALIAS_VERSION_COMPATIBILITY) or "latest"
+        spec["amiSelectorTerms"] = [{"alias": f"{str(family).lower()}@{version}"}]
+    metadata = _marked(one.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
+    found: o.EC2NodeClass = _as_v1(one, spec=spec, metadata=metadata)
+    return found
+
+
+def _claim(one: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
+    old = one.spec.node_class_ref
+    told = _reference({"apiVersion": old.api_version, "kind": old.kind, "name": old.name} if old else {})
+    pool = one.metadata.label(labels.NODEPOOL) or ""
+    reference = msgspec.convert(told, o.ClassReference)
+    found: o.NodeClaim = _as_v1(
+        one, spec=replace(one.spec, node_class_ref=reference, expire_after=expiry.get(pool, NEVER))
+    )
+    return found
+
+
+def _marked(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
+    """With these annotations, but for empty ones."""
+    given = {key: value for key, value in marks.items() if value}
+    return replace(metadata, annotations={**(metadata.annotations or {}), **given}) if given else metadata
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
