@@ -45,6 +45,8 @@ class PodShape:
     """terminationGracePeriodSeconds."""
     unplayed: tuple[str, ...]
     """Rules of placement that the simulator does not play, by field."""
+    keys: frozenset[str]
+    """The labels of nodes that selector and terms look at."""
 
     @property
     def stays(self) -> bool:
@@ -115,9 +117,22 @@ class PodShapes:
 
     def __init__(self) -> None:
         self._known: dict[bytes, PodShape] = {}
+        self._seen: dict[tuple[object, ...], tuple[PodShape, object]] = {}
+        """By the identities of a pod's parts, which a twin shares between pods; the parts are kept, too."""
 
     def of(self, pod: Document) -> PodShape:
         """The shape of a pod, or of the pods of a template with the metadata of one."""
+        metadata, spec = pod["metadata"], pod.get("spec") or {}
+        parts = [*map(metadata.get, _METADATA), *map(spec.get, _SPEC_FIELDS)]
+        same = metadata.get("namespace"), *map(id, parts)
+        known = self._seen.get(same)
+        if known is None:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            known = self._seen[same] = self._compared(pod), parts
+        return known[0]
+
+    def _compared(self, pod: Document) -> PodShape:
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         owner = controller_of(pod) or {}
         found = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
@@ -131,6 +146,8 @@ class PodShapes:
         return self._known[key]
 
 
+MOST_SEEN = 20_000
+_METADATA = ("labels", "annotations", "ownerReferences")
 _SPEC_FIELDS = (
     "containers", "initContainers", "overhead", "nodeSelector", "affinity", "tolerations",
     "topologySpreadConstraints", "terminationGracePeriodSeconds", "volumes",
@@ -141,18 +158,20 @@ def _shape(
     namespace: str, owner: Document, *, labels: Mapping[str, str], pinned: bool, spec: Mapping[str, Any]
 ) -> PodShape:
     grace = spec.get("terminationGracePeriodSeconds")
+    selector, terms = spec.get("nodeSelector") or {}, _terms(spec.get("affinity") or {})
     return PodShape(
         namespace=namespace,
         owner=str(owner.get("uid", "")),
         owner_kind=str(owner.get("kind", "")),
         labels=labels,
         requests=requested(spec),
-        selector=spec.get("nodeSelector") or {},
-        terms=_terms(spec.get("affinity") or {}),
+        selector=selector,
+        terms=terms,
         tolerations=tuple(spec.get("tolerations") or ()),
         pinned=pinned,
         grace=DEFAULT_GRACE if grace is None else int(grace),
         unplayed=tuple(_unplayed(spec)),
+        keys=frozenset([*selector, *(key for term in terms for key, _, _ in term)]),
     )
 
 

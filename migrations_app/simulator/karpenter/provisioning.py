@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.behaviour import Behaviour
-from migrations_app.simulator.cluster_state import ClusterState, PodState
+from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import KarpenterObject
 from migrations_app.simulator.instance_sizes import Offering, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher, pool_labels, pool_spec
+from migrations_app.simulator.placement.places import PodState
 from migrations_app.simulator.pod_shapes import Expression, PodShape, expressions, matches
-from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts, cpu, size_in_bytes
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, cpu, size_in_bytes
 from migrations_app.simulator.workloads import replica
 
 
@@ -46,6 +47,7 @@ class NodeProvisioner:
     def __init__(self, behaviour: Behaviour, agenda: Agenda, *, launcher: NodeLauncher) -> None:
         self._behaviour, self._agenda, self._launcher = behaviour, agenda, launcher
         self._options: dict[tuple[object, ...], tuple[Offering, ...]] = {}
+        self._reserved: dict[tuple[object, ...], ResourceAmounts] = {}
         self._seen: object = None
         self.no_place: dict[str, str] = {}
         """Why the pods of a shape that wait now got no node, by uid of one of them."""
@@ -81,12 +83,17 @@ class NodeProvisioner:
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
         """The nodes on their way and those to be launched; `anew`: without those that are on their way."""
+        pods = list(pods)
         groups: Counter[PodShape] = Counter(pod.shape for pod in pods)
-        sample = {pod.shape: pod.uid for pod in pods}
+        sample, names = dict[PodShape, str](), dict[PodShape, tuple[str, str]]()
+        for pod in pods:
+            name = pod.namespace, pod.name
+            if pod.shape not in names or name < names[pod.shape]:
+                sample[pod.shape], names[pod.shape] = pod.uid, name
         planned = [] if anew else list(self._on_their_way(state))
         left = {pool.uid: limit for pool in state.pools.values() if (limit := self._left(state, pool)) is not None}
         self.no_place.clear()
-        order = sorted(groups, key=lambda one: (-one.requests.cpu, -one.requests.memory, sample[one]))
+        order = sorted(groups, key=lambda one: (-one.requests.cpu, -one.requests.memory, names[one]))
         for shape in order:
             count = groups[shape]
             for node in planned:
@@ -163,14 +170,15 @@ class NodeProvisioner:
 
     def _kept(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
         """What pods of DaemonSets take of every node of the pool."""
-        shapes = (
-            state.shapes.of(replica(one, "any")) for one in state.workloads.values() if one["kind"] == "DaemonSet"
-        )
+        key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), state.workload_changes)
+        if key in self._reserved:
+            return self._reserved[key]
         labels = next((one.labels for one in self.options(pool)), pool_labels(pool))
         found = ResourceAmounts()
-        for shape in shapes:
+        for shape in (state.shapes.of(replica(one, "any")) for one in state.daemon_sets.values()):
             if shape.tolerates(_taints(pool)) and shape.selects(labels):
                 found = found.plus(shape.requests)
+        self._reserved[key] = found
         return found
 
     def _chosen(self, state: ClusterState, node: PlannedNode) -> Offering:
@@ -178,9 +186,9 @@ class NodeProvisioner:
         cheapest = [one for one in node.options if one.price == node.options[0].price]
         if len(cheapest) == 1:
             return cheapest[0]
-        zones = Counter(
-            one.zone for one in state.nodes.values() if one.labels.get(node.pool.of.label) == node.pool.name
-        )
+        mine, zones = f"{node.pool.of.pool}/{node.pool.name}", Counter[str]()
+        for (pool, _, zone), count in state.node_counts.items():
+            zones[zone] += count if pool == mine else 0
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
         return min(cheapest, key=lambda one: (zones[one.zone], one.zone))
 
@@ -189,10 +197,8 @@ class NodeProvisioner:
         limits = pool_limits(pool)
         if limits is None:
             return None
-        for node in state.nodes.values():
-            if node.labels.get(pool.of.label) == pool.name:
-                capacity = amounts(node.doc.get("status", {}).get("capacity"))
-                limits = limits.minus(capacity._replace(pods=0))
+        there = state.capacities.get(f"{pool.of.pool}/{pool.name}", ResourceAmounts())
+        limits = limits.minus(there._replace(pods=0))
         for uid, (offering, _) in self._launcher.coming.items():
             claim = state.claims.get(uid)
             if claim is not None and (claim.of.pool, claim.pool_name) == (pool.of.pool, pool.name):

@@ -7,7 +7,7 @@ from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.budgets import BudgetController
-from migrations_app.simulator.cluster_state import ClusterState, NodeState, PodState
+from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import (
     CLASS_TERMINATION,
     NODES,
@@ -18,6 +18,7 @@ from migrations_app.simulator.generations import (
 )
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.measurements import Measurements
+from migrations_app.simulator.placement.places import NodeState, PodState
 
 
 class TerminationController:
@@ -44,9 +45,9 @@ class TerminationController:
         """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
 
     def work(self, state: ClusterState) -> None:
-        for claim in list(state.claims_ending.values()):
+        for claim in sorted(state.claims_ending.values(), key=lambda one: one.name):
             self._end_claim(state, claim)
-        for node in list(state.nodes_ending.values()):
+        for node in sorted(state.nodes_ending.values(), key=lambda one: one.name):
             self._end_node(state, node)
         self._end_pools(state)
         self._end_classes(state)
@@ -91,7 +92,7 @@ class TerminationController:
         elif pinned:
             self._measurements.held(pinned[0], "annotation")
         elif self._tried.get(node.name) != state.pod_changes:
-            for pod in moving:
+            for pod in sorted(moving, key=lambda one: (one.namespace, one.name)):
                 self._evict(state, pod)
             self._tried[node.name] = state.pod_changes
         if moving:

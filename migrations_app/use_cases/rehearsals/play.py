@@ -9,6 +9,7 @@ import msgspec
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.states import Position
+from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
@@ -50,17 +51,23 @@ class Failure:
 
 
 @dataclass(slots=True)
-class RehearsalStage:
-    """A twin with its simulator and clock: the cluster of the reading, at rest, at the time of the reading."""
+class SimulatedCluster:
+    """A simulator with its clock, on a cluster at rest."""
 
-    twin: Twin
     clock: SimulatedClock
-    api: RehearsalControllers
     simulator: KarpenterSimulator
     began: datetime = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.clock.now()
+
+
+@dataclass(slots=True)
+class RehearsalStage(SimulatedCluster):
+    """The same on a twin: the cluster of the reading, at the time of the reading."""
+
+    twin: Twin
+    api: RehearsalControllers
 
 
 def set_up(
@@ -77,7 +84,7 @@ def set_up(
     if failure.scenario == "webhook_down":
         _stop_webhooks(twin, reading)
     simulator.settle()
-    return RehearsalStage(twin, clock, api, simulator)
+    return RehearsalStage(clock, simulator, twin, api)
 
 
 def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
@@ -113,7 +120,11 @@ class Played:
 
 def play(plan: Plan, stage: RehearsalStage) -> Played:
     """Carries out the plan on the stage, by the executor's own code."""
-    writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
+    return play_with(RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state), plan, stage=stage)
+
+
+def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster) -> Played:
+    """The same on the cluster that the writer changes, beside which the stage's simulator works."""
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
@@ -121,7 +132,7 @@ def play(plan: Plan, stage: RehearsalStage) -> Played:
             stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
         try:
-            moved = carry_out(work, writer, here=here)
+            moved = not _begins_to_wait(work, stage, here=here) and carry_out(work, writer, here=here)
         except (RolloutHalted, ReadError, InvalidInput) as halt:
             stopped = _stop(here, halt.code, words=halt.message)
             break
@@ -134,15 +145,25 @@ def play(plan: Plan, stage: RehearsalStage) -> Played:
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
 
+def _begins_to_wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
+    """Whether a gate has only begun that cannot pass yet: so nobody needs to count the cluster for it."""
+    if here.phase != "gate" or here.step.after is None or here.step.after.seconds <= 0 or work.gate_since is not None:
+        return False
+    if not _surely_waits(work, stage, here=here):
+        return False
+    work.note(gate_since=work.now())
+    return True
+
+
 def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
     return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
 
 
-def _pass(stage: RehearsalStage, seconds: float) -> None:
+def _pass(stage: SimulatedCluster, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
         seen = _seen(stage)
@@ -156,7 +177,7 @@ def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) ->
             return
 
 
-def _seen(stage: RehearsalStage) -> tuple[int, ...]:
+def _seen(stage: SimulatedCluster) -> tuple[int, ...]:
     state = stage.simulator.state
     return state.node_changes, len(state.claims), len(state.pools), len(state.waiting), len(state.starting)
 
@@ -173,7 +194,7 @@ def _is_over(work: RehearsalExecution, here: Position) -> bool:
     return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
 
 
-def _surely_waits(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> bool:
+def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
     """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
     gate, state = here.step.after, stage.simulator.state
     if gate is None:

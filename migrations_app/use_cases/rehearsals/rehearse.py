@@ -16,7 +16,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
+from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
     BudgetGap,
@@ -68,14 +68,20 @@ def rehearse_cluster(
 ) -> RehearsalResult:
     """Reads the cluster, plans, and plays. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory
-    reading = read_objects(api, inventory)
+    plan, stage, around = _prepared(read_objects(api, inventory), inventory, request=request)
+    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+
+
+def _prepared(
+    reading: ClusterReading, inventory: Inventory, *, request: RehearsalRequest
+) -> tuple[Plan, RehearsalStage, Surroundings]:
+    """The plan, made on a calm stage, and the stage to play it on. Nobody keeps the reading: it is large."""
     around = surroundings(reading, inventory, seed=request.seed)
-    calm = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
-    plan = plan_on(calm, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
-    stage = calm
+    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
+    plan = plan_on(stage, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+    return plan, stage, around
 
 
 def _played(
