@@ -41,6 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects")
     source.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster, which is only read")
+    source.add_argument("--cluster", metavar="NAME", help="a registered cluster, read afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
     parser.add_argument("--action", metavar="ID", required=True, help="such as roll_nodes or taint_and_drift")
     parser.add_argument(
@@ -69,10 +70,12 @@ def _rehearsed(options: argparse.Namespace) -> "RehearsalResult":
     from migrations_app.use_cases.rehearsals import rehearse
 
     request = _request(options)
+    if options.context and not options.kubeconfig:
+        raise InvalidInput("goes with --kubeconfig only", where="--context")
     with Progress() as progress:
+        if options.cluster:
+            return _registered(options.cluster, request, progress=progress)
         if options.bundle:
-            if options.context:
-                raise InvalidInput("goes with --kubeconfig only", where="--context")
             return rehearse.rehearse_bundle(options.bundle, request, on_part=progress.part)
         try:
             return rehearse.rehearse_kubeconfig(
@@ -84,6 +87,15 @@ def _rehearsed(options: argparse.Namespace) -> "RehearsalResult":
             )
         except AddressRefused as refused:
             raise with_hint(refused) from None
+
+
+def _registered(name: str, request: "RehearsalRequest", *, progress: Progress) -> "RehearsalResult":
+    from migrations_app.cli.django_setup import setup_django
+
+    setup_django()
+    from migrations_app.use_cases.rehearsals.registered import rehearse_registered
+
+    return rehearse_registered(name, request, on_part=progress.part)
 
 
 def _request(options: argparse.Namespace) -> "RehearsalRequest":

@@ -22,6 +22,7 @@ from migrations_app.simulator.generations import (
     is_ready,
     owners,
 )
+from migrations_app.simulator.placement.domains import DomainCounts
 from migrations_app.simulator.placement.places import NodeState, PodState, ShapeCount
 from migrations_app.simulator.placement.room import RoomIndex
 from migrations_app.simulator.pod_shapes import PodShape, PodShapes
@@ -55,6 +56,8 @@ class ClusterState:
         self.pods_of: dict[str, dict[str, PodState]] = defaultdict(dict)
         self.counts: dict[PodShape, ShapeCount] = {}
         self.room = RoomIndex()
+        self.domains = DomainCounts(self.nodes)
+        self._learnt: set[PodShape] = set()
         self.claim_on: dict[str, str] = {}
         self.claims_ending: dict[str, KarpenterObject] = {}
         self.nodes_ending: dict[str, NodeState] = {}
@@ -97,7 +100,7 @@ class ClusterState:
         """What the nodes of each pool have together, by kind and name of the pool."""
         self.claim_uids: dict[str, str] = {}
         """The uid of the claim at a path."""
-        self._placed_at = (-1, -1)
+        self._placed_at = (-1, -1, -1)
         self._left_on: dict[str, dict[str, PodState]] = {}
 
     @property
@@ -198,11 +201,15 @@ class ClusterState:
                 node.load(pod.shape.requests, 1)
             self.nodes[name] = node
         else:
+            self.domains.node(node.labels, -1)
             self.node_counts[node.group] -= 1
             self._capacity(node, -1)
         self._dependent(f"{NODES}/{name}", doc, before=before.doc if before is not None else None, gone=False)
         node.seen(doc, amounts(doc.get("status", {}).get("allocatable"), default=self.unknown_size))
         changed = placing != node.placing()
+        self.domains.node(node.labels, 1)
+        for pod in node.pods.values() if changed else ():
+            self.count_domains(pod)
         if changed:
             self.node_changes += 1
             self.changed_nodes[name] = None
@@ -215,6 +222,9 @@ class ClusterState:
 
     def _drop_node(self, node: NodeState) -> None:
         self.room.drop(node.name)
+        self.domains.node(node.labels, -1)
+        for pod in node.pods.values():
+            self.domains.removed(pod.uid)
         self.node_counts[node.group] -= 1
         self._capacity(node, -1)
         self._dependent(f"{NODES}/{node.name}", node.doc, before=node.doc, gone=True)
@@ -241,6 +251,9 @@ class ClusterState:
             return
         shape, node = self.shapes.of(doc), doc["spec"].get("nodeName") or ""
         ready, ending = is_ready(doc), going(doc)
+        if shape.rules and shape not in self._learnt:
+            self._learnt.add(shape)
+            self.domains.learn(shape, self.pods.values())
         if before is not None:
             if (before.shape, before.node, before.ready, before.ending) == (shape, node, ready, ending):
                 return
@@ -248,9 +261,16 @@ class ClusterState:
         name, space = metadata["name"], metadata["namespace"]
         self._index(PodState(space, name, uid, shape=shape, node=node, ready=ready, ending=ending))
 
+    def room_for(self, shape: PodShape) -> NodeState | None:
+        """The emptiest node that takes such a pod and that its rules allow; None if there is none."""
+        if not self.domains.bound(shape):
+            return self.room.find(shape)
+        allowed = self.domains.allows(shape)
+        return self.room.find(shape, allows=lambda node: allowed(node.labels))
+
     def unplaced(self) -> bool:
         """Whether a pod may find a place now that found none at the last call."""
-        at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains)
+        at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains, self.rule_changes)
         return bool(self.waiting) and at != self._placed_at
 
     def update(self, pod: PodState, *, node: str = "", ready: bool = False, ending: bool = False) -> None:
@@ -309,6 +329,17 @@ class ClusterState:
         self.touched_workloads.add(pod.shape.owner)
         self.changed_shapes.add(pod.shape)
 
+    def count_domains(self, pod: PodState) -> None:
+        """Counts the pod where it is, for the rules of other pods; a pod that is being deleted counts no more."""
+        node = self.nodes.get(pod.node)
+        if node is not None and not pod.ending:
+            self.domains.placed(pod, node)
+
+    @property
+    def rule_changes(self) -> int:
+        """Grows with every change after which the rules of a pod may let it go elsewhere; stays 0 without rules."""
+        return self.pod_changes if self._learnt else 0
+
     def _load(self, pod: PodState, times: int) -> None:
         if not pod.node:
             return
@@ -327,6 +358,10 @@ class ClusterState:
         if node is None:
             return
         node.load(pod.shape.requests, times)
+        if times > 0:
+            self.count_domains(pod)
+        else:
+            self.domains.removed(pod.uid)
         self.room.loaded(node, gained=times < 0)
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
+from migrations_app.simulator.placement.terms import PodRules, rules_of, unplayed_terms
 from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
@@ -47,6 +48,8 @@ class PodShape:
     """Rules of placement that the simulator does not play, by field."""
     keys: frozenset[str]
     """The labels of nodes that selector and terms look at."""
+    rules: PodRules
+    """What it asks of the pods around it."""
 
     @property
     def stays(self) -> bool:
@@ -55,6 +58,13 @@ class PodShape:
     def tolerates(self, taints: Iterable[Document]) -> bool:
         """Whether nothing among the taints keeps the pod off."""
         return all(any(_tolerated(taint, one) for one in self.tolerations) for taint in hard(taints))
+
+    def selects_in(self, found: Mapping[str, str]) -> bool:
+        """The same for labels of which only some are known: what looks at others holds."""
+        if any(found[key] != value for key, value in self.selector.items() if key in found):
+            return False
+        near = [[one for one in term if one[0] in found] for term in self.terms]
+        return not near or any(all(matches(one, found) for one in term) for term in near)
 
     def selects(self, found: Mapping[str, str]) -> bool:
         """Whether its node selector and required affinity hold for a node of these labels."""
@@ -171,6 +181,7 @@ def _shape(
         pinned=pinned,
         grace=DEFAULT_GRACE if grace is None else int(grace),
         unplayed=tuple(_unplayed(spec)),
+        rules=rules_of(spec, namespace, labels=labels),
         keys=frozenset([*selector, *(key for term in terms for key, _, _ in term)]),
     )
 
@@ -181,12 +192,7 @@ def _terms(affinity: Mapping[str, Any]) -> tuple[tuple[Expression, ...], ...]:
 
 
 def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
-    affinity = spec.get("affinity") or {}
-    for name in ("podAffinity", "podAntiAffinity"):
-        if (affinity.get(name) or {}).get("requiredDuringSchedulingIgnoredDuringExecution"):
-            yield f"affinity.{name}"
-    if any(one.get("whenUnsatisfiable") != "ScheduleAnyway" for one in spec.get("topologySpreadConstraints") or ()):
-        yield "topologySpreadConstraints"
+    yield from unplayed_terms(spec)
     if any("persistentVolumeClaim" in one or "ephemeral" in one for one in spec.get("volumes") or ()):
         yield "volumes"
 

@@ -42,7 +42,7 @@ class PodController:
         for pod in sorted(state.waiting.values(), key=lambda one: one.name):
             if pod.shape in full:
                 continue
-            node = state.room.find(pod.shape)
+            node = state.room_for(pod.shape)
             if node is None:
                 full.add(pod.shape)
             elif self._bound(pod, node.name):

@@ -1,7 +1,5 @@
 """Termination: a node is cordoned, drained through the eviction subresource, and let go."""
 
-from datetime import datetime
-
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.api import SimulatorApi
@@ -15,6 +13,7 @@ from migrations_app.simulator.generations import (
     KarpenterObject,
     classes_path,
     going,
+    timestamp,
 )
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.measurements import Measurements
@@ -108,12 +107,20 @@ class TerminationController:
         length = nanoseconds(str(text)) if text else None
         if length is None or not claim.going:
             return False
-        since = datetime.fromisoformat(claim.doc["metadata"]["deletionTimestamp"]).timestamp()
+        since = timestamp(claim.doc, "deletionTimestamp", now=self._agenda.now)
         return self._agenda.reached(since + length / 10**9)
 
     def _evict(self, state: ClusterState, pod: PodState) -> None:
-        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state."""
+        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state.
+
+        A pod under several budgets is never evicted: kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go.
+        """
         if pod.ending:
+            return
+        over = self._budgets.over(state, pod.shape)
+        if len(over) > 1:
+            names = sorted(state.budgets[uid]["metadata"]["name"] for uid in over if uid in state.budgets)
+            self._measurements.held(pod, f"{pod.namespace}/{' and '.join(names)}")
             return
         holding = self._budgets.holding(state, (pod.shape,))
         if holding:

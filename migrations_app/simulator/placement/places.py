@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
 from migrations_app.simulator.generations import ALPHA, going, is_ready
-from migrations_app.simulator.instance_sizes import TYPE, ZONE
+from migrations_app.simulator.instance_sizes import HOST, TYPE, ZONE
 from migrations_app.simulator.pod_shapes import PodShape, hard
 from migrations_app.simulator.resources import ResourceAmounts
 
@@ -61,6 +61,8 @@ class NodeState:
         self.doc, self.allocatable = doc, allocatable
         self.free = allocatable.minus(self.used)
         self.labels = doc["metadata"].get("labels") or {}
+        if HOST not in self.labels:  # kubelets set it on every node; a dump may lack it
+            self.labels = {**self.labels, HOST: self.name}
         self.taints = spec.get("taints") or []
         self.ready, self.ending = is_ready(doc), going(doc)
         self.open = self.ready and not self.ending and not spec.get("unschedulable")

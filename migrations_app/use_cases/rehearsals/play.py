@@ -13,7 +13,7 @@ from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.simulator import KarpenterSimulator
+from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.record import RehearsalExecution
@@ -93,7 +93,10 @@ def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
 
 
 def _stop_webhooks(twin: Twin, reading: ClusterReading) -> None:
-    """No webhook of Karpenter answers. Raises InvalidInput `no_webhook` where there is none."""
+    """No webhook of Karpenter answers. Raises InvalidInput: `not_seen`, or `no_webhook` where there is none."""
+    for name in ("MutatingWebhookConfigurations", "ValidatingWebhookConfigurations"):
+        if name in reading.unread:
+            raise InvalidInput(f"{name} could not be read: {reading.unread[name]}", code="not_seen", where="scenario")
     services = set(_webhook_services(reading))
     if not services:
         raise InvalidInput("the cluster has no webhook of Karpenter", code="no_webhook", where="scenario")
@@ -133,14 +136,17 @@ def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster) -> Played:
             break
         try:
             moved = not _begins_to_wait(work, stage, here=here) and carry_out(work, writer, here=here)
+            if moved:
+                work.report_waiting("")
+                stage.simulator.settle()
+            else:
+                _wait(work, stage, here=here)
+        except RestlessCluster as reason:
+            stopped = _stop(here, "restless", words=str(reason))
+            break
         except (RolloutHalted, ReadError, InvalidInput) as halt:
             stopped = _stop(here, halt.code, words=halt.message)
             break
-        if moved:
-            work.report_waiting("")
-            stage.simulator.settle()
-        else:
-            _wait(work, stage, here=here)
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 

@@ -27,8 +27,8 @@ PARTS: tuple[tuple[str, Kind], ...] = (
     ("awsnodetemplates", kinds.AWS_NODE_TEMPLATE),
     ("ec2nodeclasses", kinds.EC2_NODE_CLASS),
 )
-NEEDED = ("crds", "nodes", "pods")
-"""Parts without which nothing can be rehearsed."""
+NEEDED = ("crds", "nodes", "pods", "provisioners", "machines", "nodepools", "nodeclaims")
+"""Parts without which nothing can be rehearsed: where pods run, and what replaces nodes."""
 WORKLOADS = (("ReplicaSet", "replicasets"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
 WEBHOOKS = (
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
@@ -65,7 +65,7 @@ class ClusterReading:
 def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     """Reads what a twin needs, in the versions in which the scan read it.
 
-    Raises InvalidInput `not_seen` if nodes, pods or definitions cannot be read.
+    Raises InvalidInput `not_seen` if a part of NEEDED cannot be read.
     """
     found = ClusterReading(inventory.taken_at)
     for name, kind in PARTS:

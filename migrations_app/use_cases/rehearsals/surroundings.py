@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.controller_settings import drift_is_on
@@ -24,6 +25,9 @@ LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
 FEWEST_CLAIMS = 3
 POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
 DISRUPTION_POLL_SECONDS, BATCH_SECONDS = 10.0, 1.0
+_POOLS = "nodepools.karpenter.sh"
+PLAYED_VERSIONS = ("v1beta1", "v1")
+"""The versions of NodePools and NodeClaims whose rules the simulator plays."""
 ONE_BY_ONE_BEFORE = "0.34"
 """From this minor on NodePools have budgets, 10 % without one of their own; before, nodes were replaced one by one."""
 
@@ -40,7 +44,7 @@ class Surroundings:
 
 
 def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> Surroundings:
-    """What the reading shows."""
+    """What the reading shows. Raises InvalidInput `unknown_version`."""
     requests = _requests_are_known(reading)
     seconds = node_seconds(reading)
     sizes = tuple(_sizes(reading))
@@ -55,7 +59,7 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         provision_batch=BATCH_SECONDS,
     )
     behaviour = Behaviour(
-        version=_version(inventory),
+        version=_version(reading, inventory),
         drifts=_drifts(inventory, release),
         consolidates=True,
         at_once=_at_once(release),
@@ -138,10 +142,19 @@ def _requests_are_known(reading: ClusterReading) -> bool:
     return not pods or any(one.get("resources") for pod in pods for one in pod["spec"].get("containers") or ())
 
 
-def _version(inventory: Inventory) -> str:
-    served = inventory.nodepools
-    told = getattr(served, "served", None) or "karpenter.sh/v1beta1"
-    return str(told).rpartition("/")[2]
+def _version(reading: ClusterReading, inventory: Inventory) -> str:
+    """The version of NodePools. Raises InvalidInput `unknown_version` for one whose rules nobody knows here."""
+    crd = next((one for one in reading.of("CustomResourceDefinition") if one["metadata"]["name"] == _POOLS), {})
+    served = [one.get("name") for one in crd.get("spec", {}).get("versions") or () if one.get("served")]
+    told = str(getattr(inventory.nodepools, "served", None) or "karpenter.sh/v1beta1")
+    version = told.rpartition("/")[2]
+    if served and version not in served:
+        told = f"karpenter.sh/{served[0]}"
+        version = str(served[0])
+    if version not in PLAYED_VERSIONS:
+        words = f"NodePools are read as {told[:60]}; a rehearsal plays {' and '.join(PLAYED_VERSIONS)}"
+        raise InvalidInput(words, code="unknown_version", where="nodepools")
+    return version
 
 
 def _drifts(inventory: Inventory, release: Release | None) -> bool:
