@@ -13,6 +13,7 @@ from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
+from migrations_app.simulator.karpenter.conversion import CONVERTED, converted
 from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
@@ -76,6 +77,7 @@ def set_up(
     """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
     twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED)
+    twin.converters.update(dict.fromkeys(CONVERTED, converted))
     sizes = {one.name: one for one in behaviour.sizes}
     twin.load([_kube_system(identity)])
     twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)

@@ -12,6 +12,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import Kind
+from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.twin.store import SharedParts
 
 Document = dict[str, Any]
@@ -34,6 +35,8 @@ WEBHOOKS = (
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
     ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 )
+CONVERTER = {"namespace": "twin", "name": "conversion"}
+"""The service that converts in a twin; it always answers."""
 _OVER = ("Succeeded", "Failed")
 _MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 _POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
@@ -136,10 +139,13 @@ def _ours(crd: Document) -> bool:
 
 
 def _open(crd: Document) -> Document:
-    """The definition with a schema that keeps every field, and without a webhook that converts."""
+    """The definition with a schema that keeps every field. Where Karpenter converts, a webhook of the twin does."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [one | {"schema": schema, "subresources": {"status": {}}} for one in crd["spec"].get("versions") or ()]
-    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": {"strategy": "None"}}}
+    conversion: Document = {"strategy": "None"}
+    if len(versions) > 1 and crd["metadata"].get("name") in CONVERTED:
+        conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": CONVERTER}}}
+    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": conversion}}
 
 
 def slim_pod(pod: Document) -> Document | None:

@@ -13,6 +13,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
+from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
@@ -199,6 +200,11 @@ def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:
     if scheduled:
         words = f"budgets with a schedule of NodePool {', '.join(scheduled)} count at all times"
         yield UnknownPart(code="schedule_unplayed", words=words)
-    if any(len(crd["spec"].get("versions") or ()) > 1 for crd in reading.of("CustomResourceDefinition")):
-        words = "conversion between versions is not played: objects keep the fields that they were read with"
+    several = [
+        str(crd["metadata"].get("name"))
+        for crd in reading.of("CustomResourceDefinition")
+        if len(crd["spec"].get("versions") or ()) > 1 and crd["metadata"].get("name") not in CONVERTED
+    ]
+    if several:
+        words = f"conversion of {', '.join(sorted(several))} is not played: objects keep the fields that they have"
         yield UnknownPart(code="conversion_unplayed", words=words)
