@@ -1,6 +1,7 @@
 """`karpdash rehearse` on a file, and on a registered cluster."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -41,3 +42,16 @@ def test_a_registered_cluster_is_rehearsed_by_its_name(karpdash: Karpdash, dump:
 def test_a_context_goes_with_a_kubeconfig_only(karpdash: Karpdash, dump: Path) -> None:
     said = karpdash("rehearse", "--bundle", dump, "--context", "blue", *ROLL)
     assert (said.code, "--context" in said.err) == (2, True)
+
+
+def test_the_whole_way_is_told_hop_by_hop(karpdash: Karpdash, bundle: Callable[[str], Path]) -> None:
+    said = karpdash("rehearse", "--bundle", bundle("beta_037"), "--to", "1.0", "-o", "json")
+    hops = [(one["hop"], one["lands"]) for one in said.json["hops"]]
+    assert (said.code, hops) == (0, [("1.0", "1.0.14")]), said.err
+
+
+def test_parameters_on_the_way_name_their_action(karpdash: Karpdash, dump: Path) -> None:
+    said = karpdash("rehearse", "--bundle", dump, "--to", "1.0", "--set", "batch=2")
+    assert (said.code, "ACTION.NAME=VALUE" in said.err) == (2, True)
+    said = karpdash("rehearse", "--bundle", dump, "--to", "1.0", "--fail", "nodes-never-ready")
+    assert (said.code, "--fail" in said.err) == (2, True)

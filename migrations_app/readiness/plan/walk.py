@@ -83,15 +83,31 @@ def walked(
 def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
     """The state after every fix whose effect can be told, and the landing of the step. Blockers are cleared before a
     hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect to show."""
-    parts = parts_of(findings, release=str(step.release))
-    order = in_turn(sorted((one for one in findings if one.status in _ASKS), key=by_work))
-    work = _HopWork(inventory, lands=str(step.release), hop=step.hop)
+    work, order = _work_of(inventory, findings, step=step)
     for part in ("before", "land"):
-        work.make(one for one in order if parts[one.id] == part)
+        work.make(order[part])
     work.take(landed(work.inventory, step.release, values=work.landing))
     work.make_each(taken_back(findings))
-    work.make(one for one in order if parts[one.id] == "after")
+    work.make(order["after"])
     return work.inventory
+
+
+def ready_to_land(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+    """The state after every fix before the landing whose effect can be told."""
+    work, order = _work_of(inventory, findings, step=step)
+    work.make(order["before"])
+    return work.inventory
+
+
+def _work_of(
+    inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop
+) -> tuple["_HopWork", dict[str, list[Finding]]]:
+    """The work of the hop, with its findings in order by their part of it."""
+    parts = parts_of(findings, release=str(step.release))
+    order: dict[str, list[Finding]] = {"before": [], "land": [], "after": []}
+    for one in in_turn(sorted((one for one in findings if one.status in _ASKS), key=by_work)):
+        order.setdefault(parts[one.id], []).append(one)
+    return _HopWork(inventory, lands=str(step.release), hop=step.hop), order
 
 
 @dataclass(slots=True)

@@ -167,6 +167,11 @@ def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
     return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
 
 
+def wait_for(stage: SimulatedCluster, seconds: float) -> None:
+    """Lets that much time pass, in which nobody carries anything out."""
+    _pass(stage, seconds)
+
+
 def _pass(stage: SimulatedCluster, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 

@@ -138,6 +138,11 @@ def _ours(crd: Document) -> bool:
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
 
 
+def opened(crd: Document) -> Document | None:
+    """The definition as a twin takes it; None for one that is not of Karpenter."""
+    return _open(crd) if _ours(crd) else None
+
+
 def _open(crd: Document) -> Document:
     """The definition with a schema that keeps every field. Where Karpenter converts, a webhook of the twin does."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}

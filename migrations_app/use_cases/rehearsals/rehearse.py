@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from migrations_app.actions.plan import Plan, RolloutLimits
@@ -30,7 +28,6 @@ from migrations_app.use_cases.rehearsals.result import (
     WorkloadGap,
 )
 from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
-from migrations_app.use_cases.scans.one_off import Reachable, bundle_name, open_kubeconfig, opened_bundle
 
 MOST_MOMENTS = 500
 NO_FAILURE = Failure()
@@ -45,22 +42,6 @@ class RehearsalRequest:
     limits: RolloutLimits = field(default_factory=RolloutLimits)
     failure: Failure = NO_FAILURE
     seed: int = 0
-
-
-def rehearse_bundle(path: Path, request: RehearsalRequest, *, on_part: Progress | None = None) -> RehearsalResult:
-    """Plans and plays on a bundle. Raises InvalidInput."""
-    with closing(opened_bundle(path)) as api:
-        return rehearse_cluster(api, request, cluster=bundle_name(path), on_part=on_part)
-
-
-def rehearse_kubeconfig(
-    path: Path, request: RehearsalRequest, *, context: str, reachable: Reachable, on_part: Progress | None = None
-) -> RehearsalResult:
-    """Plans and plays on a reading of a live cluster, which is not changed. Raises InvalidInput, ReadError."""
-    name, api = open_kubeconfig(path, context=context, reachable=reachable)
-    with closing(api):
-        api.get("/version")
-        return rehearse_cluster(api, request, cluster=name, on_part=on_part)
 
 
 def rehearse_cluster(

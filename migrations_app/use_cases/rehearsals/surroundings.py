@@ -143,6 +143,13 @@ def _requests_are_known(reading: ClusterReading) -> bool:
     return not pods or any(one.get("resources") for pod in pods for one in pod["spec"].get("containers") or ())
 
 
+def running_with(behaviour: Behaviour, inventory: Inventory, *, version: str) -> None:
+    """Changes the behaviour to that of the release that runs in this inventory; without a version it keeps its own."""
+    release = detect_running_release(inventory).release
+    behaviour.version = version or behaviour.version
+    behaviour.drifts, behaviour.at_once = _drifts(inventory, release), _at_once(release)
+
+
 def _version(reading: ClusterReading, inventory: Inventory) -> str:
     """The version of NodePools. Raises InvalidInput `unknown_version` for one whose rules nobody knows here."""
     crd = next((one for one in reading.of("CustomResourceDefinition") if one["metadata"]["name"] == _POOLS), {})
