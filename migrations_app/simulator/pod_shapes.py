@@ -8,7 +8,7 @@ import msgspec
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
-from migrations_app.simulator.placement.terms import PodRules, rules_of, unplayed_terms
+from migrations_app.simulator.pod_terms import PodRules, rules_of, unplayed_terms
 from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)

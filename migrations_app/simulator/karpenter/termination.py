@@ -18,6 +18,7 @@ from migrations_app.simulator.generations import (
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.measurements import Measurements
 from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.pod_shapes import PodShape
 
 
 class TerminationController:
@@ -40,10 +41,13 @@ class TerminationController:
     ) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._launcher, self._measurements = budgets, launcher, measurements
+        self._holding: dict[PodShape, tuple[str, ...]] = {}
+        """The budgets that hold the pods of a shape in this pass: an eviction never lets more of them go."""
         self._tried: dict[str, int] = {}
         """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
 
     def work(self, state: ClusterState) -> None:
+        self._holding.clear()
         for claim in sorted(state.claims_ending.values(), key=lambda one: one.name):
             self._end_claim(state, claim)
         for node in sorted(state.nodes_ending.values(), key=lambda one: one.name):
@@ -91,7 +95,8 @@ class TerminationController:
         elif pinned:
             self._measurements.held(pinned[0], "annotation")
         elif self._tried.get(node.name) != state.pod_changes:
-            for pod in sorted(moving, key=lambda one: (one.namespace, one.name)):
+            staying = [pod for pod in moving if not pod.ending]
+            for pod in sorted(staying, key=lambda one: (one.namespace, one.name)):
                 self._evict(state, pod)
             self._tried[node.name] = state.pod_changes
         if moving:
@@ -115,23 +120,26 @@ class TerminationController:
 
         A pod under several budgets is never evicted: kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go.
         """
-        if pod.ending:
-            return
-        over = self._budgets.over(state, pod.shape)
-        if len(over) > 1:
-            names = sorted(state.budgets[uid]["metadata"]["name"] for uid in over if uid in state.budgets)
-            self._measurements.held(pod, f"{pod.namespace}/{' and '.join(names)}")
-            return
-        holding = self._budgets.holding(state, (pod.shape,))
+        holding = self._holding.get(pod.shape) or self._held_by(state, pod)
         if holding:
-            for budget in holding:
-                self._measurements.held(pod, f"{budget['metadata']['namespace']}/{budget['metadata']['name']}")
+            self._holding[pod.shape] = holding
+            for name in holding:
+                self._measurements.held(pod, name)
             return
         evicted = self._api.evict(pod.document)
         self._budgets.taken(state, pod.shape, evicted=evicted)
         if evicted:
             self._measurements.moved(pod)
             state.update(pod, ending=True)
+
+    def _held_by(self, state: ClusterState, pod: PodState) -> tuple[str, ...]:
+        """Namespaces and names of the budgets that hold such a pod now; together if it is under several."""
+        uids = [uid for uid in self._budgets.over(state, pod.shape) if uid in state.budgets]
+        over = [state.budgets[uid]["metadata"]["name"] for uid in uids]
+        if len(over) > 1:
+            return (f"{pod.namespace}/{' and '.join(sorted(over))}",)
+        held = self._budgets.holding(state, (pod.shape,))
+        return tuple(f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in held)
 
     def _end_pools(self, state: ClusterState) -> None:
         """A pool with Karpenter's finalizer takes its claims along."""

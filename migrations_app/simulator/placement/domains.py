@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from migrations_app.simulator.placement.places import NodeState, PodState
-from migrations_app.simulator.placement.terms import PodTerm, SpreadRule
 from migrations_app.simulator.pod_shapes import PodShape
+from migrations_app.simulator.pod_terms import PodTerm, SpreadRule
 
 Domains = Mapping[str, str]
 """The value of each label that rules look at, of one node."""
