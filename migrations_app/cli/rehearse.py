@@ -3,28 +3,37 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from migrations_app.cli.sources import reachable, with_hint
 from migrations_app.cli.terminal import Exit, Progress, show
 from migrations_app.errors import AddressRefused, InvalidInput
 
 if TYPE_CHECKING:
+    from migrations_app.actions.plan import RolloutLimits
     from migrations_app.use_cases.rehearsals.play import Failure
     from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest
     from migrations_app.use_cases.rehearsals.result import RehearsalResult
+    from migrations_app.use_cases.rehearsals.sources import Play
+    from migrations_app.use_cases.rehearsals.way_result import WayResult
 
+T = TypeVar("T")
 FULL_ZONE = "full-zone="
 FAILURES = ("nodes-never-ready", "webhook-down")
 
 
 def run(argv: list[str]) -> int:
-    """0: the rollout ends; 1: it stops before; 2: wrong usage, or it cannot be planned; 3: could not look."""
+    """0: every rollout ends; 1: one stops before; 2: wrong usage, or it cannot be planned; 3: could not look."""
     options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
     from migrations_app.use_cases.rehearsals.text import render
+    from migrations_app.use_cases.rehearsals.way_result import render_way
 
-    result = _rehearsed(options)
+    if options.to is not None:
+        way = _way(options)
+        show(written(way) if options.output == "json" else render_way(way))
+        return Exit.READY if way.finished else Exit.FINDINGS
+    result = _rollout(options)
     show(written(result) if options.output == "json" else render(result))
     return Exit.READY if result.finished else Exit.FINDINGS
 
@@ -35,20 +44,26 @@ def make_parser() -> argparse.ArgumentParser:
         prog="karpdash rehearse",
         description="Read a cluster or a bundle, plan a rollout, and play it on a twin in memory: how long it takes, "
         "which nodes it needs, what holds it up and where it stops. Nothing in the cluster is changed.",
-        epilog="Exit codes: 0 the rollout ends; 1 it stops before; 2 wrong usage, or it cannot be planned; "
-        "3 could not look.",
+        epilog="Exit codes: 0 every rollout ends; 1 one stops before, or a check that blocks has no answer; "
+        "2 wrong usage, or it cannot be planned; 3 could not look.",
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects")
     source.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster, which is only read")
+    source.add_argument("--cluster", metavar="NAME", help="a registered cluster, read afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
-    parser.add_argument("--action", metavar="ID", required=True, help="such as roll_nodes or taint_and_drift")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--action", metavar="ID", help="such as roll_nodes or taint_and_drift")
+    what.add_argument(
+        "--to", metavar="HOP|RELEASE", help="the rollouts of every hop to there, such as 1.14, one after the other"
+    )
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of the action; several names are separated by commas; may be repeated",
+        help="a parameter of the action, with --to as ACTION.NAME=VALUE; several names are separated by commas; "
+        "may be repeated",
     )
     for name, default in (("batch", 1), ("per-hour", 60), ("pool-percent", 10)):
         parser.add_argument(
@@ -65,37 +80,71 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rehearsed(options: argparse.Namespace) -> "RehearsalResult":
-    from migrations_app.use_cases.rehearsals import rehearse
+def _rollout(options: argparse.Namespace) -> "RehearsalResult":
+    from migrations_app.use_cases.rehearsals.rehearse import rehearse_cluster
 
     request = _request(options)
+    return _read_with(options, lambda api, name, on_part: rehearse_cluster(api, request, cluster=name, on_part=on_part))
+
+
+def _way(options: argparse.Namespace) -> "WayResult":
+    from migrations_app.use_cases.rehearsals.whole_way import WayRequest, rehearse_way
+
+    if options.fail:
+        raise InvalidInput("goes with --action only", where="--fail")
+    parameters: dict[str, dict[str, Any]] = {}
+    for text in options.set:
+        action, dot, rest = text.partition(".")
+        if not dot:
+            raise InvalidInput(f"{text[:60]!r} is not ACTION.NAME=VALUE", where="--set")
+        name, value = _parameter(rest, action)
+        parameters.setdefault(action, {})[name] = value
+    request = WayRequest(options.to, _limits(options), options.seed, parameters)
+    return _read_with(options, lambda api, name, on_part: rehearse_way(api, request, cluster=name, on_part=on_part))
+
+
+def _read_with(options: argparse.Namespace, play: "Play[T]") -> T:
+    """What comes of the play on the cluster that the options name."""
+    from migrations_app.use_cases.rehearsals import sources
+
+    if options.context and not options.kubeconfig:
+        raise InvalidInput("goes with --kubeconfig only", where="--context")
     with Progress() as progress:
+        if options.cluster:
+            return _registered(options.cluster, play, progress=progress)
         if options.bundle:
-            if options.context:
-                raise InvalidInput("goes with --kubeconfig only", where="--context")
-            return rehearse.rehearse_bundle(options.bundle, request, on_part=progress.part)
+            return sources.with_bundle(options.bundle, play, on_part=progress.part)
         try:
-            return rehearse.rehearse_kubeconfig(
-                options.kubeconfig,
-                request,
-                context=options.context,
-                reachable=reachable(),
-                on_part=progress.part,
+            return sources.with_kubeconfig(
+                options.kubeconfig, play, context=options.context, reachable=reachable(), on_part=progress.part
             )
         except AddressRefused as refused:
             raise with_hint(refused) from None
 
 
-def _request(options: argparse.Namespace) -> "RehearsalRequest":
+def _registered(name: str, play: "Play[T]", *, progress: Progress) -> T:
+    from migrations_app.cli.django_setup import setup_django
+
+    setup_django()
+    from migrations_app.use_cases.rehearsals.registered import with_registered
+
+    return with_registered(name, play, on_part=progress.part)
+
+
+def _limits(options: argparse.Namespace) -> "RolloutLimits":
     from migrations_app.actions.plan import RolloutLimits
-    from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest
 
     for name in ("batch", "per_hour", "pool_percent"):
         if getattr(options, name) < 1:
             raise InvalidInput("a whole number from 1 is wanted", where=f"--{name.replace('_', '-')}")
-    limits = RolloutLimits(batch=options.batch, per_hour=options.per_hour, pool_percent=options.pool_percent)
+    return RolloutLimits(batch=options.batch, per_hour=options.per_hour, pool_percent=options.pool_percent)
+
+
+def _request(options: argparse.Namespace) -> "RehearsalRequest":
+    from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest
+
     parameters = dict(_parameter(text, options.action) for text in options.set)
-    return RehearsalRequest(options.action, parameters, limits, _failure(options.fail), options.seed)
+    return RehearsalRequest(options.action, parameters, _limits(options), _failure(options.fail), options.seed)
 
 
 def _parameter(text: str, action: str) -> tuple[str, Any]:

@@ -1,5 +1,6 @@
 """The sample fleet: finds the stories and writes each as a bundle, in the format of `kubectl get -o json`."""
 
+import dataclasses
 import importlib
 import json
 import pkgutil
@@ -11,6 +12,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
 from migrations_app.samples.aws_account import SampleAws
+from migrations_app.samples.identities import with_own_uids
 from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
 from migrations_app.samples.story import Story
 
@@ -32,12 +34,12 @@ def _load(name: str) -> Story:
     story = getattr(importlib.import_module(f"{package.__name__}.{name}"), "story", None)
     if not isinstance(story, Story):
         raise TypeError(f"stories/{name}.py offers no story")
-    return story
+    return dataclasses.replace(story, docs=tuple(with_own_uids(story.name, story.docs)))
 
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    every = (*map(_with_managed_fields, story.docs), *namespaces_of(story.docs))
+    every = (*map(_with_managed_fields, story.docs), *with_own_uids(story.name, namespaces_of(story.docs)))
     held = [doc for doc in every if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {

@@ -28,12 +28,13 @@ def meta(name: str, namespace: str = "", **more: Any) -> Doc:  # noqa: ANN401 - 
     whole: Doc = {"name": name}
     if namespace:
         whole["namespace"] = namespace
-    whole |= {"uid": _uid(namespace, name), "resourceVersion": str(int(token(name, length=6), 16))}
+    whole |= {"uid": uid_of(namespace, name), "resourceVersion": str(int(token(name, length=6), 16))}
     whole["creationTimestamp"] = BORN
     return whole | {key: value for key, value in more.items() if value}
 
 
-def _uid(*words: str) -> str:
+def uid_of(*words: str) -> str:
+    """A uid that is the same in every run."""
     digits = token("uid", *words, length=32)
     return "-".join((digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:]))
 
@@ -44,7 +45,7 @@ def owner(kind: str, name: str, *, api_version: str, controller: bool = True) ->
         "apiVersion": api_version,
         "kind": kind,
         "name": name,
-        "uid": _uid("", name),
+        "uid": uid_of("", name),
         "controller": controller,
         "blockOwnerDeletion": True,
     }

@@ -1,7 +1,7 @@
 """What is due when: the simulator jumps from one of these moments to the next."""
 
 import heapq
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from migrations_app.simulator.clock import SimulatorClock
 
@@ -46,3 +46,31 @@ class Agenda:
         while self._heap and self._heap[0] <= self.now:
             self._stops.discard(heapq.heappop(self._heap))
         return self._heap[0] if self._heap else None
+
+
+class Timers:
+    """What one controller does later: each key is told once, when its time has come."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        self._agenda = agenda
+        self._heap: list[tuple[float, int, str]] = []
+        self._known: set[str] = set()
+        self._count = 0
+
+    def add(self, key: str, *, after: float) -> None:
+        """Sets a timer, unless there is one for this key."""
+        if key in self._known:
+            return
+        self._known.add(key)
+        self._count += 1
+        moment = self._agenda.now + max(0.0, after)
+        heapq.heappush(self._heap, (moment, self._count, key))
+        self._agenda.reached(moment)
+
+    def ready(self) -> Iterator[str]:
+        """The keys whose time has come, in the order of their times."""
+        now = self._agenda.now
+        while self._heap and self._heap[0][0] <= now:
+            key = heapq.heappop(self._heap)[2]
+            self._known.discard(key)
+            yield key

@@ -37,10 +37,14 @@ class BudgetController:
     def __init__(self, api: SimulatorApi) -> None:
         self._api = api
         self._of_shape: dict[PodShape, tuple[str, ...]] = {}
-        self._selectors: dict[str, tuple[bytes, LabelSelector | None]] = {}
+        self._selectors: dict[str, tuple[Document | None, LabelSelector | None]] = {}
+        self._in: dict[str, dict[str, None]] = {}
+        """The uids of the budgets in a namespace."""
         self._shapes: dict[str, list[PodShape]] = {}
         self._known: dict[str, list[Document]] = {}
         self._known_at = -1
+        self._apps: dict[str, list[Document]] = {}
+        """The workloads of a namespace whose pods are counted by their scale."""
 
     def work(self, state: ClusterState) -> None:
         changed, state.changed_budgets = state.changed_budgets, set()
@@ -53,22 +57,26 @@ class BudgetController:
     def learn(self, state: ClusterState) -> None:
         """Forgets which pods are under which budget when a selector changed."""
         stale = False
-        for uid in state.changed_budgets | (self._selectors.keys() - state.budgets.keys()):
-            budget = state.budgets.get(uid)
-            raw = msgspec.json.encode(budget["spec"].get("selector"), order="sorted") if budget else b""
-            known = self._selectors.get(uid)
-            if known is not None and known[0] == raw:
+        for uid in state.changed_budgets:
+            budget, known = state.budgets.get(uid), self._selectors.get(uid)
+            given = budget["spec"].get("selector") if budget else None
+            if known is not None and budget is not None and known[0] == given:
                 continue
             stale = True
-            if budget is None:
-                self._selectors.pop(uid, None)
-            else:
-                self._selectors[uid] = (raw, msgspec.json.decode(raw, type=LabelSelector | None))
+            self._forget(uid)
+            if budget is not None:
+                self._selectors[uid] = (given, msgspec.convert(given, type=LabelSelector | None))
+                self._in.setdefault(budget["metadata"]["namespace"], {})[uid] = None
         if stale:
             self._of_shape.clear()
             self._shapes.clear()
             for shape in state.counts:
                 self.over(state, shape)
+
+    def _forget(self, uid: str) -> None:
+        self._selectors.pop(uid, None)
+        for found in self._in.values():
+            found.pop(uid, None)
 
     def over(self, state: ClusterState, shape: PodShape) -> tuple[str, ...]:
         """The uids of the budgets that pods of this shape are under."""
@@ -76,10 +84,8 @@ class BudgetController:
         if found is None:
             found = self._of_shape[shape] = tuple(
                 uid
-                for uid, (_, selector) in self._selectors.items()
-                if uid in state.budgets
-                and state.budgets[uid]["metadata"]["namespace"] == shape.namespace
-                and selects(selector, shape.labels)
+                for uid in self._in.get(shape.namespace, ())
+                if uid in state.budgets and selects(self._selectors[uid][1], shape.labels)
             )
             for uid in found:
                 self._shapes.setdefault(uid, []).append(shape)
@@ -117,14 +123,14 @@ class BudgetController:
         if self._known_at != state.workload_changes:
             self._known_at = state.workload_changes
             self._known.clear()
+            self._apps.clear()
+            for one in state.workloads.values():
+                if one["kind"] != "DaemonSet":
+                    self._apps.setdefault(one["metadata"]["namespace"], []).append(one)
         if uid not in self._known:
             namespace, selector = state.budgets[uid]["metadata"]["namespace"], self._selectors[uid][1]
             self._known[uid] = [
-                one
-                for one in state.workloads.values()
-                if one["metadata"]["namespace"] == namespace
-                and one["kind"] != "DaemonSet"
-                and selects(selector, _template_labels(one))
+                one for one in self._apps.get(namespace, ()) if selects(selector, _template_labels(one))
             ]
         return self._known[uid]
 

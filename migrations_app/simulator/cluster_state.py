@@ -3,12 +3,9 @@
 A controller that changes something says so here, too.
 """
 
-from bisect import bisect_left, insort
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.generations import (
@@ -23,97 +20,17 @@ from migrations_app.simulator.generations import (
     current,
     going,
     is_ready,
+    owners,
 )
-from migrations_app.simulator.instance_sizes import TYPE, ZONE
-from migrations_app.simulator.pod_shapes import PodShape, PodShapes, hard
+from migrations_app.simulator.placement.domains import DomainCounts
+from migrations_app.simulator.placement.places import NodeState, PodState, ShapeCount
+from migrations_app.simulator.placement.room import RoomIndex
+from migrations_app.simulator.pod_shapes import PodShape, PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
 
 OVER = ("Succeeded", "Failed")
 PoolKey = tuple[str, str]
 """Kind and name of a pool."""
-
-
-@dataclass(slots=True, eq=False)
-class PodState:
-    """One pod. `node` is empty while it waits for a place."""
-
-    namespace: str
-    name: str
-    uid: str
-    shape: PodShape
-    node: str = ""
-    ready: bool = False
-    ending: bool = False
-
-    @property
-    def path(self) -> str:
-        return f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
-
-    @property
-    def document(self) -> Document:
-        """As much of it as an eviction needs."""
-        return {"metadata": {"namespace": self.namespace, "name": self.name, "uid": self.uid}}
-
-
-@dataclass(slots=True, eq=False)
-class NodeState:
-    """One node; `used` is what the pods on it ask for."""
-
-    doc: Document
-    allocatable: ResourceAmounts
-    used: ResourceAmounts = field(default=ResourceAmounts())
-    pods: dict[str, PodState] = field(default_factory=dict)
-    rank: tuple[float, str] | None = None
-    """Its place among the nodes that take pods; None if it takes none."""
-
-    @property
-    def name(self) -> str:
-        return str(self.doc["metadata"]["name"])
-
-    @property
-    def labels(self) -> dict[str, str]:
-        found: dict[str, str] = self.doc["metadata"].get("labels") or {}
-        return found
-
-    @property
-    def taints(self) -> list[Document]:
-        return self.doc.get("spec", {}).get("taints") or []
-
-    @property
-    def zone(self) -> str:
-        return self.labels.get(ZONE, "")
-
-    @property
-    def size(self) -> str:
-        return self.labels.get(TYPE, "")
-
-    @property
-    def group(self) -> tuple[str, str, str]:
-        """Pool, size and zone; the pool is empty for a node that Karpenter does not own."""
-        found = self.labels
-        old = found.get(ALPHA.label)
-        pool = f"{ALPHA.pool}/{old}" if old else found.get(keys.NODEPOOL, "")
-        return (pool if old or not pool else f"NodePool/{pool}", self.size, self.zone)
-
-    @property
-    def ending(self) -> bool:
-        return going(self.doc)
-
-    @property
-    def open(self) -> bool:
-        return is_ready(self.doc) and not self.ending and not self.doc.get("spec", {}).get("unschedulable")
-
-    @property
-    def free(self) -> ResourceAmounts:
-        return self.allocatable.minus(self.used)
-
-
-@dataclass(slots=True, eq=False)
-class ShapeCount:
-    """How many pods of a shape there are, and how many of them are Ready and stay."""
-
-    total: int = 0
-    healthy: int = 0
 
 
 class ClusterState:
@@ -133,10 +50,14 @@ class ClusterState:
         self.waiting: dict[str, PodState] = {}
         self.starting: dict[str, PodState] = {}
         self.ending: dict[str, PodState] = {}
+        self.new_starting: dict[str, PodState] = {}
+        self.new_ending: dict[str, PodState] = {}
+        """Pods that were placed, or are being deleted, since the kubelets looked."""
         self.pods_of: dict[str, dict[str, PodState]] = defaultdict(dict)
         self.counts: dict[PodShape, ShapeCount] = {}
-        self.ranked: list[tuple[float, str]] = []
-        """The nodes that take pods, the emptiest first."""
+        self.room = RoomIndex()
+        self.domains = DomainCounts(self.nodes)
+        self._learnt: set[PodShape] = set()
         self.claim_on: dict[str, str] = {}
         self.claims_ending: dict[str, KarpenterObject] = {}
         self.nodes_ending: dict[str, NodeState] = {}
@@ -147,8 +68,15 @@ class ClusterState:
         self.empty_nodes: dict[str, None] = {}
         """Nodes without a pod that would have to move."""
         self._moving_on: Counter[str] = Counter()
-        self.owners_gone = 0
-        """Grows with every pool and claim that goes."""
+        self.owned_by: dict[str, dict[str, None]] = defaultdict(dict)
+        """The paths of claims and nodes by the uid of an owner."""
+        self.gone_owners: list[str] = []
+        """The uids of pools and claims that went, for the garbage collector."""
+        self.new_dependents: dict[str, None] = {}
+        """The paths of claims and nodes that came, for the garbage collector."""
+        self.daemon_sets: dict[str, Document] = {}
+        self.pod_names: dict[tuple[str, str], str] = {}
+        """The uid of the pod of that namespace and name."""
         self.ready_of: Counter[str] = Counter()
         """Ready pods that stay, by the uid of their controller."""
         self.staying_of: Counter[str] = Counter()
@@ -164,12 +92,15 @@ class ClusterState:
         """Grows with every change of a pod or a budget."""
         self.node_changes = 0
         """Grows with every node that comes, goes, or changes in what makes it take pods."""
-        self.room_changes = 0
-        """Grows whenever a pod that found no place might find one now."""
         self.workload_changes = 0
         self.changed_workloads: set[str] = set()
         self.changed_shapes: set[PodShape] = set()
         self.changed_budgets: set[str] = set()
+        self.capacities: dict[str, ResourceAmounts] = {}
+        """What the nodes of each pool have together, by kind and name of the pool."""
+        self.claim_uids: dict[str, str] = {}
+        """The uid of the claim at a path."""
+        self._placed_at = (-1, -1, -1)
         self._left_on: dict[str, dict[str, PodState]] = {}
 
     @property
@@ -192,7 +123,10 @@ class ClusterState:
             if not change.gone or self.budgets.get(uid, {}).get("apiVersion") == _group_version(path):
                 _put(self.budgets, uid, value=doc | {"apiVersion": _group_version(path)}, gone=change.gone)
         elif path in WORKLOADS:
-            _put(self.workloads, uid, value=doc | {"kind": WORKLOADS[path]}, gone=change.gone)
+            found = doc | {"kind": WORKLOADS[path]}
+            _put(self.workloads, uid, value=found, gone=change.gone)
+            if found["kind"] == "DaemonSet":
+                _put(self.daemon_sets, uid, value=found, gone=change.gone)
             self.workload_changes += 1
             self.changed_workloads.add(uid)
             self.changed_budgets |= self.budgets.keys()
@@ -206,7 +140,7 @@ class ClusterState:
         if path == of.pools_path:
             found = KarpenterObject(of, doc | {"kind": of.pool})
             _put(self.pools, found.uid, value=found, gone=gone)
-            self.owners_gone += gone
+            self._owner(found.uid, gone=gone)
             self.changed_pools = True
         else:
             self.put_claim(KarpenterObject(of, doc | {"kind": of.claim}), gone=gone)
@@ -218,10 +152,36 @@ class ClusterState:
         if before is not None and self.claim_on.get(before.node_name) == claim.uid:
             del self.claim_on[before.node_name]
         _put(self.claims, claim.uid, value=claim, gone=gone)
+        if not gone:
+            self.claim_uids[claim.path] = claim.uid
+        elif self.claim_uids.get(claim.path) == claim.uid:
+            del self.claim_uids[claim.path]
         _put(self.claims_ending, claim.uid, value=claim, gone=gone or not claim.going)
-        self.owners_gone += gone
+        self._owner(claim.uid, gone=gone)
+        self._dependent(claim.path, claim.doc, before=before.doc if before is not None else None, gone=gone)
         if not gone and claim.node_name:
             self.claim_on[claim.node_name] = claim.uid
+
+    def _owner(self, uid: str, *, gone: bool) -> None:
+        if gone:
+            self.gone_owners.append(uid)
+
+    def _dependent(self, path: str, doc: Document, *, before: Document | None, gone: bool) -> None:
+        """Keeps who owns a claim or a node."""
+        for one in owners(before) if before is not None else ():
+            self.owned_by[str(one["uid"])].pop(path, None)
+        for one in () if gone else owners(doc):
+            self.owned_by[str(one["uid"])][path] = None
+        if before is None and not gone:
+            self.new_dependents[path] = None
+
+    def dependent(self, path: str) -> Document | None:
+        """The claim or node at this path."""
+        place, _, name = path.rpartition("/")
+        if place == NODES:
+            return self.nodes[name].doc if name in self.nodes else None
+        uid = self.claim_uids.get(path)
+        return self.claims[uid].doc if uid in self.claims else None
 
     def claim_of(self, node: str) -> KarpenterObject | None:
         """The claim of the node of that name."""
@@ -232,51 +192,86 @@ class ClusterState:
         before = self.nodes.get(name)
         if gone:
             if before is not None and before.doc["metadata"]["uid"] == doc["metadata"]["uid"]:
-                self._rank(before, None)
-                self.node_counts[before.group] -= 1
-                self._left_on[name] = before.pods
-                self.nodes_ending.pop(name, None)
-                self.empty_nodes.pop(name, None)
-                del self.nodes[name]
-                self.node_changes += 1
+                self._drop_node(before)
             return
-        found = amounts(doc.get("status", {}).get("allocatable"), default=self.unknown_size)
-        node = before or NodeState(doc, found, pods=self._left_on.pop(name, {}))
+        node = before or NodeState(name, pods=self._left_on.pop(name, {}))
+        placing = node.placing() if before is not None else None
         if before is None:
             for pod in node.pods.values():
-                node.used = node.used.plus(pod.shape.requests)
+                node.load(pod.shape.requests, 1)
             self.nodes[name] = node
         else:
+            self.domains.node(node.labels, -1)
             self.node_counts[node.group] -= 1
-        if before is None or _placing(before.doc) != _placing(doc):
-            self.room_changes += 1
+            self._capacity(node, -1)
+        self._dependent(f"{NODES}/{name}", doc, before=before.doc if before is not None else None, gone=False)
+        node.seen(doc, amounts(doc.get("status", {}).get("allocatable"), default=self.unknown_size))
+        changed = placing != node.placing()
+        self.domains.node(node.labels, 1)
+        for pod in node.pods.values() if changed else ():
+            self.count_domains(pod)
+        if changed:
             self.node_changes += 1
             self.changed_nodes[name] = None
-        node.doc, node.allocatable = doc, found
         self.node_counts[node.group] += 1
+        self._capacity(node, 1)
         if not self._moving_on[name]:
             self.empty_nodes[name] = None
         _put(self.nodes_ending, name, value=node, gone=not node.ending)
-        self._rank(node, _emptiness(node) if node.open else None)
+        self.room.put(node, gained=changed)
+
+    def _drop_node(self, node: NodeState) -> None:
+        self.room.drop(node.name)
+        self.domains.node(node.labels, -1)
+        for pod in node.pods.values():
+            self.domains.removed(pod.uid)
+        self.node_counts[node.group] -= 1
+        self._capacity(node, -1)
+        self._dependent(f"{NODES}/{node.name}", node.doc, before=node.doc, gone=True)
+        self._left_on[node.name] = node.pods
+        self.nodes_ending.pop(node.name, None)
+        self.empty_nodes.pop(node.name, None)
+        del self.nodes[node.name]
+        self.node_changes += 1
+
+    def _capacity(self, node: NodeState, times: int) -> None:
+        """Counts what the nodes of a pool have."""
+        pool = node.group[0]
+        if pool:
+            has = amounts(node.doc.get("status", {}).get("capacity"))
+            self.capacities[pool] = self.capacities.get(pool, ResourceAmounts()).plus(has, times)
 
     def put_pod(self, doc: Document, *, gone: bool = False) -> None:
-        uid = str(doc["metadata"]["uid"])
-        before = self.pods.pop(uid, None)
-        if before is not None:
-            self._unindex(before)
-        if gone or doc.get("status", {}).get("phase") in OVER:
-            return
         metadata = doc["metadata"]
-        pod = PodState(
-            namespace=metadata["namespace"],
-            name=metadata["name"],
-            uid=uid,
-            shape=self.shapes.of(doc),
-            node=doc["spec"].get("nodeName") or "",
-            ready=is_ready(doc),
-            ending=going(doc),
-        )
-        self._index(pod)
+        uid = str(metadata["uid"])
+        before = self.pods.get(uid)
+        if gone or doc.get("status", {}).get("phase") in OVER:
+            if before is not None:
+                self.remove_pod(before)
+            return
+        shape, node = self.shapes.of(doc), doc["spec"].get("nodeName") or ""
+        ready, ending = is_ready(doc), going(doc)
+        if shape.rules and shape not in self._learnt:
+            self._learnt.add(shape)
+            self.domains.learn(shape, self.pods.values())
+        if before is not None:
+            if (before.shape, before.node, before.ready, before.ending) == (shape, node, ready, ending):
+                return
+            self.remove_pod(before)
+        name, space = metadata["name"], metadata["namespace"]
+        self._index(PodState(space, name, uid, shape=shape, node=node, ready=ready, ending=ending))
+
+    def room_for(self, shape: PodShape) -> NodeState | None:
+        """The emptiest node that takes such a pod and that its rules allow; None if there is none."""
+        if not self.domains.bound(shape):
+            return self.room.find(shape)
+        allowed = self.domains.allows(shape)
+        return self.room.find(shape, allows=lambda node: allowed(node.labels))
+
+    def unplaced(self) -> bool:
+        """Whether a pod may find a place now that found none at the last call."""
+        at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains, self.rule_changes)
+        return bool(self.waiting) and at != self._placed_at
 
     def update(self, pod: PodState, *, node: str = "", ready: bool = False, ending: bool = False) -> None:
         """Notes that the pod was placed, became Ready or is being deleted now."""
@@ -293,6 +288,7 @@ class ClusterState:
 
     def _index(self, pod: PodState) -> None:
         self.pods[pod.uid] = pod
+        self.pod_names[pod.namespace, pod.name] = pod.uid
         self.pods_of[pod.shape.owner][pod.uid] = pod
         count = self.counts.setdefault(pod.shape, ShapeCount())
         count.total += 1
@@ -302,16 +298,20 @@ class ClusterState:
         self.ready_of[pod.shape.owner] += healthy
         if pod.ending:
             self.ending[pod.uid] = pod
+            self.new_ending[pod.uid] = pod
         elif not pod.node:
             self.waiting[pod.uid] = pod
             self.waiting_changes += 1
         elif not pod.ready:
             self.starting[pod.uid] = pod
+            self.new_starting[pod.uid] = pod
         self._load(pod, 1)
         self._touched(pod)
 
     def _unindex(self, pod: PodState) -> None:
         self.waiting_changes += pod.uid in self.waiting
+        if self.pod_names.get((pod.namespace, pod.name)) == pod.uid:
+            del self.pod_names[pod.namespace, pod.name]
         for group in (self.ending, self.waiting, self.starting, self.pods_of[pod.shape.owner]):
             group.pop(pod.uid, None)
         count = self.counts[pod.shape]
@@ -328,6 +328,17 @@ class ClusterState:
         self.changed_workloads.add(pod.shape.owner)
         self.touched_workloads.add(pod.shape.owner)
         self.changed_shapes.add(pod.shape)
+
+    def count_domains(self, pod: PodState) -> None:
+        """Counts the pod where it is, for the rules of other pods; a pod that is being deleted counts no more."""
+        node = self.nodes.get(pod.node)
+        if node is not None and not pod.ending:
+            self.domains.placed(pod, node)
+
+    @property
+    def rule_changes(self) -> int:
+        """Grows with every change after which the rules of a pod may let it go elsewhere; stays 0 without rules."""
+        return self.pod_changes if self._learnt else 0
 
     def _load(self, pod: PodState, times: int) -> None:
         if not pod.node:
@@ -346,27 +357,12 @@ class ClusterState:
                 self.empty_nodes[pod.node] = None
         if node is None:
             return
-        node.used = node.used.plus(pod.shape.requests, times)
-        if node.rank is not None:
-            self._rank(node, _emptiness(node))
-            self.room_changes += times < 0
-
-    def _rank(self, node: NodeState, rank: tuple[float, str] | None) -> None:
-        if node.rank == rank:
-            return
-        if node.rank is not None:
-            del self.ranked[bisect_left(self.ranked, node.rank)]
-        if rank is not None:
-            insort(self.ranked, rank)
-        node.rank = rank
-
-    def room_for(self, shape: PodShape) -> NodeState | None:
-        """The emptiest node that takes a pod of this shape, as the scheduler's default score prefers it."""
-        for _, name in self.ranked:
-            node = self.nodes[name]
-            if node.free.holds(shape.requests) and shape.tolerates(node.taints) and shape.selects(node.labels):
-                return node
-        return None
+        node.load(pod.shape.requests, times)
+        if times > 0:
+            self.count_domains(pod)
+        else:
+            self.domains.removed(pod.uid)
+        self.room.loaded(node, gained=times < 0)
 
 
 T = TypeVar("T")
@@ -381,20 +377,3 @@ def _put(found: dict[str, T], uid: str, *, value: T, gone: bool) -> None:
 
 def _group_version(path: str) -> str:
     return "/".join(path.split("/")[2:4])
-
-
-def _placing(doc: Document) -> tuple[object, ...]:
-    """What of a node decides whether it takes a pod, besides the room on it."""
-    spec, found = doc.get("spec", {}), doc["metadata"].get("labels")
-    return is_ready(doc), going(doc), spec.get("unschedulable"), hard(spec.get("taints") or ()), found
-
-
-def _emptiness(node: NodeState) -> tuple[float, str]:
-    """The share of the node that is in use, and its name.
-
-    Source: kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/least_allocated.go
-    """
-    pairs = ((node.used.cpu, node.allocatable.cpu), (node.used.memory, node.allocatable.memory))
-    shares = [used / whole for used, whole in pairs if whole > 0]
-    pods = node.used.pods / node.allocatable.pods if node.allocatable.pods else 1.0
-    return sum(shares) / len(shares) + pods / 1000 if shares else pods, node.name

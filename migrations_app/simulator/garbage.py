@@ -18,51 +18,56 @@ class OrphanCollector:
 
     def __init__(self, api: SimulatorApi) -> None:
         self._api = api
-        self._looked_at = -1
+        self._passed_over: dict[str, None] = {}
+        """Objects with an owner of a kind that is not served."""
+        self._unserved: frozenset[str] = frozenset()
+        self._asked: dict[str, set[str]] = {}
+        """The dependents that were deleted, by the uid of an owner that is deleted in the foreground."""
 
     def work(self, state: ClusterState, *, unserved: set[str]) -> None:
         for path, doc in list(_ending(state)):
             if FOREGROUND in doc["metadata"].get("finalizers", ()):
                 self._foreground(state, path, owner=doc)
-        if self._looked_at != state.owners_gone:
-            looked_at = state.owners_gone
-            if self._collect(state, unserved=unserved):
-                self._looked_at = looked_at
+        gone, state.gone_owners = state.gone_owners, []
+        fresh, state.new_dependents = state.new_dependents, {}
+        paths = {**fresh, **{path: None for uid in gone for path in state.owned_by[uid]}}
+        if self._passed_over and self._unserved != unserved:
+            paths = {**self._passed_over, **paths}
+            self._passed_over.clear()
+        self._unserved = frozenset(unserved)
+        lists = dict(_lists(state.current))
+        for path in paths:
+            self._collect(state, path, lists=lists)
 
-    def _collect(self, state: ClusterState, *, unserved: set[str]) -> bool:
-        """Whether nothing was passed over."""
-        lists, whole = dict(_lists(state.current)), True
-        for path, doc in list(_dependents(state)):
-            known = [one for one in owners(doc) if one["kind"] in lists]
-            if going(doc) or not known:
-                continue
-            if any(lists[one["kind"]] in unserved for one in known):
-                whole = False
-            elif not any(one["uid"] in state.pools or one["uid"] in state.claims for one in known):
-                self._api.delete(path, uid=doc["metadata"]["uid"])
-        return whole
+    def _collect(self, state: ClusterState, path: str, *, lists: dict[str, str]) -> None:
+        """Deletes the object if none of its owners is there."""
+        doc = state.dependent(path)
+        known = [one for one in owners(doc) if one["kind"] in lists] if doc is not None else []
+        if doc is None or going(doc) or not known:
+            return
+        if any(lists[one["kind"]] in self._unserved for one in known):
+            self._passed_over[path] = None
+        elif not any(one["uid"] in state.pools or one["uid"] in state.claims for one in known):
+            self._api.delete(path, uid=doc["metadata"]["uid"])
 
     def _foreground(self, state: ClusterState, path: str, *, owner: Document) -> None:
         """Dependents first, in the foreground as well; the owner goes when none is left."""
-        uid = owner["metadata"]["uid"]
-        left = [(place, doc) for place, doc in _dependents(state) if any(one["uid"] == uid for one in owners(doc))]
-        for place, doc in left:
-            if not going(doc):
-                policy = {"propagationPolicy": "Foreground"}
-                self._api.delete(place, uid=doc["metadata"]["uid"], more=policy)
+        left = state.owned_by.get(owner["metadata"]["uid"])
         if not left:
             self._api.drop_finalizer(path, owner, finalizer=FOREGROUND)
+            return
+        asked = self._asked.setdefault(owner["metadata"]["uid"], set())
+        for place in [one for one in left if one not in asked]:
+            doc = state.dependent(place)
+            policy = {"propagationPolicy": "Foreground"}
+            if doc is None or going(doc) or self._api.delete(place, uid=doc["metadata"]["uid"], more=policy):
+                asked.add(place)
 
 
 def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
     yield from ((one.path, one.doc) for one in state.pools.values() if one.going)
     yield from ((one.path, one.doc) for one in state.claims_ending.values())
     yield from ((f"{NODES}/{name}", node.doc) for name, node in state.nodes_ending.items())
-
-
-def _dependents(state: ClusterState) -> Iterator[tuple[str, Document]]:
-    yield from ((one.path, one.doc) for one in state.claims.values())
-    yield from ((f"{NODES}/{name}", node.doc) for name, node in state.nodes.items())
 
 
 def _lists(current: Generation) -> Iterator[tuple[str, str]]:

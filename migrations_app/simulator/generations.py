@@ -1,6 +1,7 @@
 """The kinds of Karpenter in each generation, and the paths of everything that the simulator reads."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
@@ -112,3 +113,15 @@ def is_ready(doc: Document) -> bool:
     """Whether a node or a pod says that it is."""
     conditions = doc.get("status", {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def timestamp(doc: Document, field: str, *, now: float) -> float:
+    """That time of the metadata in seconds since the epoch; `now` where it is no time, or lies in the future.
+
+    Clocks of servers differ, and some run backwards: an object is never younger than nothing.
+    """
+    try:
+        found = datetime.fromisoformat(str(doc["metadata"].get(field)))
+    except ValueError:
+        return now
+    return min(now, found.timestamp()) if found.tzinfo is not None else now

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.budgets import BudgetController
-from migrations_app.simulator.cluster_state import ClusterState, NodeState, PodState
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.placement.places import NodeState, PodState
 
 NodeGroup = tuple[str, str, str]
 """Pool, size and zone."""
@@ -80,6 +81,8 @@ class Measurements:
 
     def held(self, pod: PodState, by: str) -> None:
         """Notes that a pod could not be evicted now; `by`: namespace and name of the budget, or `annotation`."""
+        if by in self._held_now.get(pod.uid, ()):
+            return
         found = self.held_by.setdefault(by, HeldEvictions(first=self._agenda.now))
         found.pods.add(f"{pod.namespace}/{pod.name}")
         self._held_now.setdefault(pod.uid, set()).add(by)

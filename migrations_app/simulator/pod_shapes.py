@@ -8,6 +8,7 @@ import msgspec
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.api import Document
+from migrations_app.simulator.pod_terms import PodRules, rules_of, unplayed_terms
 from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
@@ -45,6 +46,10 @@ class PodShape:
     """terminationGracePeriodSeconds."""
     unplayed: tuple[str, ...]
     """Rules of placement that the simulator does not play, by field."""
+    keys: frozenset[str]
+    """The labels of nodes that selector and terms look at."""
+    rules: PodRules
+    """What it asks of the pods around it."""
 
     @property
     def stays(self) -> bool:
@@ -53,6 +58,13 @@ class PodShape:
     def tolerates(self, taints: Iterable[Document]) -> bool:
         """Whether nothing among the taints keeps the pod off."""
         return all(any(_tolerated(taint, one) for one in self.tolerations) for taint in hard(taints))
+
+    def selects_in(self, found: Mapping[str, str]) -> bool:
+        """The same for labels of which only some are known: what looks at others holds."""
+        if any(found[key] != value for key, value in self.selector.items() if key in found):
+            return False
+        near = [[one for one in term if one[0] in found] for term in self.terms]
+        return not near or any(all(matches(one, found) for one in term) for term in near)
 
     def selects(self, found: Mapping[str, str]) -> bool:
         """Whether its node selector and required affinity hold for a node of these labels."""
@@ -115,9 +127,22 @@ class PodShapes:
 
     def __init__(self) -> None:
         self._known: dict[bytes, PodShape] = {}
+        self._seen: dict[tuple[object, ...], tuple[PodShape, object]] = {}
+        """By the identities of a pod's parts, which a twin shares between pods; the parts are kept, too."""
 
     def of(self, pod: Document) -> PodShape:
         """The shape of a pod, or of the pods of a template with the metadata of one."""
+        metadata, spec = pod["metadata"], pod.get("spec") or {}
+        parts = [*map(metadata.get, _METADATA), *map(spec.get, _SPEC_FIELDS)]
+        same = metadata.get("namespace"), *map(id, parts)
+        known = self._seen.get(same)
+        if known is None:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            known = self._seen[same] = self._compared(pod), parts
+        return known[0]
+
+    def _compared(self, pod: Document) -> PodShape:
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         owner = controller_of(pod) or {}
         found = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
@@ -131,6 +156,8 @@ class PodShapes:
         return self._known[key]
 
 
+MOST_SEEN = 20_000
+_METADATA = ("labels", "annotations", "ownerReferences")
 _SPEC_FIELDS = (
     "containers", "initContainers", "overhead", "nodeSelector", "affinity", "tolerations",
     "topologySpreadConstraints", "terminationGracePeriodSeconds", "volumes",
@@ -141,18 +168,21 @@ def _shape(
     namespace: str, owner: Document, *, labels: Mapping[str, str], pinned: bool, spec: Mapping[str, Any]
 ) -> PodShape:
     grace = spec.get("terminationGracePeriodSeconds")
+    selector, terms = spec.get("nodeSelector") or {}, _terms(spec.get("affinity") or {})
     return PodShape(
         namespace=namespace,
         owner=str(owner.get("uid", "")),
         owner_kind=str(owner.get("kind", "")),
         labels=labels,
         requests=requested(spec),
-        selector=spec.get("nodeSelector") or {},
-        terms=_terms(spec.get("affinity") or {}),
+        selector=selector,
+        terms=terms,
         tolerations=tuple(spec.get("tolerations") or ()),
         pinned=pinned,
         grace=DEFAULT_GRACE if grace is None else int(grace),
         unplayed=tuple(_unplayed(spec)),
+        rules=rules_of(spec, namespace, labels=labels),
+        keys=frozenset([*selector, *(key for term in terms for key, _, _ in term)]),
     )
 
 
@@ -162,12 +192,7 @@ def _terms(affinity: Mapping[str, Any]) -> tuple[tuple[Expression, ...], ...]:
 
 
 def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
-    affinity = spec.get("affinity") or {}
-    for name in ("podAffinity", "podAntiAffinity"):
-        if (affinity.get(name) or {}).get("requiredDuringSchedulingIgnoredDuringExecution"):
-            yield f"affinity.{name}"
-    if any(one.get("whenUnsatisfiable") != "ScheduleAnyway" for one in spec.get("topologySpreadConstraints") or ()):
-        yield "topologySpreadConstraints"
+    yield from unplayed_terms(spec)
     if any("persistentVolumeClaim" in one or "ephemeral" in one for one in spec.get("volumes") or ()):
         yield "volumes"
 

@@ -1,10 +1,10 @@
 """Scheduler and kubelets: pods are placed, run and ended."""
 
-from migrations_app.simulator.agenda import Agenda
+from migrations_app.simulator.agenda import Agenda, Timers
 from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
-from migrations_app.simulator.cluster_state import ClusterState, PodState
-from migrations_app.simulator.generations import is_ready
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.placement.places import PodState
 from migrations_app.simulator.pod_shapes import PodShape
 
 READY = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")]
@@ -14,30 +14,37 @@ class PodController:
     """One pass."""
 
     def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
-        self._api, self._behaviour, self._agenda = api, behaviour, agenda
-        self._no_room: dict[PodShape, int] = {}
-        """The shapes that found no node, with the state's `room_changes` at that time."""
+        self._api, self._behaviour = api, behaviour
+        self._stops, self._starts = Timers(agenda), Timers(agenda)
+        self._held: dict[str, None] = {}
+        """Pods that are placed and wait for their node to be Ready."""
 
     def end(self, state: ClusterState) -> None:
         """Pods that are being deleted go when their containers have stopped, at the latest after their grace period."""
-        for pod in list(state.ending.values()):
+        fresh, state.new_ending = state.new_ending, {}
+        for pod in fresh.values():
             seconds = min(self._behaviour.delays.pod_stop, pod.shape.grace)
-            if not self._agenda.due(("stop", pod.uid), after=seconds if pod.node else 0.0):
-                continue
-            self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
-            state.remove_pod(pod)
+            self._stops.add(pod.uid, after=seconds if pod.node else 0.0)
+        for uid in self._stops.ready():
+            ended = state.ending.get(uid)
+            if ended is not None:
+                self._api.delete(ended.path, uid=uid, more={"gracePeriodSeconds": 0})
+                state.remove_pod(ended)
 
     def place(self, state: ClusterState) -> None:
         """Each pod that waits goes to the emptiest node that takes it.
 
         Source: kubernetes/kubernetes documentation, Kubernetes Scheduler: filter, then score.
         """
+        if not state.unplaced():
+            return
+        full: set[PodShape] = set()
         for pod in sorted(state.waiting.values(), key=lambda one: one.name):
-            if self._no_room.get(pod.shape) == state.room_changes:
+            if pod.shape in full:
                 continue
             node = state.room_for(pod.shape)
             if node is None:
-                self._no_room[pod.shape] = state.room_changes
+                full.add(pod.shape)
             elif self._bound(pod, node.name):
                 state.update(pod, node=node.name)
 
@@ -50,12 +57,29 @@ class PodController:
         """Pods on Ready nodes become Ready."""
         if not self._behaviour.runs:
             return
-        for pod in list(state.starting.values()):
-            node = state.nodes.get(pod.node)
-            if node is None or not is_ready(node.doc):
-                continue
-            if not self._agenda.due(("start", pod.uid), after=self._behaviour.delays.pod_start):
-                continue
-            status = {"phase": "Running", "conditions": READY}
-            if self._api.patch(f"{pod.path}/status", {"status": status}) is not None:
-                state.update(pod, ready=True)
+        fresh, state.new_starting = state.new_starting, {}
+        for uid in (*self._held, *fresh):
+            if self._on_ready_node(state, uid):
+                self._held.pop(uid, None)
+                self._starts.add(uid, after=self._behaviour.delays.pod_start)
+            elif uid in state.starting:
+                self._held[uid] = None
+            else:
+                self._held.pop(uid, None)
+        for uid in list(self._starts.ready()):
+            if self._on_ready_node(state, uid):
+                self._begin(state, state.starting[uid])
+            elif uid in state.starting:
+                self._held[uid] = None
+
+    def _on_ready_node(self, state: ClusterState, uid: str) -> bool:
+        pod = state.starting.get(uid)
+        node = state.nodes.get(pod.node) if pod is not None else None
+        return node is not None and node.ready
+
+    def _begin(self, state: ClusterState, pod: PodState) -> None:
+        status = {"phase": "Running", "conditions": READY}
+        if self._api.patch(f"{pod.path}/status", {"status": status}) is not None:
+            state.update(pod, ready=True)
+        else:
+            self._held[pod.uid] = None

@@ -22,6 +22,10 @@ from migrations_app.simulator.workloads import WorkloadController
 MOST_PASSES = 400
 
 
+class RestlessCluster(RuntimeError):
+    """Controllers undo each other's work, or ask again and again for what is refused."""
+
+
 class KarpenterSimulator:
     """`changes` tells what changed in the cluster; without it everything is listed in each pass."""
 
@@ -99,12 +103,12 @@ class KarpenterSimulator:
     def settle(self, *, passes: int = MOST_PASSES) -> int:
         """Works until nothing is left to do now; returns how many passes that took.
 
-        Raises RuntimeError without an end.
+        Raises RestlessCluster without an end.
         """
         for number in range(passes):
             if not self.work():
                 return number
-        raise RuntimeError(f"the cluster is not at rest after {passes} passes")
+        raise RestlessCluster(f"the cluster is not at rest after {passes} passes")
 
     def advance(self, clock: SimulatedClock, to: datetime) -> None:
         """Works until this time, and jumps from one moment at which something happens to the next."""

@@ -1,6 +1,7 @@
 """The controllers of workloads: pods that went are made again."""
 
 from collections.abc import Iterable
+from itertools import count
 
 from migrations_app.simulator.api import Document, SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
@@ -23,8 +24,8 @@ class WorkloadController:
     def work(self, state: ClusterState) -> None:
         changed, state.changed_workloads = state.changed_workloads, set()
         nodes, state.changed_nodes = state.changed_nodes, {}
-        for one in state.workloads.values() if nodes else ():
-            if one["kind"] == "DaemonSet" and not going(one):
+        for one in state.daemon_sets.values() if nodes else ():
+            if not going(one):
                 self._on_nodes(state, one, names=nodes)
         for uid in sorted(changed & state.workloads.keys()):
             self._replace(state, state.workloads[uid])
@@ -38,12 +39,12 @@ class WorkloadController:
         missing = owner["spec"].get("replicas", 1) - there
         if missing <= 0:
             return
-        taken = {pod.name for pod in state.pods_of[uid].values()}
+        tried: set[str] = set()
         for _ in range(missing):
-            name = self._free_name(owner, taken, named=named)
+            name = self._free_name(state, owner, tried=tried, named=named)
             if not self._made(state, replica(owner, name)):
                 state.changed_workloads.add(uid)
-            taken.add(name)
+            tried.add(name)
 
     def _made(self, state: ClusterState, body: Document) -> bool:
         namespace = body["metadata"]["namespace"]
@@ -52,12 +53,16 @@ class WorkloadController:
             state.put_pod(made)
         return made is not None
 
-    def _free_name(self, owner: Document, taken: set[str], *, named: bool) -> str:
-        name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
-        first = 0 if named else self._next.get(uid, 0)
-        number = next(number for number in range(first, first + len(taken) + 1) if f"{name}-{number}" not in taken)
+    def _free_name(self, state: ClusterState, owner: Document, *, tried: set[str], named: bool) -> str:
+        metadata = owner["metadata"]
+        name, uid, space = metadata["name"], metadata["uid"], metadata["namespace"]
+        numbers = count(0 if named else self._next.get(uid, 0))
+        names = ((number, f"{name}-{number}") for number in numbers)
+        number, found = next(
+            (number, one) for number, one in names if one not in tried and (space, one) not in state.pod_names
+        )
         self._next[uid] = number + 1
-        return f"{name}-{number}"
+        return found
 
     def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
         """A pod of the DaemonSet on each of these nodes that it fits."""

@@ -20,9 +20,9 @@ MERGE, APPLY, JSON_PATCH = (
 UNNAMED_MANAGER = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Call:
-    """One request. `name` is empty for a list or a creation."""
+    """One request, which nobody changes. `name` is empty for a list or a creation."""
 
     method: str
     definition: Definition
@@ -61,8 +61,8 @@ class Call:
         return replace(self, name=name)
 
 
-def read_path(path: str, definitions: Definitions) -> Call | None:
-    """The request that a path names, without method and body; None for paths such as /version and /apis/apps.
+def read_path(path: str, definitions: Definitions, *, method: str = "", **sent: Any) -> Call | None:  # noqa: ANN401 - the fields of Call
+    """The request that a path names; None for paths such as /version and /apis/apps.
 
     Raises RequestRefused for a resource that is not served.
     """
@@ -83,7 +83,13 @@ def read_path(path: str, definitions: Definitions) -> Call | None:
         raise no_such_path()
     name, subresource = (*rest[1:], "", "")[:2]
     return Call(
-        method="", definition=definition, version=version, namespace=namespace, name=name, subresource=subresource
+        method=method,
+        definition=definition,
+        version=version,
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+        **sent,
     )
 
 

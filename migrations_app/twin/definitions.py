@@ -90,6 +90,7 @@ class Definitions:
 
     def __init__(self, minor: int) -> None:
         self._kinds: dict[Place, Definition] = {kind.place: Definition(kind=kind) for kind in built_in(minor)}
+        self._named: dict[tuple[str, str], Definition] = {}
         self._serial = 0
         self.converters: dict[str, Converter] = {}
         self.down: set[str] = set()
@@ -101,20 +102,26 @@ class Definitions:
         return self._kinds.get(place)
 
     def by_kind(self, group: str, kind: str) -> Definition | None:
-        return next((one for one in self._kinds.values() if (one.kind.group, one.kind.kind) == (group, kind)), None)
+        if not self._named:
+            for one in self._kinds.values():
+                self._named.setdefault((one.kind.group, one.kind.kind), one)
+        return self._named.get((group, kind))
 
     def define(self, crd: Tree) -> None:
         """Serves what this CustomResourceDefinition says, from now on."""
         self._serial += 1
         made = of_crd(crd, self._serial)
         self._kinds[made.kind.place] = made
+        self._named.clear()
 
     def serve(self, kind: ServedKind) -> Definition:
         """Serves a kind of which no CustomResourceDefinition is known."""
+        self._named.clear()
         return self._kinds.setdefault(kind.place, Definition(kind=kind))
 
     def forget(self, place: Place) -> None:
         self._kinds.pop(place, None)
+        self._named.clear()
 
     def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
         """The stored object in that version. Raises RequestRefused if its conversion fails."""

@@ -20,13 +20,11 @@ from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import delete
 from migrations_app.twin.objects.faults import RefusalCause
 from migrations_app.twin.objects.forms import BindingForm, EvictionForm, odd_form
-from migrations_app.twin.objects.kinds import Place, ServedKind
-from migrations_app.twin.objects.selectors import selected_by
-from migrations_app.twin.state import Work
+from migrations_app.twin.objects.kinds import ServedKind
+from migrations_app.twin.state import BUDGETS, Work
 from migrations_app.twin.store import StoredObject
 
 Tree = dict[str, Any]
-BUDGETS: Place = ("policy", "poddisruptionbudgets")
 _NOT_HELD = ("Pending", "Succeeded", "Failed")
 _MOST_DISRUPTED = 2000
 _FIRST_WITHOUT_DOUBT = 22
@@ -78,12 +76,9 @@ def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
     labels = pod["metadata"].get("labels") or {}
     if not labels:
         return []
-    found = []
-    for stored in work.state.store.collection(BUDGETS).between(work.call.namespace):
-        empty = stored.document["apiVersion"] == "policy/v1"
-        if selected_by(stored.document["spec"].get("selector"), empty=empty)(labels):
-            found.append(stored)
-    return found
+    names = work.state.budgets.over(work.call.namespace, labels)
+    found = (work.state.store.find(BUDGETS, (work.call.namespace, name)) for name in names)
+    return [stored for stored in found if stored is not None]
 
 
 def _count(work: Work, pod: Tree, *, dry: bool) -> None:

@@ -61,7 +61,7 @@ class GarbageCollector:
             where = self._state.store.by_uid(uid)
             owner = self._state.store.find(*where) if where else None
             if where and owner is not None and _is_going(owner) and FOREGROUND in _finalizers(owner):
-                self._foreground(*where, owner=owner)
+                self._end_foreground(*where, owner=owner)
 
     def _orphan(self, place: Place, key: Key, *, owner: StoredObject) -> None:
         for one_place, one_key in self._state.store.dependents(owner.uid):
@@ -74,12 +74,15 @@ class GarbageCollector:
     def _foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
         for one_place, one_key in self._state.store.dependents(owner.uid):
             self._settle(one_place, one_key)
+        self._end_foreground(place, key, owner=owner)
+
+    def _end_foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
         if not self._blocking(owner.uid):
             self._drop_finalizer(place, key, finalizer=FOREGROUND)
 
     def _blocking(self, uid: str) -> bool:
         """Whether a dependent is left that its owner has to wait for."""
-        found = (self._state.store.find(*where) for where in self._state.store.dependents(uid))
+        found = (self._state.store.find(*where) for where in self._state.store.each_dependent(uid))
         return any(
             owner.get("uid") == uid and owner.get("blockOwnerDeletion")
             for one in found

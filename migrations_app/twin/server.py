@@ -1,7 +1,6 @@
 """The entrance to the twin: one HTTP request in, one answer out."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
 from threading import RLock
 from typing import Any
 
@@ -134,32 +133,36 @@ class Twin:
             if parts[3] not in REVIEW_KINDS:
                 raise no_such_path()
             return self._access.review(parts[3], sent["body"], user=sent["user"])
-        found = read_path(path, self._state.definitions)
-        if found is None:
+        call = read_path(path, self._state.definitions, method=method, **sent)
+        if call is None:
             return discovery.answer(path, self._state.definitions, version=self._version)
-        call = replace(found, method=method, **sent)
         self._access.check(call)
         check_options(call)
-        return self._verb(Work(self._state, call))()
+        return self._verb(Work(self._state, call))
 
-    def _verb(self, work: Work) -> Callable[[], Answer]:
+    def _verb(self, work: Work) -> Answer:
         call = work.call
         if call.query.get("watch") in ("1", "true"):
             raise bad_request("the twin answers no watches")
         if call.method == "POST" and call.subresource:
-            return lambda: eviction.posted(work)
+            return eviction.posted(work)
         if call.subresource and not (call.subresource == "status" and call.definition.has_status(call.version)):
             raise no_such_path()
-        if not call.name:
-            many = {"GET": lambda: lists.listed(work, self._begun), "POST": lambda: self._create(work)}
-            return many.get(call.method) or _not_allowed()
-        one = {
-            "GET": lambda: lists.get(work),
-            "PUT": lambda: writes.replace(work),
-            "PATCH": lambda: self._patch(work),
-            "DELETE": lambda: deletion.delete(work),
-        }
-        return one.get(call.method) or _not_allowed()
+        match call.method, bool(call.name):
+            case "GET", False:
+                return lists.listed(work, self._begun)
+            case "POST", False:
+                return self._create(work)
+            case "GET", True:
+                return lists.get(work)
+            case "PUT", True:
+                return writes.replace(work)
+            case "PATCH", True:
+                return self._patch(work)
+            case "DELETE", True:
+                return deletion.delete(work)
+        message = "the server does not allow this method on the requested resource"
+        raise RequestRefused(405, "MethodNotAllowed", message=message, details={})
 
     def _create(self, work: Work) -> Answer:
         if work.call.definition.ending:
@@ -171,8 +174,3 @@ class Twin:
         if self._state.store.find(work.call.kind.place, work.call.key) is None:
             self._access.check_creation(work.call)
         return writes.patch(work)
-
-
-def _not_allowed() -> Callable[[], Answer]:
-    message = "the server does not allow this method on the requested resource"
-    raise RequestRefused(405, "MethodNotAllowed", message=message, details={})

@@ -9,6 +9,7 @@ from typing import Any
 from migrations_app.twin.answers import RequestRefused, not_found
 from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import Definition, Definitions
+from migrations_app.twin.objects.budget_index import BudgetIndex
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.objects.ownership import Writing
 from migrations_app.twin.store import Key, SharedParts, Store, StoredObject, owner_uids
@@ -18,6 +19,7 @@ Tree = dict[str, Any]
 Clock = Callable[[], datetime]
 _FIRST_WITH_SUBRESOURCE = 22
 NAMESPACES: Place = ("", "namespaces")
+BUDGETS: Place = ("policy", "poddisruptionbudgets")
 _PODS: Place = ("", "pods")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -40,9 +42,14 @@ class State:
     watches: list[Watch] = field(default_factory=list)
     touched: list[tuple[Place, Key, StoredObject]] = field(default_factory=list)
     """Objects that the garbage collector has to look at: as they were stored, or the last form of those deleted."""
+    budgets: BudgetIndex = field(default_factory=BudgetIndex)
+    _told: tuple[datetime, str] | None = None
 
     def now(self) -> str:
-        return self.clock().strftime(TIME_FORMAT)
+        now = self.clock()
+        if self._told is None or self._told[0] != now:
+            self._told = now, now.strftime(TIME_FORMAT)
+        return self._told[1]
 
     def next_uid(self) -> str:
         self.made += 1
@@ -81,11 +88,16 @@ class State:
         old = self.store.find(kind.place, key)
         if old is not None and owner_uids(old.document) != owner_uids(made.document):
             self.touched.append((kind.place, key, old))
-        self.store.put(kind.place, key, stored=made)
+        self._keep(kind.place, key, made)
         self.touched.append((kind.place, key, made))
-        for watch in self.watches:
-            watch.note(kind.place, key, stored=made)
         return made
+
+    def _keep(self, place: Place, key: Key, made: StoredObject) -> None:
+        self.store.put(place, key, stored=made)
+        if place == BUDGETS:
+            self.budgets.put(made.document)
+        for watch in self.watches:
+            watch.note(place, key, stored=made)
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
         """Stores an object in the version in which it is given, as older objects of a cluster are stored."""
@@ -94,14 +106,13 @@ class State:
         if definition.kind.place == _PODS:
             whole = self.parts.shared(whole)
         key = metadata.get("namespace", ""), metadata["name"]
-        made = StoredObject(whole, definition.serial)
-        self.store.put(definition.kind.place, key, stored=made)
-        for watch in self.watches:
-            watch.note(definition.kind.place, key, stored=made)
+        self._keep(definition.kind.place, key, StoredObject(whole, definition.serial))
 
     def drop(self, place: Place, key: Key) -> None:
         gone = self.store.find(place, key)
         self.store.drop(place, key)
+        if place == BUDGETS:
+            self.budgets.drop(key)
         self.store.next_revision()
         if gone is not None:
             self.touched.append((place, key, gone))

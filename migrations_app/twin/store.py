@@ -107,6 +107,10 @@ class Store:
         """Where the objects are that name this uid as an owner."""
         return list(self._dependents.get(uid, ()))
 
+    def each_dependent(self, uid: str) -> Iterator[tuple[Place, Key]]:
+        """The same one by one, for a reader that writes nothing meanwhile."""
+        return iter(self._dependents.get(uid, ()))
+
     def next_revision(self) -> str:
         self.revision += 1
         return str(self.revision)

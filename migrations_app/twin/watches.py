@@ -1,13 +1,13 @@
 """Changes that somebody has not looked at yet: of each object the last one, so that nothing piles up."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from migrations_app.twin.objects.kinds import Place
 from migrations_app.twin.store import Key, StoredObject
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadChange:
+class UnreadChange(NamedTuple):
     """An object as it is now, or as it was when it went."""
 
     namespace: str

@@ -116,11 +116,22 @@ def test_without_pods_or_nodes_nothing_is_rehearsed(plural):
 
 
 def test_rules_of_placement_that_are_not_played_are_named():
-    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+    term = {"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     found = rehearsed(Scene(spec={"affinity": {"podAntiAffinity": apart}}))
-    assert [(one.code, "affinity.podAntiAffinity" in one.words) for one in found.unknown] == [
+    assert [(one.code, "affinity.podAntiAffinity.namespaceSelector" in one.words) for one in found.unknown] == [
         ("placement_unplayed", True)
     ]
+
+
+def test_pods_that_stay_apart_get_a_node_each():
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "app-0"}}}
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    lonely = Scene(nodes=6, pods=1, apps=1, spec={"affinity": {"podAntiAffinity": apart}})
+    found, dense = rehearsed(lonely), rehearsed(Scene(nodes=6, pods=1, apps=1))
+    assert (found.finished, found.unknown, found.no_place) == (True, (), ())
+    assert (sum(one.after for one in found.groups if one.pool == "NodePool/web")) == 4
+    assert (sum(one.after for one in dense.groups if one.pool == "NodePool/web")) < 4
 
 
 def test_an_action_that_cannot_be_planned_says_why():

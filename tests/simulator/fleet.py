@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.simulator.api import SimulatorApi, pod_path
-from migrations_app.simulator.generations import ALPHA, KarpenterObject
+from migrations_app.simulator.generations import ALPHA, NODES, KarpenterObject
 from migrations_app.simulator.karpenter.launch import launched
 from migrations_app.simulator.pods import READY
 from migrations_app.simulator.workloads import replica
@@ -15,6 +15,7 @@ from tests.servers.apiserver import ApiServer
 from tests.simulator.http_api import HttpSimulatorApi
 
 SPACE = "shop"
+ROOM = {"cpu": "2", "memory": "8Gi", "pods": "29"}
 THREADS = 4
 
 
@@ -28,6 +29,8 @@ class Size:
     unavailable: int = 2
     hashed: int | None = None
     """How many of the Machines carry a hash and so can drift; None: all."""
+    cpu: str = ""
+    """What each pod asks for; then nodes also say how much room they have."""
     spec: dict[str, Any] = field(default_factory=dict)
     """Further fields of the Provisioner's spec."""
 
@@ -68,6 +71,8 @@ def _machines(api: SimulatorApi, pool: KarpenterObject, size: Size) -> list[str]
         name = f"ip-10-20-{number // 250}-{number % 250}.eu-central-1.compute.internal"
         hashed = size.hashed is None or number < size.hashed
         launched(api, pool, name=name, number=number + 90_000, hashed=hashed)
+        if size.cpu:
+            api.patch(f"{NODES}/{name}/status", {"status": {"allocatable": ROOM, "capacity": ROOM}})
         return name
 
     return _each(one, size.nodes)
@@ -76,7 +81,9 @@ def _machines(api: SimulatorApi, pool: KarpenterObject, size: Size) -> list[str]
 def _app(api: SimulatorApi, name: str, *, number: int, size: Size, nodes: list[str]) -> None:
     replicas = size.nodes * size.slots // size.apps
     labels = {"app": name}
-    body = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "shop/web:1"}]}}
+    inside = {"name": "web", "image": "shop/web:1"}
+    inside |= {"resources": {"requests": {"cpu": size.cpu, "memory": "256Mi"}}} if size.cpu else {}
+    body = {"metadata": {"labels": labels}, "spec": {"containers": [inside]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": body}
     space = f"/apis/apps/v1/namespaces/{SPACE}"
     top = _create(api, f"{space}/deployments", _apps("Deployment", name, spec=spec))

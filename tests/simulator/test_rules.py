@@ -15,6 +15,7 @@ from migrations_app.simulator.generations import NODES, PODS, current
 from migrations_app.simulator.instance_sizes import InstanceSize, allocatable, known_sizes, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
+from migrations_app.simulator.placement.room import emptiness
 from migrations_app.simulator.pod_shapes import PodShapes, matches
 from migrations_app.simulator.resources import ResourceAmounts, amounts, requested
 
@@ -153,7 +154,7 @@ def test_what_nodes_hold_is_the_sum_of_their_pods(placed, gone):
         left = [cpu for where, cpu in placed[gone:] if f"n{where}" == name]
         assert (node.used.cpu, node.used.pods, len(node.pods)) == (sum(left), len(left), len(left))
         assert (name in state.empty_nodes) is (not left)
-    assert state.ranked == sorted(node.rank for node in state.nodes.values())
+    assert state.room.ranked() == sorted(emptiness(node) for node in state.nodes.values())
 
 
 def test_a_pod_goes_to_the_emptiest_node_that_takes_it():
@@ -161,9 +162,9 @@ def test_a_pod_goes_to_the_emptiest_node_that_takes_it():
     nodes = [(NODES, {"metadata": {"name": name, "uid": name}, "spec": {}, "status": ready}) for name in "abc"]
     nodes[2][1]["spec"]["taints"] = [{"key": "k", "effect": "NoSchedule"}]
     state = cluster(*nodes, (PODS, pod(1, cpu="500m", node="a")), (PODS, pod(2)))
-    assert state.room_for(state.waiting["u2"].shape).name == "b"
+    assert state.room.find(state.waiting["u2"].shape).name == "b"
     state.apply(ObjectChange(PODS, pod(3, cpu="1", node="b")))
-    assert state.room_for(state.waiting["u2"].shape).name == "a"
+    assert state.room.find(state.waiting["u2"].shape).name == "a"
 
 
 def test_known_sizes_leave_less_than_they_have_and_larger_ones_cost_more():

@@ -58,6 +58,10 @@ class HopWork:
         self.changed = frozenset()
         self._make_parts([one for one in findings if one.id not in HOLDS], findings, parts=("before", "land"))
 
+    def make_ready(self, findings: Sequence[Finding]) -> None:
+        """What stands before the landing, without what is given with it."""
+        self._make_parts(findings, findings, parts=("before",))
+
     def land(self, findings: Sequence[Finding]) -> None:
         """What is held over the landing, the landing with its values, and the work after it. Blockers are cleared
         before a hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect
@@ -120,6 +124,20 @@ class HopWork:
             aws = replace(aws, instances=unseen)
         own = {name: unseen for name in names if not name.startswith(AWS_PREFIX)}
         return with_parts(replace(self.inventory, aws=aws), own)
+
+
+def ready_to_land(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+    """The state after every fix before the landing whose effect can be told."""
+    work = HopWork(inventory, step)
+    work.make_ready(findings)
+    return work.inventory
+
+
+def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+    """The state after every fix whose effect can be told, and the landing of the step."""
+    work = HopWork(inventory, step)
+    work.land(findings)
+    return work.inventory
 
 
 def changes_of(finding: Finding) -> list[Change]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.karpenter import labels as keys
@@ -13,7 +13,7 @@ from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.cluster_state import ClusterState, PoolKey
-from migrations_app.simulator.generations import KarpenterObject, is_ready
+from migrations_app.simulator.generations import KarpenterObject, is_ready, timestamp
 from migrations_app.simulator.karpenter.launch import pool_spec
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 
@@ -114,7 +114,7 @@ class DisruptionController:
         if self._behaviour.drifts and mine is not None and wanted is not None and mine != wanted:
             self._outdated[uid] = (claim, DRIFTED)
         elif most is not None:
-            born = datetime.fromisoformat(claim.doc["metadata"]["creationTimestamp"]).timestamp()
+            born = timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
             moment = born + (most - self._behaviour.older).total_seconds()
             self._expiries[uid] = moment
             self._next_expiry = min(self._next_expiry, moment)

@@ -2,37 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.behaviour import Behaviour
-from migrations_app.simulator.cluster_state import ClusterState, PodState
+from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import KarpenterObject
-from migrations_app.simulator.instance_sizes import Offering, offerings
+from migrations_app.simulator.instance_sizes import ZONE, Offering, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher, pool_labels, pool_spec
+from migrations_app.simulator.karpenter.packing import PlannedNode, RuledPacking
+from migrations_app.simulator.placement.places import PodState
 from migrations_app.simulator.pod_shapes import Expression, PodShape, expressions, matches
-from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts, cpu, size_in_bytes
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, cpu, size_in_bytes
 from migrations_app.simulator.workloads import replica
-
-
-@dataclass(slots=True, eq=False)
-class PlannedNode:
-    """A node to be launched, or one that is on its way; `options` are the offerings that still fit, cheapest first."""
-
-    pool: KarpenterObject
-    options: Sequence[Offering]
-    used: ResourceAmounts = field(default=ResourceAmounts())
-    claim: str = ""
-
-    def take(self, shape: PodShape, count: int) -> int:
-        """How many of these pods it takes; it takes them, and only options on which they fit are left."""
-        fitting = [one for one in self.options if shape.selects(one.labels)]
-        room = max((one.size.allocatable.minus(self.used).count(shape.requests) for one in fitting), default=0)
-        taken = min(count, room)
-        if taken:
-            self.used = self.used.plus(shape.requests, taken)
-            self.options = [one for one in fitting if one.size.allocatable.holds(self.used)]
-        return taken
 
 
 class NodeProvisioner:
@@ -46,6 +27,7 @@ class NodeProvisioner:
     def __init__(self, behaviour: Behaviour, agenda: Agenda, *, launcher: NodeLauncher) -> None:
         self._behaviour, self._agenda, self._launcher = behaviour, agenda, launcher
         self._options: dict[tuple[object, ...], tuple[Offering, ...]] = {}
+        self._reserved: dict[tuple[object, ...], ResourceAmounts] = {}
         self._seen: object = None
         self.no_place: dict[str, str] = {}
         """Why the pods of a shape that wait now got no node, by uid of one of them."""
@@ -55,8 +37,9 @@ class NodeProvisioner:
         if not state.waiting:
             self.no_place.clear()
             return
-        pools = tuple((uid, one.doc["metadata"].get("resourceVersion")) for uid, one in state.pools.items())
-        seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+        versions = ((uid, one.doc["metadata"].get("resourceVersion")) for uid, one in state.pools.items())
+        pools = (*versions, self._behaviour.full_zones)
+        seen = (state.waiting_changes, len(self._launcher.coming), pools, state.rule_changes)
         if not self._behaviour.launches or seen == self._seen:
             return
         if not self._agenda.due("batch", after=self._behaviour.delays.provision_batch):
@@ -66,7 +49,7 @@ class NodeProvisioner:
             if not node.claim:
                 self._launcher.launch(state, node.pool, offering=self._chosen(state, node))
         again = self.no_place and any(not node.claim for node in planned)
-        seen = (state.waiting_changes, len(self._launcher.coming), pools, self._behaviour.full_zones)
+        seen = (state.waiting_changes, len(self._launcher.coming), pools, state.rule_changes)
         self._seen = None if again else seen
 
     def launched_for(self, state: ClusterState, pods: Iterable[PodState]) -> list[str] | None:
@@ -81,14 +64,43 @@ class NodeProvisioner:
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
         """The nodes on their way and those to be launched; `anew`: without those that are on their way."""
+        pods = list(pods)
         groups: Counter[PodShape] = Counter(pod.shape for pod in pods)
-        sample = {pod.shape: pod.uid for pod in pods}
+        sample, names = dict[PodShape, str](), dict[PodShape, tuple[str, str]]()
+        for pod in pods:
+            name = pod.namespace, pod.name
+            if pod.shape not in names or name < names[pod.shape]:
+                sample[pod.shape], names[pod.shape] = pod.uid, name
+        order = sorted(groups, key=lambda one: (-one.requests.cpu, -one.requests.memory, names[one]))
+        for pod in pods if anew else ():
+            state.domains.removed(pod.uid)
+        packing = RuledPacking(state.domains)
+        try:
+            return self._planned(state, groups, order=order, sample=sample, packing=packing, anew=anew)
+        finally:
+            packing.undo()
+            for pod in pods if anew else ():
+                state.count_domains(pod)
+
+    def _planned(
+        self,
+        state: ClusterState,
+        groups: Mapping[PodShape, int],
+        *,
+        order: Sequence[PodShape],
+        sample: Mapping[PodShape, str],
+        packing: RuledPacking,
+        anew: bool,
+    ) -> list[PlannedNode]:
         planned = [] if anew else list(self._on_their_way(state))
         left = {pool.uid: limit for pool in state.pools.values() if (limit := self._left(state, pool)) is not None}
         self.no_place.clear()
-        order = sorted(groups, key=lambda one: (-one.requests.cpu, -one.requests.memory, sample[one]))
         for shape in order:
             count = groups[shape]
+            if state.domains.bound(shape):
+                if not self._packed(state, shape, planned=planned, count=count, left=left, packing=packing):
+                    self.no_place[sample[shape]] = self._why_not(state, shape)
+                continue
             for node in planned:
                 if count and shape.tolerates(_taints(node.pool)):
                     count -= node.take(shape, count)
@@ -103,6 +115,42 @@ class NodeProvisioner:
                 self._spend(left, fresh)
         return planned
 
+    def _packed(
+        self,
+        state: ClusterState,
+        shape: PodShape,
+        *,
+        planned: list[PlannedNode],
+        count: int,
+        left: dict[str, ResourceAmounts],
+        packing: RuledPacking,
+    ) -> bool:
+        """Whether that many pods with rules about other pods have a place on planned nodes."""
+        zones = self._zones(state, shape)
+        for _ in range(count):
+            there = (node for node in planned if shape.tolerates(_taints(node.pool)))
+            if any(packing.put(node, shape, zones=zones) for node in there):
+                continue
+            fresh = self._candidates(state, shape, left=left)
+            made = next((node for node in fresh if packing.put(node, shape, zones=zones)), None)
+            if made is None:
+                return False
+            planned.append(made)
+            self._spend(left, made)
+        return True
+
+    def _zones(self, state: ClusterState, shape: PodShape) -> set[str]:
+        """The zones in which some pool could launch a node for such a pod, with those that are full."""
+        every = offerings(self._behaviour.launchable()[:1], zones=self._behaviour.zones)
+        found = set[str]()
+        for pool in self._pools(state, shape):
+            required, own = expressions(pool_spec(pool).get("requirements")), pool_labels(pool)
+            zones = [one for one in required if one[0] == ZONE]
+            found |= {
+                one.zone for one in every if _allowed(zones, one.labels) and shape.selects_in({**own, ZONE: one.zone})
+            }
+        return found
+
     def pool_for(self, state: ClusterState, shape: PodShape) -> KarpenterObject | None:
         """The first pool whose nodes could take such pods."""
         return next(self._pools(state, shape), None)
@@ -115,6 +163,12 @@ class NodeProvisioner:
                 yield pool
 
     def _opened(self, state: ClusterState, shape: PodShape, *, left: dict[str, ResourceAmounts]) -> PlannedNode | None:
+        return next(self._candidates(state, shape, left=left), None)
+
+    def _candidates(
+        self, state: ClusterState, shape: PodShape, *, left: dict[str, ResourceAmounts]
+    ) -> Iterator[PlannedNode]:
+        """A new node of each pool that could take such a pod."""
         for pool in self._pools(state, shape):
             limit = left.get(pool.uid)
             kept = self._kept(state, pool)
@@ -126,8 +180,7 @@ class NodeProvisioner:
                 and (limit is None or limit.holds(one.size.capacity._replace(pods=0)))
             ]
             if options:
-                return PlannedNode(pool, options, kept)
-        return None
+                yield PlannedNode(pool, options, kept)
 
     def _spend(self, left: dict[str, ResourceAmounts], node: PlannedNode) -> None:
         """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
@@ -163,14 +216,15 @@ class NodeProvisioner:
 
     def _kept(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
         """What pods of DaemonSets take of every node of the pool."""
-        shapes = (
-            state.shapes.of(replica(one, "any")) for one in state.workloads.values() if one["kind"] == "DaemonSet"
-        )
+        key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), state.workload_changes)
+        if key in self._reserved:
+            return self._reserved[key]
         labels = next((one.labels for one in self.options(pool)), pool_labels(pool))
         found = ResourceAmounts()
-        for shape in shapes:
+        for shape in (state.shapes.of(replica(one, "any")) for one in state.daemon_sets.values()):
             if shape.tolerates(_taints(pool)) and shape.selects(labels):
                 found = found.plus(shape.requests)
+        self._reserved[key] = found
         return found
 
     def _chosen(self, state: ClusterState, node: PlannedNode) -> Offering:
@@ -178,9 +232,9 @@ class NodeProvisioner:
         cheapest = [one for one in node.options if one.price == node.options[0].price]
         if len(cheapest) == 1:
             return cheapest[0]
-        zones = Counter(
-            one.zone for one in state.nodes.values() if one.labels.get(node.pool.of.label) == node.pool.name
-        )
+        mine, zones = f"{node.pool.of.pool}/{node.pool.name}", Counter[str]()
+        for (pool, _, zone), count in state.node_counts.items():
+            zones[zone] += count if pool == mine else 0
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
         return min(cheapest, key=lambda one: (zones[one.zone], one.zone))
 
@@ -189,10 +243,8 @@ class NodeProvisioner:
         limits = pool_limits(pool)
         if limits is None:
             return None
-        for node in state.nodes.values():
-            if node.labels.get(pool.of.label) == pool.name:
-                capacity = amounts(node.doc.get("status", {}).get("capacity"))
-                limits = limits.minus(capacity._replace(pods=0))
+        there = state.capacities.get(f"{pool.of.pool}/{pool.name}", ResourceAmounts())
+        limits = limits.minus(there._replace(pods=0))
         for uid, (offering, _) in self._launcher.coming.items():
             claim = state.claims.get(uid)
             if claim is not None and (claim.of.pool, claim.pool_name) == (pool.of.pool, pool.name):
@@ -207,7 +259,7 @@ class NodeProvisioner:
         every = [one for pool in pools for one in self.options(pool)]
         fitting = [one for one in every if shape.selects(one.labels) and one.size.allocatable.holds(shape.requests)]
         if fitting:
-            return "limit"
+            return "pod_rules" if state.domains.bound(shape) else "limit"
         return "no_capacity" if self._behaviour.full_zones and any(self._without_full(pools, shape)) else "no_size"
 
     def _without_full(self, pools: Sequence[KarpenterObject], shape: PodShape) -> Iterator[bool]:

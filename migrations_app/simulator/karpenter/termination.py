@@ -1,13 +1,11 @@
 """Termination: a node is cordoned, drained through the eviction subresource, and let go."""
 
-from datetime import datetime
-
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.budgets import BudgetController
-from migrations_app.simulator.cluster_state import ClusterState, NodeState, PodState
+from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import (
     CLASS_TERMINATION,
     NODES,
@@ -15,9 +13,12 @@ from migrations_app.simulator.generations import (
     KarpenterObject,
     classes_path,
     going,
+    timestamp,
 )
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.measurements import Measurements
+from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.pod_shapes import PodShape
 
 
 class TerminationController:
@@ -40,13 +41,16 @@ class TerminationController:
     ) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._launcher, self._measurements = budgets, launcher, measurements
+        self._holding: dict[PodShape, tuple[str, ...]] = {}
+        """The budgets that hold the pods of a shape in this pass: an eviction never lets more of them go."""
         self._tried: dict[str, int] = {}
         """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
 
     def work(self, state: ClusterState) -> None:
-        for claim in list(state.claims_ending.values()):
+        self._holding.clear()
+        for claim in sorted(state.claims_ending.values(), key=lambda one: one.name):
             self._end_claim(state, claim)
-        for node in list(state.nodes_ending.values()):
+        for node in sorted(state.nodes_ending.values(), key=lambda one: one.name):
             self._end_node(state, node)
         self._end_pools(state)
         self._end_classes(state)
@@ -91,7 +95,8 @@ class TerminationController:
         elif pinned:
             self._measurements.held(pinned[0], "annotation")
         elif self._tried.get(node.name) != state.pod_changes:
-            for pod in moving:
+            staying = [pod for pod in moving if not pod.ending]
+            for pod in sorted(staying, key=lambda one: (one.namespace, one.name)):
                 self._evict(state, pod)
             self._tried[node.name] = state.pod_changes
         if moving:
@@ -107,23 +112,34 @@ class TerminationController:
         length = nanoseconds(str(text)) if text else None
         if length is None or not claim.going:
             return False
-        since = datetime.fromisoformat(claim.doc["metadata"]["deletionTimestamp"]).timestamp()
+        since = timestamp(claim.doc, "deletionTimestamp", now=self._agenda.now)
         return self._agenda.reached(since + length / 10**9)
 
     def _evict(self, state: ClusterState, pod: PodState) -> None:
-        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state."""
-        if pod.ending:
-            return
-        holding = self._budgets.holding(state, (pod.shape,))
+        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state.
+
+        A pod under several budgets is never evicted: kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go.
+        """
+        holding = self._holding.get(pod.shape) or self._held_by(state, pod)
         if holding:
-            for budget in holding:
-                self._measurements.held(pod, f"{budget['metadata']['namespace']}/{budget['metadata']['name']}")
+            self._holding[pod.shape] = holding
+            for name in holding:
+                self._measurements.held(pod, name)
             return
         evicted = self._api.evict(pod.document)
         self._budgets.taken(state, pod.shape, evicted=evicted)
         if evicted:
             self._measurements.moved(pod)
             state.update(pod, ending=True)
+
+    def _held_by(self, state: ClusterState, pod: PodState) -> tuple[str, ...]:
+        """Namespaces and names of the budgets that hold such a pod now; together if it is under several."""
+        uids = [uid for uid in self._budgets.over(state, pod.shape) if uid in state.budgets]
+        over = [state.budgets[uid]["metadata"]["name"] for uid in uids]
+        if len(over) > 1:
+            return (f"{pod.namespace}/{' and '.join(sorted(over))}",)
+        held = self._budgets.holding(state, (pod.shape,))
+        return tuple(f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in held)
 
     def _end_pools(self, state: ClusterState) -> None:
         """A pool with Karpenter's finalizer takes its claims along."""

@@ -3,7 +3,7 @@
 Sources: kubernetes/kubernetes@v1.20.2:pkg/registry (strategies), and the deprecation guide for first and last versions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 Place = tuple[str, str]
 """(group, plural)."""
@@ -29,10 +29,10 @@ class ServedKind:
     """PUT is taken without a resourceVersion."""
     returned: bool = False
     """A deletion answers with the object, not with a Status."""
+    place: Place = field(init=False)
 
-    @property
-    def place(self) -> Place:
-        return self.group, self.plural
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", (self.group, self.plural))
 
     @property
     def resource(self) -> str:

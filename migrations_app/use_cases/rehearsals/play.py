@@ -9,10 +9,12 @@ import msgspec
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.states import Position
+from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.simulator import KarpenterSimulator
+from migrations_app.simulator.karpenter.conversion import CONVERTED, converted
+from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.record import RehearsalExecution
@@ -50,17 +52,23 @@ class Failure:
 
 
 @dataclass(slots=True)
-class RehearsalStage:
-    """A twin with its simulator and clock: the cluster of the reading, at rest, at the time of the reading."""
+class SimulatedCluster:
+    """A simulator with its clock, on a cluster at rest."""
 
-    twin: Twin
     clock: SimulatedClock
-    api: RehearsalControllers
     simulator: KarpenterSimulator
     began: datetime = field(init=False)
 
     def __post_init__(self) -> None:
         self.began = self.clock.now()
+
+
+@dataclass(slots=True)
+class RehearsalStage(SimulatedCluster):
+    """The same on a twin: the cluster of the reading, at the time of the reading."""
+
+    twin: Twin
+    api: RehearsalControllers
 
 
 def set_up(
@@ -69,6 +77,7 @@ def set_up(
     """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
     twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED)
+    twin.converters.update(dict.fromkeys(CONVERTED, converted))
     sizes = {one.name: one for one in behaviour.sizes}
     twin.load([_kube_system(identity)])
     twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)
@@ -77,7 +86,7 @@ def set_up(
     if failure.scenario == "webhook_down":
         _stop_webhooks(twin, reading)
     simulator.settle()
-    return RehearsalStage(twin, clock, api, simulator)
+    return RehearsalStage(clock, simulator, twin, api)
 
 
 def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
@@ -86,7 +95,10 @@ def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
 
 
 def _stop_webhooks(twin: Twin, reading: ClusterReading) -> None:
-    """No webhook of Karpenter answers. Raises InvalidInput `no_webhook` where there is none."""
+    """No webhook of Karpenter answers. Raises InvalidInput: `not_seen`, or `no_webhook` where there is none."""
+    for name in ("MutatingWebhookConfigurations", "ValidatingWebhookConfigurations"):
+        if name in reading.unread:
+            raise InvalidInput(f"{name} could not be read: {reading.unread[name]}", code="not_seen", where="scenario")
     services = set(_webhook_services(reading))
     if not services:
         raise InvalidInput("the cluster has no webhook of Karpenter", code="no_webhook", where="scenario")
@@ -113,7 +125,11 @@ class Played:
 
 def play(plan: Plan, stage: RehearsalStage) -> Played:
     """Carries out the plan on the stage, by the executor's own code."""
-    writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
+    return play_with(RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state), plan, stage=stage)
+
+
+def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster) -> Played:
+    """The same on the cluster that the writer changes, beside which the stage's simulator works."""
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
@@ -121,28 +137,46 @@ def play(plan: Plan, stage: RehearsalStage) -> Played:
             stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
         try:
-            moved = carry_out(work, writer, here=here)
+            moved = not _begins_to_wait(work, stage, here=here) and carry_out(work, writer, here=here)
+            if moved:
+                work.report_waiting("")
+                stage.simulator.settle()
+            else:
+                _wait(work, stage, here=here)
+        except RestlessCluster as reason:
+            stopped = _stop(here, "restless", words=str(reason))
+            break
         except (RolloutHalted, ReadError, InvalidInput) as halt:
             stopped = _stop(here, halt.code, words=halt.message)
             break
-        if moved:
-            work.report_waiting("")
-            stage.simulator.settle()
-        else:
-            _wait(work, stage, here=here)
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
+
+
+def _begins_to_wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
+    """Whether a gate has only begun that cannot pass yet: so nobody needs to count the cluster for it."""
+    if here.phase != "gate" or here.step.after is None or here.step.after.seconds <= 0 or work.gate_since is not None:
+        return False
+    if not _surely_waits(work, stage, here=here):
+        return False
+    work.note(gate_since=work.now())
+    return True
 
 
 def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
     return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
 
 
-def _pass(stage: RehearsalStage, seconds: float) -> None:
+def wait_for(stage: SimulatedCluster, seconds: float) -> None:
+    """Lets that much time pass, in which nobody carries anything out."""
+    _pass(stage, seconds)
+
+
+def _pass(stage: SimulatedCluster, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
         seen = _seen(stage)
@@ -156,7 +190,7 @@ def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) ->
             return
 
 
-def _seen(stage: RehearsalStage) -> tuple[int, ...]:
+def _seen(stage: SimulatedCluster) -> tuple[int, ...]:
     state = stage.simulator.state
     return state.node_changes, len(state.claims), len(state.pools), len(state.waiting), len(state.starting)
 
@@ -173,7 +207,7 @@ def _is_over(work: RehearsalExecution, here: Position) -> bool:
     return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
 
 
-def _surely_waits(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> bool:
+def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
     """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
     gate, state = here.step.after, stage.simulator.state
     if gate is None:

@@ -1,6 +1,6 @@
 """Reads whole objects for a twin: nodes, pods without environment, budgets, and Karpenter's own. Never a Secret."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import Kind
+from migrations_app.simulator.karpenter.conversion import CONVERTED
+from migrations_app.twin.store import SharedParts
 
 Document = dict[str, Any]
 PARTS: tuple[tuple[str, Kind], ...] = (
@@ -26,13 +28,15 @@ PARTS: tuple[tuple[str, Kind], ...] = (
     ("awsnodetemplates", kinds.AWS_NODE_TEMPLATE),
     ("ec2nodeclasses", kinds.EC2_NODE_CLASS),
 )
-NEEDED = ("crds", "nodes", "pods")
-"""Parts without which nothing can be rehearsed."""
+NEEDED = ("crds", "nodes", "pods", "provisioners", "machines", "nodepools", "nodeclaims")
+"""Parts without which nothing can be rehearsed: where pods run, and what replaces nodes."""
 WORKLOADS = (("ReplicaSet", "replicasets"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
 WEBHOOKS = (
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
     ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 )
+CONVERTER = {"namespace": "twin", "name": "conversion"}
+"""The service that converts in a twin; it always answers."""
 _OVER = ("Succeeded", "Failed")
 _MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 _POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
@@ -64,7 +68,7 @@ class ClusterReading:
 def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     """Reads what a twin needs, in the versions in which the scan read it.
 
-    Raises InvalidInput `not_seen` if nodes, pods or definitions cannot be read.
+    Raises InvalidInput `not_seen` if a part of NEEDED cannot be read.
     """
     found = ClusterReading(inventory.taken_at)
     for name, kind in PARTS:
@@ -73,15 +77,14 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
             found.unread[name] = part.why
         elif part.served is not None:
             resource = Resource(kind.group, part.served.rpartition("/")[2], kind.plural)
-            found.objects[kind.kind] = _listed(api, resource, kind=kind.kind, unread=found.unread, name=name)
+            keep = _kept_pods() if kind is kinds.POD else _without_managers
+            found.objects[kind.kind] = _listed(api, resource, kind=kind.kind, unread=found.unread, name=name, keep=keep)
     for needed in NEEDED:
         if needed in found.unread:
             raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
     found.objects["CustomResourceDefinition"] = [
         _open(crd) for crd in found.of("CustomResourceDefinition") if _ours(crd)
     ]
-    found.objects["Pod"] = [slim for pod in found.of("Pod") if (slim := slim_pod(pod)) is not None]
-    found.objects["Node"] = [_without_managers(node) for node in found.of("Node")]
     _read_workloads(api, found)
     for name, plural in WEBHOOKS:
         hooks = Resource("admissionregistration.k8s.io", "v1", plural)
@@ -89,17 +92,15 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     return found
 
 
-def _listed(api: ClusterApi, resource: Resource, *, kind: str, unread: dict[str, str], name: str) -> list[Document]:
-    """The objects of a list; none where the kind is not served. A list that cannot be read is noted in `unread`."""
-    head = {"apiVersion": resource.group_version, "kind": kind}
-    try:
-        pages = [[msgspec.json.decode(raw) for raw in page.items] for page in api.pages(resource)]
-    except NotServed:
-        return []
-    except (ReadError, msgspec.DecodeError) as reason:
-        unread[name] = reason.code if isinstance(reason, ReadError) else "bad_answer"
-        return []
-    return [_without_managers(one | head) for page in pages for one in page if isinstance(one, dict)]
+def _kept_pods() -> Callable[[Document], Document | None]:
+    """Slims pods as they are read; parts that the pods of a workload share are held once."""
+    parts = SharedParts()
+
+    def keep(pod: Document) -> Document | None:
+        slim = slim_pod(pod)
+        return None if slim is None else parts.shared(slim)
+
+    return keep
 
 
 def _without_managers(document: Document) -> Document:
@@ -107,16 +108,49 @@ def _without_managers(document: Document) -> Document:
     return document | {"metadata": metadata}
 
 
+def _listed(
+    api: ClusterApi,
+    resource: Resource,
+    *,
+    kind: str,
+    unread: dict[str, str],
+    name: str,
+    keep: Callable[[Document], Document | None] = _without_managers,
+) -> list[Document]:
+    """What to keep of each object; none where the kind is not served. What cannot be read is noted in `unread`."""
+    head, found = {"apiVersion": resource.group_version, "kind": kind}, []
+    try:
+        for page in api.pages(resource):
+            for raw in page.items:
+                one = msgspec.json.decode(raw)
+                if isinstance(one, dict) and isinstance(one.get("metadata"), dict):
+                    found.append(keep(one | head))
+    except NotServed:
+        return []
+    except (ReadError, msgspec.DecodeError) as reason:
+        unread[name] = reason.code if isinstance(reason, ReadError) else "bad_answer"
+        return []
+    return [one for one in found if one is not None]
+
+
 def _ours(crd: Document) -> bool:
     group = str(crd.get("spec", {}).get("group", ""))
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
 
 
+def opened(crd: Document) -> Document | None:
+    """The definition as a twin takes it; None for one that is not of Karpenter."""
+    return _open(crd) if _ours(crd) else None
+
+
 def _open(crd: Document) -> Document:
-    """The definition with a schema that keeps every field, and without a webhook that converts."""
+    """The definition with a schema that keeps every field. Where Karpenter converts, a webhook of the twin does."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [one | {"schema": schema, "subresources": {"status": {}}} for one in crd["spec"].get("versions") or ()]
-    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": {"strategy": "None"}}}
+    conversion: Document = {"strategy": "None"}
+    if len(versions) > 1 and crd["metadata"].get("name") in CONVERTED:
+        conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": CONVERTER}}}
+    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": conversion}}
 
 
 def slim_pod(pod: Document) -> Document | None:

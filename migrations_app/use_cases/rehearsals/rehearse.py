@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from migrations_app.actions.plan import Plan, RolloutLimits
@@ -16,7 +14,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
+from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
     BudgetGap,
@@ -30,7 +28,6 @@ from migrations_app.use_cases.rehearsals.result import (
     WorkloadGap,
 )
 from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
-from migrations_app.use_cases.scans.one_off import Reachable, bundle_name, open_kubeconfig, opened_bundle
 
 MOST_MOMENTS = 500
 NO_FAILURE = Failure()
@@ -47,35 +44,25 @@ class RehearsalRequest:
     seed: int = 0
 
 
-def rehearse_bundle(path: Path, request: RehearsalRequest, *, on_part: Progress | None = None) -> RehearsalResult:
-    """Plans and plays on a bundle. Raises InvalidInput."""
-    with closing(opened_bundle(path)) as api:
-        return rehearse_cluster(api, request, cluster=bundle_name(path), on_part=on_part)
-
-
-def rehearse_kubeconfig(
-    path: Path, request: RehearsalRequest, *, context: str, reachable: Reachable, on_part: Progress | None = None
-) -> RehearsalResult:
-    """Plans and plays on a reading of a live cluster, which is not changed. Raises InvalidInput, ReadError."""
-    name, api = open_kubeconfig(path, context=context, reachable=reachable)
-    with closing(api):
-        api.get("/version")
-        return rehearse_cluster(api, request, cluster=name, on_part=on_part)
-
-
 def rehearse_cluster(
     api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: Progress | None = None
 ) -> RehearsalResult:
     """Reads the cluster, plans, and plays. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory
-    reading = read_objects(api, inventory)
+    plan, stage, around = _prepared(read_objects(api, inventory), inventory, request=request)
+    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+
+
+def _prepared(
+    reading: ClusterReading, inventory: Inventory, *, request: RehearsalRequest
+) -> tuple[Plan, RehearsalStage, Surroundings]:
+    """The plan, made on a calm stage, and the stage to play it on. Nobody keeps the reading: it is large."""
     around = surroundings(reading, inventory, seed=request.seed)
-    calm = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
-    plan = plan_on(calm, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
-    stage = calm
+    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
+    plan = plan_on(stage, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+    return plan, stage, around
 
 
 def _played(

@@ -69,7 +69,9 @@ class BudgetGap(RehearsalValue, frozen=True):
 
 
 class PodWithoutPlace(RehearsalValue, frozen=True):
-    """One of the pods of a kind that waits at the end. `why`: no_pool, limit, no_capacity, no_size or unknown."""
+    """One of the pods of a kind that waits at the end. `why`: no_pool, limit, pod_rules, no_capacity,
+    no_size or unknown.
+    """
 
     pod: str
     count: int

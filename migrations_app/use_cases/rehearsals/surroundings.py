@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.controller_settings import drift_is_on
@@ -12,6 +13,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
+from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
@@ -24,6 +26,9 @@ LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
 FEWEST_CLAIMS = 3
 POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
 DISRUPTION_POLL_SECONDS, BATCH_SECONDS = 10.0, 1.0
+_POOLS = "nodepools.karpenter.sh"
+PLAYED_VERSIONS = ("v1beta1", "v1")
+"""The versions of NodePools and NodeClaims whose rules the simulator plays."""
 ONE_BY_ONE_BEFORE = "0.34"
 """From this minor on NodePools have budgets, 10 % without one of their own; before, nodes were replaced one by one."""
 
@@ -40,7 +45,7 @@ class Surroundings:
 
 
 def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> Surroundings:
-    """What the reading shows."""
+    """What the reading shows. Raises InvalidInput `unknown_version`."""
     requests = _requests_are_known(reading)
     seconds = node_seconds(reading)
     sizes = tuple(_sizes(reading))
@@ -55,7 +60,7 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         provision_batch=BATCH_SECONDS,
     )
     behaviour = Behaviour(
-        version=_version(inventory),
+        version=_version(reading, inventory),
         drifts=_drifts(inventory, release),
         consolidates=True,
         at_once=_at_once(release),
@@ -138,10 +143,26 @@ def _requests_are_known(reading: ClusterReading) -> bool:
     return not pods or any(one.get("resources") for pod in pods for one in pod["spec"].get("containers") or ())
 
 
-def _version(inventory: Inventory) -> str:
-    served = inventory.nodepools
-    told = getattr(served, "served", None) or "karpenter.sh/v1beta1"
-    return str(told).rpartition("/")[2]
+def running_with(behaviour: Behaviour, inventory: Inventory, *, version: str) -> None:
+    """Changes the behaviour to that of the release that runs in this inventory; without a version it keeps its own."""
+    release = detect_running_release(inventory).release
+    behaviour.version = version or behaviour.version
+    behaviour.drifts, behaviour.at_once = _drifts(inventory, release), _at_once(release)
+
+
+def _version(reading: ClusterReading, inventory: Inventory) -> str:
+    """The version of NodePools. Raises InvalidInput `unknown_version` for one whose rules nobody knows here."""
+    crd = next((one for one in reading.of("CustomResourceDefinition") if one["metadata"]["name"] == _POOLS), {})
+    served = [one.get("name") for one in crd.get("spec", {}).get("versions") or () if one.get("served")]
+    told = str(getattr(inventory.nodepools, "served", None) or "karpenter.sh/v1beta1")
+    version = told.rpartition("/")[2]
+    if served and version not in served:
+        told = f"karpenter.sh/{served[0]}"
+        version = str(served[0])
+    if version not in PLAYED_VERSIONS:
+        words = f"NodePools are read as {told[:60]}; a rehearsal plays {' and '.join(PLAYED_VERSIONS)}"
+        raise InvalidInput(words, code="unknown_version", where="nodepools")
+    return version
 
 
 def _drifts(inventory: Inventory, release: Release | None) -> bool:
@@ -186,6 +207,11 @@ def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:
     if scheduled:
         words = f"budgets with a schedule of NodePool {', '.join(scheduled)} count at all times"
         yield UnknownPart(code="schedule_unplayed", words=words)
-    if any(len(crd["spec"].get("versions") or ()) > 1 for crd in reading.of("CustomResourceDefinition")):
-        words = "conversion between versions is not played: objects keep the fields that they were read with"
+    several = [
+        str(crd["metadata"].get("name"))
+        for crd in reading.of("CustomResourceDefinition")
+        if len(crd["spec"].get("versions") or ()) > 1 and crd["metadata"].get("name") not in CONVERTED
+    ]
+    if several:
+        words = f"conversion of {', '.join(sorted(several))} is not played: objects keep the fields that they have"
         yield UnknownPart(code="conversion_unplayed", words=words)

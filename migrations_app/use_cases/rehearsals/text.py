@@ -13,6 +13,7 @@ SCENARIOS = {
 WHY = {
     "no_pool": "no pool takes them",
     "limit": "the limit of a pool is reached",
+    "pod_rules": "their rules about other pods (affinity, spread) or the limits of pools leave no place",
     "no_capacity": "there is no capacity in a zone that they may run in",
     "no_size": "no instance size is large enough or allowed",
     "unknown": "no reason is known",

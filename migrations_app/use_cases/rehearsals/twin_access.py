@@ -1,6 +1,7 @@
 """The twin as rehearsals use it: its changes told as they happen, refusals counted, and pages encoded only once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +16,7 @@ from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rollouts.gates import PENDING
 
+T = TypeVar("T")
 ON_NODE = "spec.nodeName="
 
 
@@ -85,23 +87,44 @@ class RehearsalWriter(TwinWriter):
     def __init__(self, twin: Twin, identity: ClusterIdentity, *, state: ClusterState) -> None:
         super().__init__(twin)
         self._cluster, self._of, self._state = twin, identity, state
-        self._encoded: dict[str, tuple[str, msgspec.Raw]] = {}
+        self._decoded: dict[tuple[Resource, object], dict[int, tuple[Document, Any]]] = {}
+        """By list and reader: the objects of the last call, by identity, with what was made of them."""
 
     def identity(self) -> ClusterIdentity:
         return self._of
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
-        """The whole list in one page: gates read the same objects again and again."""
+        """The whole list in one page."""
+        items = [msgspec.Raw(msgspec.json.encode(one)) for one in self._objects(resource)]
+        yield ListPage(items, kind="List")
+
+    def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
+        """What `read` makes of each object of a list, once for as long as it is not changed.
+
+        Gates read the same lists again and again.
+
+        Raises NotServed, ServerFailed.
+        """
+        if resource.field_selector:
+            return [read(msgspec.json.encode(one)) for one in self._objects(resource)]
+        kept, held = self._decoded.get((resource, read), {}), dict[int, tuple[Document, Any]]()
+        for one in self._objects(resource):
+            known = kept.get(id(one))
+            held[id(one)] = known if known is not None else (one, read(msgspec.json.encode(one)))
+        self._decoded[resource, read] = held
+        return [made for _, made in held.values()]
+
+    def _objects(self, resource: Resource) -> Iterable[Document]:
         if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
-            yield ListPage([self._raw(one) for one in self._pods(resource)], kind="PodList")
-            return
+            return self._pods(resource)
         query = {"labelSelector": resource.label_selector, "fieldSelector": resource.field_selector}
         answer = self._cluster.request("GET", resource.path, query={key: text for key, text in query.items() if text})
         if answer.status == 404:
             raise NotServed(f"{resource.plural} are not served")
         if answer.status >= 400:
             raise ServerFailed(str(answer.document.get("message", "")))
-        yield ListPage([self._raw(one) for one in answer.document["items"]], kind=answer.document["kind"])
+        found: list[Document] = answer.document["items"]
+        return found
 
     def _on_nodes(self, resource: Resource) -> tuple[str, ...]:
         """The selector again, if it is for the pods of one node."""
@@ -122,12 +145,3 @@ class RehearsalWriter(TwinWriter):
             phase = (answer.document.get("status") or {}).get("phase")
             if resource.field_selector != PENDING or phase == "Pending":
                 yield answer.document
-
-    def _raw(self, document: Document) -> msgspec.Raw:
-        """The object as JSON, encoded once for each of its versions."""
-        metadata = document["metadata"]
-        known = self._encoded.get(metadata["uid"])
-        mark = f"{document.get('apiVersion')}/{metadata['resourceVersion']}"
-        if known is None or known[0] != mark:
-            known = self._encoded[metadata["uid"]] = (mark, msgspec.Raw(msgspec.json.encode(document)))
-        return known[1]

@@ -3,10 +3,11 @@
 The counters take a few narrow reads; the page of a running rollout shows them as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -53,26 +54,48 @@ class _NodeSpec(Projection, frozen=True):
     unschedulable: bool = False
 
 
-class _WatchedNode(NamedObject, frozen=True):
+class _NodeObject(NamedObject, frozen=True):
     spec: _NodeSpec = _NodeSpec()
     status: _WatchedNodeStatus = _WatchedNodeStatus()
 
-    @property
-    def ready(self) -> bool:
-        return any(one.type == "Ready" and one.status == "True" for one in self.status.conditions or ())
 
-    @property
-    def legacy(self) -> bool:
-        return self.metadata.label(labels.PROVISIONER_NAME) is not None and not self.metadata.label(labels.NODEPOOL)
+@dataclass(frozen=True, slots=True)
+class _WatchedNode:
+    """What the counters need of a node. `mark` is for nodes of Karpenter, None for others."""
 
-    @property
-    def karpenters(self) -> bool:
-        return self.legacy or self.metadata.label(labels.NODEPOOL) is not None
+    name: str
+    ready: bool
+    takes_pods: bool
+    legacy: bool
+    new: bool
+    deleting: bool
+    mark: NodeMark | None
 
     @property
     def drains(self) -> bool:
         """Whether it is a node of Karpenter that is being deleted."""
-        return bool(self.metadata.deleting) and self.karpenters
+        return self.deleting and self.mark is not None
+
+
+def _watched(raw: msgspec.Raw | bytes) -> _WatchedNode:
+    one = _decode_node(raw)
+    ready = any(found.type == "Ready" and found.status == "True" for found in one.status.conditions or ())
+    new, deleting = one.metadata.label(labels.NODEPOOL) is not None, bool(one.metadata.deleting)
+    legacy = one.metadata.label(labels.PROVISIONER_NAME) is not None and not one.metadata.label(labels.NODEPOOL)
+    mark = NodeMark(
+        name=one.name,
+        zone=one.metadata.label(ZONE) or "",
+        made_at=one.metadata.creation_timestamp or "",
+        legacy=legacy,
+        ready=ready,
+        draining=deleting,
+        cordoned=one.spec.unschedulable,
+    )
+    takes_pods = ready and not one.spec.unschedulable and not deleting
+    return _WatchedNode(one.name, ready, takes_pods, legacy, new, deleting, mark if legacy or new else None)
+
+
+_decode_node = msgspec.json.Decoder(_NodeObject).decode
 
 
 class _ClaimStatus(Projection, frozen=True):
@@ -104,16 +127,28 @@ class _Budget(NamedObject, frozen=True):
     status: _BudgetStatus | None = None
 
 
+_decode_pod, _decode_claim = msgspec.json.Decoder(_Pod).decode, msgspec.json.Decoder(_Claim).decode
+_decode_budget, _decode_named = msgspec.json.Decoder(_Budget).decode, msgspec.json.Decoder(NamedObject).decode
+
+
+@runtime_checkable
+class DecodesObjects(Protocol):
+    """A writer that keeps what it decoded, for as long as an object is not changed."""
+
+    def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
+        """What `read` makes of each object of a list. Raises ReadError, msgspec.DecodeError."""
+
+
 def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> ClusterCounters:
     """Counts the cluster's current state; None if it could not be read. `gate` is what the rollout waits for."""
-    nodes = _counted(writer, Resource("", "v1", "nodes"), kind=_WatchedNode)
-    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), kind=_Pod)
+    nodes = _counted(writer, Resource("", "v1", "nodes"), read=_watched)
+    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=_decode_pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
     return ClusterCounters(
         taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        ready_nodes=None if nodes is None else sum(_takes_pods(node) for node in nodes),
-        new_nodes=None if nodes is None else sum(node.metadata.label(labels.NODEPOOL) is not None for node in nodes),
+        ready_nodes=None if nodes is None else sum(node.takes_pods for node in nodes),
+        new_nodes=None if nodes is None else sum(node.new for node in nodes),
         legacy_nodes=None if nodes is None else sum(node.legacy for node in nodes),
         legacy_objects=_legacy_objects(writer),
         pending_pods=None if pending is None else len(pending),
@@ -130,31 +165,16 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
 
 def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:
     """The nodes of Karpenter by zone and name."""
-    marks = (
-        NodeMark(
-            name=node.name,
-            zone=node.metadata.label(ZONE) or "",
-            made_at=node.metadata.creation_timestamp or "",
-            legacy=node.legacy,
-            ready=node.ready,
-            draining=bool(node.metadata.deleting),
-            cordoned=node.spec.unschedulable,
-        )
-        for node in nodes
-        if node.karpenters
-    )
+    marks = (node.mark for node in nodes if node.mark is not None)
     return tuple(sorted(marks, key=lambda mark: (mark.zone, mark.name)))
 
 
-def _takes_pods(node: _WatchedNode) -> bool:
-    return node.ready and not node.spec.unschedulable and not node.metadata.deleting
-
-
-def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | None:
+def _counted(writer: Writer, resource: Resource, *, read: Callable[[msgspec.Raw | bytes], T]) -> list[T] | None:
     """The objects; empty if the kind is not served, None if they could not be read."""
-    decoder = msgspec.json.Decoder(kind)
     try:
-        return [decoder.decode(raw) for page in writer.pages(resource) for raw in page.items]
+        if isinstance(writer, DecodesObjects):
+            return writer.decoded(resource, read)
+        return [read(raw) for page in writer.pages(resource) for raw in page.items]
     except NotServed:
         return []
     except (ReadError, msgspec.DecodeError):
@@ -164,7 +184,7 @@ def _counted(writer: Writer, resource: Resource, *, kind: type[T]) -> list[T] | 
 def _claims(writer: Writer) -> list[_Claim] | None:
     found: list[_Claim] = []
     for resource in _KARPENTERS:
-        part = _counted(writer, resource, kind=_Claim)
+        part = _counted(writer, resource, read=_decode_claim)
         if part is None:
             return None
         found += part
@@ -188,7 +208,7 @@ def _unready(claims: list[_Claim], nodes: list[_WatchedNode]) -> int:
 
 def _legacy_objects(writer: Writer) -> int | None:
     parts = [
-        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), kind=NamedObject)
+        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), read=_decode_named)
         for name in ("provisioners", "machines")
     ]
     counts = [len(part) for part in parts if part is not None]
@@ -212,8 +232,8 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
     """The nodes whose pods are looked at: those being deleted, then those that the gate waits for."""
     waited = {target.name for target in gate.gone if target.plural == kinds.NODE.plural} if gate else set()
     legacy = gate is not None and gate.no_legacy_nodes
-    later = [node for node in nodes if not node.metadata.deleting and (node.name in waited or (legacy and node.legacy))]
-    going = [node for node in nodes if node.metadata.deleting]
+    later = [node for node in nodes if not node.deleting and (node.name in waited or (legacy and node.legacy))]
+    going = [node for node in nodes if node.deleting]
     return [node.name for node in (*going, *later)][:MOST_DRAINED]
 
 
@@ -221,7 +241,9 @@ def _blocked(writer: Writer, names: list[str]) -> Iterator[BlockedEviction]:
     """Pods on these nodes that an annotation or a PodDisruptionBudget without room protects now."""
     tight = _tight_budgets(writer) if names else []
     for name in names:
-        pods = _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), kind=_Pod) or []
+        pods = (
+            _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=_decode_pod) or []
+        )
         for pod in pods:
             yield from (
                 BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=by) for by in _holding(pod, tight)
@@ -240,7 +262,7 @@ def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[str]:
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:
     for version in ("v1", "v1beta1"):
-        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), kind=_Budget)
+        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), read=_decode_budget)
         if found:
             return [one for one in found if one.status is not None and one.status.disruptions_allowed <= 0]
     return []

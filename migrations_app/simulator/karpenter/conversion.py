@@ -1,0 +1,77 @@
+"""Karpenter's conversion between v1beta1 and v1, as far as the simulator and actions look at the fields.
+
+Source: kubernetes-sigs/karpenter@v1.0.0:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go,
+aws/karpenter-provider-aws@v1.0.0:pkg/apis/v1/ec2nodeclass_conversion.go.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+Tree = dict[str, Any]
+KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
+GROUP = "karpenter.k8s.aws"
+POLICIES = {"WhenUnderutilized": "WhenEmptyOrUnderutilized"}
+BACK = {new: old for old, new in POLICIES.items()}
+CONVERTED = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
+"""The definitions whose objects are converted."""
+
+
+def converted(one: Tree, wanted: str) -> Tree:
+    """The object in the wanted apiVersion; what it is given is not changed."""
+    to_v1 = wanted.endswith("/v1")
+    if one["apiVersion"] == wanted:
+        return one
+    found = copy.deepcopy(one) | {"apiVersion": wanted}
+    CONVERTERS[one["kind"]](found, to_v1)
+    return found
+
+
+def _pool(one: Tree, to_v1: bool) -> None:
+    spec = one.setdefault("spec", {})
+    inner, disruption = spec.setdefault("template", {}).setdefault("spec", {}), spec.setdefault("disruption", {})
+    _reference(inner, to_v1)
+    marks = one["metadata"].setdefault("annotations", {})
+    if to_v1:
+        _moved(disruption, inner, "expireAfter")
+        if "kubelet" in inner:
+            marks[KUBELET] = json.dumps(inner.pop("kubelet"))
+    else:
+        _moved(inner, disruption, "expireAfter")
+        if KUBELET in marks:
+            inner["kubelet"] = json.loads(marks.pop(KUBELET))
+    if "consolidationPolicy" in disruption:
+        policy = disruption["consolidationPolicy"]
+        disruption["consolidationPolicy"] = (POLICIES if to_v1 else BACK).get(policy, policy)
+
+
+def _claim(one: Tree, to_v1: bool) -> None:
+    spec = one.setdefault("spec", {})
+    _reference(spec, to_v1)
+    if not to_v1:
+        spec.pop("expireAfter", None)
+
+
+def _class(one: Tree, to_v1: bool) -> None:
+    spec = one.setdefault("spec", {})
+    if to_v1 and "amiSelectorTerms" not in spec:
+        spec["amiSelectorTerms"] = [{"alias": f"{spec.get('amiFamily', 'AL2').lower()}@latest"}]
+    elif not to_v1 and "amiFamily" not in spec:
+        spec["amiFamily"] = "AL2"
+
+
+def _reference(holder: Tree, to_v1: bool) -> None:
+    found = holder.get("nodeClassRef")
+    if found is None:
+        return
+    rest = {"kind": "EC2NodeClass", "name": found.get("name")}
+    holder["nodeClassRef"] = rest | ({"group": GROUP} if to_v1 else {"apiVersion": f"{GROUP}/v1beta1"})
+
+
+def _moved(source: Tree, to: Tree, name: str) -> None:
+    if name in source:
+        to[name] = source.pop(name)
+
+
+CONVERTERS: dict[str, Callable[[Tree, bool], None]] = {"NodePool": _pool, "NodeClaim": _claim, "EC2NodeClass": _class}

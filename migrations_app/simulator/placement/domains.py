@@ -1,0 +1,144 @@
+"""How many pods each rule counts in each domain, and where the rules let a pod go."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.pod_shapes import PodShape
+from migrations_app.simulator.pod_terms import PodTerm, SpreadRule
+
+Domains = Mapping[str, str]
+"""The value of each label that rules look at, of one node."""
+
+
+@dataclass(slots=True)
+class TermCount:
+    """The pods that a term counts, and those that ask to be apart from such pods, by domain."""
+
+    pods: Counter[str] = field(default_factory=Counter)
+    holders: Counter[str] = field(default_factory=Counter)
+
+    def copy(self) -> "TermCount":
+        return TermCount(self.pods.copy(), self.holders.copy())
+
+
+class DomainCounts:
+    """Kept up to date pod by pod. Terms are learnt from the shapes that have them."""
+
+    def __init__(self, nodes: Mapping[str, NodeState]) -> None:
+        self._nodes = nodes
+        self._counts: dict[PodTerm, TermCount] = {}
+        self._counting: dict[PodShape, list[PodTerm]] = {}
+        self._apart: dict[PodTerm, None] = {}
+        self._keys: set[str] = set()
+        self._at: dict[str, tuple[PodShape, Domains]] = {}
+        self._domains: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def learn(self, shape: PodShape, pods: Iterable[PodState]) -> None:
+        """Takes in the rules of a shape that is new; `pods` are all that there are."""
+        fresh = [term for term in shape.rules.terms if term not in self._counts]
+        self._apart.update(dict.fromkeys(shape.rules.apart))
+        if not fresh:
+            return
+        self._counts.update({term: TermCount() for term in fresh})
+        self._counting.clear()
+        new_keys = {term.key for term in fresh} - self._keys
+        self._keys |= new_keys
+        for key in new_keys:
+            self._domains[key] = Counter(node.labels[key] for node in self._nodes.values() if key in node.labels)
+        for uid in list(self._at):
+            self.removed(uid)
+        for pod in pods:
+            if pod.node in self._nodes:
+                self.placed(pod, self._nodes[pod.node])
+
+    def placed(self, pod: PodState, node: NodeState) -> None:
+        """Counts a pod that is on this node."""
+        if not self._counts:
+            return
+        self.removed(pod.uid)
+        domains = {key: node.labels[key] for key in self._keys if key in node.labels}
+        self._at[pod.uid] = pod.shape, domains
+        self.add(pod.shape, domains, 1)
+
+    def removed(self, uid: str) -> None:
+        """Counts a pod no more."""
+        known = self._at.pop(uid, None)
+        if known is not None:
+            self.add(*known, -1)
+
+    def add(self, shape: PodShape, domains: Domains, times: int) -> None:
+        """Counts so many pods of a shape in these domains."""
+        for term in self.counted_by(shape):
+            if term.key in domains:
+                self._counts[term].pods[domains[term.key]] += times
+        for term in shape.rules.apart:
+            if term in self._counts and term.key in domains:
+                self._counts[term].holders[domains[term.key]] += times
+
+    def node(self, labels: Mapping[str, str], times: int) -> None:
+        """Counts the domains of a node that comes or goes."""
+        for key in self._keys:
+            if key in labels:
+                self._domains[key][labels[key]] += times
+
+    def counted_by(self, shape: PodShape) -> list[PodTerm]:
+        """The terms that count pods of this shape."""
+        found = self._counting.get(shape)
+        if found is None:
+            found = [term for term in self._counts if term.counts(shape.namespace, shape.labels)]
+            self._counting[shape] = found
+        return found
+
+    def keys_of(self, shape: PodShape) -> set[str]:
+        """The labels whose values matter to where such a pod goes."""
+        terms = [*shape.rules.terms, *(term for term in self.counted_by(shape) if term in self._apart)]
+        return {term.key for term in terms}
+
+    def bound(self, shape: PodShape) -> bool:
+        """Whether any rule has to be asked for such a pod."""
+        return bool(shape.rules) or any(term in self._apart for term in self.counted_by(shape))
+
+    def allows(self, shape: PodShape, *, more: Mapping[str, Iterable[str]] | None = None) -> Callable[[Domains], bool]:
+        """Whether such a pod may go to a node with these domains; `more` are domains that new nodes could open."""
+        mine = set(self.counted_by(shape))
+        avoided = [(term.key, self._counts[term].holders) for term in mine if term in self._apart]
+        avoided += [(term.key, self._counts[term].pods) for term in shape.rules.apart]
+        sought = [(term, self._counts[term].pods) for term in shape.rules.together]
+        alone = {term for term, pods in sought if term in mine and not +pods}
+        even = [(rule, self._smallest(rule, shape, more=more), rule.term in mine) for rule in shape.rules.spread]
+
+        def allowed(domains: Domains) -> bool:
+            if any(found.get(domains.get(key, "")) for key, found in avoided if key in domains):
+                return False
+            for term, pods in sought:
+                if term.key not in domains or not (pods.get(domains[term.key]) or term in alone):
+                    return False
+            for rule, smallest, own in even:
+                there = self._counts[rule.term].pods
+                if rule.term.key not in domains or there[domains[rule.term.key]] + own - smallest > rule.most:
+                    return False
+            return True
+
+        return allowed
+
+    def _smallest(self, rule: SpreadRule, shape: PodShape, *, more: Mapping[str, Iterable[str]] | None) -> int:
+        """The fewest pods that a domain has, of those that the pod may go to.
+
+        Source: kubernetes/kubernetes:pkg/scheduler/framework/plugins/podtopologyspread: only nodes that selector and
+        affinity of the pod allow count (nodeAffinityPolicy Honor); taints are not looked at.
+        """
+        key, counts = rule.term.key, self._counts[rule.term].pods
+        if shape.keys:
+            names = {one.labels[key] for one in self._nodes.values() if key in one.labels and shape.selects(one.labels)}
+        else:
+            names = {name for name, count in self._domains[key].items() if count > 0}
+        names |= set((more or {}).get(key, ()))
+        if len(names) < rule.fewest:
+            return 0
+        return min((counts[name] for name in names), default=0)
+
+    def fullness(self, shape: PodShape, domains: Domains) -> tuple[int, ...]:
+        """How many pods the spread rules of a shape count in these domains: fewer is better."""
+        return tuple(self._counts[rule.term].pods[domains.get(rule.term.key, "")] for rule in shape.rules.spread)

@@ -1,0 +1,163 @@
+"""The search for room: nodes that no pod tells apart are one group, the emptiest first."""
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from migrations_app.simulator.placement.places import NodeState
+from migrations_app.simulator.pod_shapes import PodShape, hard
+
+Rank = tuple[float, str]
+"""How full a node is, and its name."""
+GroupKey = tuple[object, ...]
+_EMPTIEST: Rank = (-math.inf, "")
+_FULLEST: Rank = (math.inf, "")
+
+
+@dataclass(slots=True)
+class _Group:
+    sample: NodeState
+    ranks: list[Rank] = field(default_factory=list)
+
+
+class RoomIndex:
+    """The nodes that take pods. What a search has found full is not looked at again until room was gained there."""
+
+    def __init__(self) -> None:
+        self._keys: tuple[str, ...] = ()
+        self._groups: dict[GroupKey, _Group] = {}
+        self._at: dict[str, tuple[GroupKey, Rank]] = {}
+        self._nodes: dict[str, NodeState] = {}
+        self._gained: list[str] = []
+        self._floors: dict[PodShape, tuple[Rank, int]] = {}
+        self._fitting: dict[PodShape, list[_Group]] = {}
+
+    @property
+    def gains(self) -> int:
+        """Grows whenever a pod that found no place might find one now."""
+        return len(self._gained)
+
+    def ranked(self) -> list[Rank]:
+        """Every node that takes pods, the emptiest first."""
+        return sorted(rank for _, rank in self._at.values())
+
+    def put(self, node: NodeState, *, gained: bool) -> None:
+        """Takes in a node or a change of it; `gained`: it may take a pod now that it did not take before."""
+        self.drop(node.name)
+        if node.open:
+            self._add(node)
+            if gained:
+                self._gained.append(node.name)
+
+    def drop(self, name: str) -> None:
+        """Forgets a node."""
+        known = self._at.pop(name, None)
+        if known is None:
+            return
+        del self._nodes[name]
+        group = self._groups[known[0]]
+        del group.ranks[bisect_left(group.ranks, known[1])]
+        if not group.ranks:
+            del self._groups[known[0]]
+            self._fitting.clear()
+
+    def loaded(self, node: NodeState, *, gained: bool) -> None:
+        """Takes in that pods came to a node or went from it."""
+        known = self._at.get(node.name)
+        if known is None:
+            return
+        ranks, rank = self._groups[known[0]].ranks, emptiness(node)
+        if rank != known[1]:
+            del ranks[bisect_left(ranks, known[1])]
+            insort(ranks, rank)
+            self._at[node.name] = known[0], rank
+        if gained:
+            self._gained.append(node.name)
+
+    def find(self, shape: PodShape, *, allows: Callable[[NodeState], bool] | None = None) -> NodeState | None:
+        """The emptiest node that takes such a pod, and that `allows` it; None if there is none."""
+        self._learn(shape)
+        if allows is not None:
+            return self._allowed(shape, allows)
+        floor, seen = self._floors.get(shape, (_EMPTIEST, len(self._gained)))
+        best = min(self._among(shape, self._gained[seen:]), default=_FULLEST)
+        for group in self._of(shape):
+            best = min(best, next(self._from(group, shape, floor=floor, below=best), best))
+        self._floors[shape] = best, len(self._gained)
+        return self._nodes[best[1]] if best is not _FULLEST else None
+
+    def _allowed(self, shape: PodShape, allows: Callable[[NodeState], bool]) -> NodeState | None:
+        best = _FULLEST
+        for group in self._of(shape):
+            found = self._from(group, shape, floor=_EMPTIEST, below=best)
+            best = min(best, next((rank for rank in found if allows(self._nodes[rank[1]])), best))
+        return self._nodes[best[1]] if best is not _FULLEST else None
+
+    def _among(self, shape: PodShape, names: list[str]) -> Iterator[Rank]:
+        """The ranks of those nodes that take such a pod."""
+        for name in dict.fromkeys(names):
+            node = self._nodes.get(name)
+            if node is not None and node.free.holds(shape.requests) and self._takes(node, shape):
+                yield self._at[name][1]
+
+    def _from(self, group: _Group, shape: PodShape, *, floor: Rank, below: Rank) -> Iterator[Rank]:
+        """The ranks of nodes with room in this group, from the floor on."""
+        ranks, nodes, wanted = group.ranks, self._nodes, shape.requests
+        for place in range(bisect_left(ranks, floor), len(ranks)):
+            rank = ranks[place]
+            if rank >= below:
+                return
+            if nodes[rank[1]].free.holds(wanted):
+                yield rank
+
+    def _of(self, shape: PodShape) -> list[_Group]:
+        """The groups whose taints and labels suit such a pod."""
+        found = self._fitting.get(shape)
+        if found is None:
+            found = [group for group in self._groups.values() if self._takes(group.sample, shape)]
+            self._fitting[shape] = found
+        return found
+
+    def _takes(self, node: NodeState, shape: PodShape) -> bool:
+        return shape.tolerates(node.taints) and shape.selects(node.labels)
+
+    def _learn(self, shape: PodShape) -> None:
+        """Groups the nodes anew if the pod looks at a label that none looked at before."""
+        if shape.keys.issubset(self._keys):
+            return
+        self._keys = tuple(sorted({*self._keys, *shape.keys}))
+        nodes = list(self._nodes.values())
+        self._groups.clear()
+        self._fitting.clear()
+        self._at.clear()
+        for node in nodes:
+            self._add(node)
+
+    def _add(self, node: NodeState) -> None:
+        taints = sorted(
+            (str(one.get("key")), str(one.get("value") or ""), str(one.get("effect"))) for one in hard(node.taints)
+        )
+        key = (*taints, *(node.labels.get(name) for name in self._keys))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(node)
+            self._fitting.clear()
+        rank = emptiness(node)
+        insort(group.ranks, rank)
+        self._at[node.name] = key, rank
+        self._nodes[node.name] = node
+
+
+def emptiness(node: NodeState) -> Rank:
+    """The share of the node that is in use, and its name.
+
+    Source: kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/least_allocated.go
+    """
+    used, whole = node.used, node.allocatable
+    pods = used.pods / whole.pods if whole.pods else 1.0
+    if whole.cpu > 0 and whole.memory > 0:
+        return (used.cpu / whole.cpu + used.memory / whole.memory) / 2 + pods / 1000, node.name
+    if whole.cpu > 0:
+        return used.cpu / whole.cpu + pods / 1000, node.name
+    return (used.memory / whole.memory + pods / 1000 if whole.memory > 0 else pods), node.name

@@ -1,0 +1,102 @@
+"""Rules of a pod about other pods: affinity, anti-affinity and topology spread, as far as they are required.
+
+Sources: kubernetes/kubernetes documentation, Assigning Pods to Nodes, and Pod Topology Spread Constraints.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.inventory.facts.workloads import selects
+from migrations_app.inventory.objects.workloads import LabelSelector
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerm:
+    """Which pods a rule counts in each domain, the value that the label `key` of their node has.
+
+    `spaces` are their namespaces; None: every one. `selector` is the LabelSelector as JSON.
+    """
+
+    key: str
+    spaces: frozenset[str] | None
+    selector: bytes
+
+    def counts(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod of this namespace with these labels counts."""
+        if self.spaces is not None and namespace not in self.spaces:
+            return False
+        return selects(msgspec.json.decode(self.selector, type=LabelSelector | None), labels)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRule:
+    """The domains may differ by `most` pods; with fewer than `fewest` domains the smallest counts as empty."""
+
+    term: PodTerm
+    most: int
+    fewest: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodRules:
+    """What a pod asks of the pods around it: apart from these, together with those, evenly spread."""
+
+    apart: tuple[PodTerm, ...] = ()
+    together: tuple[PodTerm, ...] = ()
+    spread: tuple[SpreadRule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.apart or self.together or self.spread)
+
+    @property
+    def terms(self) -> Iterator[PodTerm]:
+        yield from self.apart
+        yield from self.together
+        yield from (rule.term for rule in self.spread)
+
+
+def rules_of(spec: Mapping[str, Any], namespace: str, *, labels: Mapping[str, str]) -> PodRules:
+    """The required rules in the spec of a pod."""
+    affinity = spec.get("affinity") or {}
+    return PodRules(
+        tuple(_terms((affinity.get("podAntiAffinity") or {}).get(_REQUIRED), namespace)),
+        tuple(_terms((affinity.get("podAffinity") or {}).get(_REQUIRED), namespace)),
+        tuple(_spread(spec.get("topologySpreadConstraints"), namespace, labels=labels)),
+    )
+
+
+def unplayed_terms(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The rules that need more than pods and nodes tell, by field."""
+    affinity = spec.get("affinity") or {}
+    for name in ("podAffinity", "podAntiAffinity"):
+        if any(one.get("namespaceSelector") for one in (affinity.get(name) or {}).get(_REQUIRED) or ()):
+            yield f"affinity.{name}.namespaceSelector"
+
+
+def _terms(found: Iterable[Mapping[str, Any]] | None, namespace: str) -> Iterator[PodTerm]:
+    for one in found or ():
+        chosen = one.get("namespaceSelector")
+        spaces = None if chosen is not None else frozenset(one.get("namespaces") or (namespace,))
+        yield PodTerm(str(one.get("topologyKey", "")), spaces, _encoded(one.get("labelSelector")))
+
+
+def _spread(
+    found: Iterable[Mapping[str, Any]] | None, namespace: str, *, labels: Mapping[str, str]
+) -> Iterator[SpreadRule]:
+    for one in found or ():
+        if one.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
+            continue
+        selector = dict(one.get("labelSelector") or {})
+        own = {key: labels[key] for key in one.get("matchLabelKeys") or () if key in labels}
+        selector["matchLabels"] = (selector.get("matchLabels") or {}) | own
+        term = PodTerm(str(one.get("topologyKey", "")), frozenset({namespace}), _encoded(selector))
+        yield SpreadRule(term, int(one.get("maxSkew") or 1), int(one.get("minDomains") or 1))
+
+
+def _encoded(selector: Mapping[str, Any] | None) -> bytes:
+    return msgspec.json.encode(selector, order="sorted")

@@ -1,0 +1,108 @@
+"""What the rehearsal of a whole way foretells, and its text."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from migrations_app.use_cases.rehearsals.result import RehearsalValue, UnknownPart
+from migrations_app.use_cases.rehearsals.text import duration
+
+SCHEMA = "karpdash/rehearsed-way/v1"
+StepEnd = Literal["played", "stops", "not_planned", "by_others", "waits"]
+"""`by_others`: a person or a tool outside does it, and the rehearsal goes on as if it were done."""
+_SAID = {
+    "played": "rehearsed to its end in {time}",
+    "stops": "stops",
+    "not_planned": "cannot be planned",
+    "by_others": "done by people or tools outside, and taken for done",
+    "waits": "waits {time}",
+}
+
+
+class WayStep(RehearsalValue, frozen=True):
+    """One step of a hop. `seconds` is simulated time; `code` and `words` say why it stops or cannot be planned."""
+
+    title: str
+    action: str
+    ends: StepEnd
+    seconds: int
+    code: str
+    words: str
+    checks: tuple[str, ...]
+    """The ids of the checks that it has to bring in order."""
+
+
+class WayHop(RehearsalValue, frozen=True):
+    """One hop: `unknown` are the ids of the checks that block it and that nobody could answer."""
+
+    hop: str
+    starts: str
+    lands: str
+    steps: tuple[WayStep, ...]
+    unknown: tuple[str, ...]
+    nodes: int
+    """Nodes at its end."""
+
+    @property
+    def stopped(self) -> WayStep | None:
+        """The step at which the runbook stops; None if it goes on."""
+        last = self.steps[-1] if self.steps else None
+        return last if last is not None and last.ends in ("stops", "not_planned") else None
+
+
+class WayResult(RehearsalValue, frozen=True):
+    """`finished`: every rollout of every hop ended, and no check that blocks was left without an answer."""
+
+    schema: str
+    cluster: str
+    taken_at: str
+    target: str
+    seed: int
+    finished: bool
+    hops: tuple[WayHop, ...]
+    seconds: int
+    nodes_before: int
+    nodes_peak: int | None
+    pods_moved: int
+    unknown: tuple[UnknownPart, ...]
+    assumptions: tuple[str, ...]
+
+
+def render_way(result: WayResult) -> str:
+    """The whole text; it ends in a line break."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: WayResult) -> Iterator[str]:
+    yield f"{result.cluster}: the way to {result.target} (read {result.taken_at}; seed {result.seed})"
+    for hop in result.hops:
+        yield ""
+        yield f"Hop {hop.hop}: {hop.starts} to {hop.lands}"
+        for step in hop.steps:
+            yield f"  {step.title}: {_SAID[step.ends].format(time=duration(step.seconds))}"
+            if step.words:
+                yield f"    {step.code}: {step.words}"
+        if hop.unknown:
+            yield f"  not answered, and blocks: {', '.join(hop.unknown)}"
+    yield ""
+    yield _ending(result)
+    peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
+    yield f"Nodes: {result.nodes_before} before, {peak} at the peak; {result.pods_moved} pods moved."
+    for title, lines in (
+        ("Not known:", [one.words for one in result.unknown]),
+        ("Assumed:", list(result.assumptions)),
+    ):
+        if lines:
+            yield ""
+            yield title
+            yield from (f"  {words}" for words in lines)
+
+
+def _ending(result: WayResult) -> str:
+    last = result.hops[-1] if result.hops else None
+    if last is None:
+        return "Nothing is left to do."
+    if last.stopped is not None:
+        return f"The runbook stops at hop {last.hop}: {last.stopped.title}."
+    if not result.finished:
+        return "Every rollout ends; but checks that block have no answer."
+    return f"Every rollout of {len(result.hops)} hops ends, after {duration(result.seconds)}."

@@ -1,0 +1,238 @@
+"""Plays the rollouts of every hop on one twin, which goes from release to release as the runbook says.
+
+What people and tools outside do is taken for done: its effects are those of the walk. What a scan sees of pods, nodes
+and Karpenter's objects comes from the twin.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from migrations_app.actions import registry
+from migrations_app.actions.plan import RolloutLimits
+from migrations_app.checks.base import Finding
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.errors import InvalidInput, KarpdashError
+from migrations_app.inventory.inventory import noting
+from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.inventory.parts import Seen
+from migrations_app.journeys.compose import UPGRADE_CRDS, Choices, journey_steps
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.karpenter.upgrade_path import PathHop, path
+from migrations_app.karpenter.versions import kubernetes_minor
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.plan.effects.places import with_parts
+from migrations_app.readiness.plan.hop_work import landed_after, ready_to_land
+from migrations_app.readiness.plan.runbook import RunbookHop, runbook
+from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.stage import detect_running_release
+from migrations_app.twin.ports.reading import TwinReader
+from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
+from migrations_app.use_cases.rehearsals.reading import PARTS, opened, read_objects
+from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
+from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
+
+NOTHING_TO_DO = "nothing_to_do"
+"""The code of an action whose work was done by an earlier step."""
+MOST_HOPS = 20
+POOLS = "nodepools.karpenter.sh"
+
+
+@dataclass(frozen=True, slots=True)
+class WayRequest:
+    """The way to rehearse: to this release, minor or hop, or to the newest; under these limits."""
+
+    target: str | None = None
+    limits: RolloutLimits = field(default_factory=RolloutLimits)
+    seed: int = 0
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Those of the actions, by id of the action."""
+
+
+def rehearse_way(api: ClusterApi, request: WayRequest, *, cluster: str, on_part: Progress | None = None) -> WayResult:
+    """Reads the cluster and plays the way. Raises InvalidInput for a target or a cluster that has none, ReadError."""
+    collected = collect(api, cluster=cluster, on_part=on_part)
+    reading = read_objects(api, collected.inventory)
+    around = surroundings(reading, collected.inventory, seed=request.seed)
+    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
+    del reading
+    read = (name for name, _ in PARTS if name != "crds" and isinstance(collected.inventory.part(name), Seen))
+    return _Way(request, collected, stage, tuple(read)).result(around)
+
+
+@dataclass(slots=True)
+class _Way:
+    """The cluster under way: what is not on the twin is in the inventory of `collected`."""
+
+    request: WayRequest
+    collected: Collected
+    stage: RehearsalStage
+    read: tuple[str, ...]
+    """The parts that the twin holds."""
+    hops: list[WayHop] = field(default_factory=list)
+
+    def result(self, around: Surroundings) -> WayResult:
+        before = len(self.stage.simulator.state.nodes)
+        path(detect_running_release(self.collected.inventory), target=self.request.target)
+        while len(self.hops) < MOST_HOPS and self._goes_on():
+            pass
+        self.stage.simulator.measurements.finish()
+        measured = self.stage.simulator.measurements
+        last = self.hops[-1] if self.hops else None
+        answered = not any(hop.unknown for hop in self.hops)
+        return WayResult(
+            schema=SCHEMA,
+            cluster=self.collected.inventory.cluster,
+            taken_at=self.collected.inventory.taken_at,
+            target=self.request.target or "the newest release",
+            seed=self.request.seed,
+            finished=(last is None or last.stopped is None) and answered,
+            hops=tuple(self.hops),
+            seconds=round((self.stage.clock.now() - self.stage.began).total_seconds()),
+            nodes_before=before,
+            nodes_peak=measured.peak_nodes if around.counts_rooms else None,
+            pods_moved=measured.pods_moved,
+            unknown=around.unknown,
+            assumptions=around.assumptions,
+        )
+
+    def _goes_on(self) -> bool:
+        """Plays the next hop; whether there may be another one after it."""
+        try:
+            report = evaluate(self.collected, target=self.request.target).report
+        except InvalidInput:  # the target was reached
+            return False
+        hop = next(iter(runbook(report).hops), None)
+        step = self._path_hop()
+        if hop is None or step is None or any(hop.lands.hop == one.hop for one in self.hops):
+            return False
+        made = self._played(hop, step, report=report)
+        self.hops.append(made)
+        return made.stopped is None
+
+    def _path_hop(self) -> PathHop | None:
+        inventory = self.collected.inventory
+        version = next(iter(inventory.version.items), None)
+        minor = kubernetes_minor(version.git_version) if version else None
+        found = path(detect_running_release(inventory), target=self.request.target, kubernetes=minor)
+        return next(iter(found.steps), None)
+
+    def _played(self, hop: RunbookHop, step: PathHop, *, report: Report) -> WayHop:
+        findings = tuple(one for one in report.checks if one.hop == hop.lands.hop)
+        played = list(self._steps(hop, step, findings=findings, report=report))
+        self._refresh()
+        return WayHop(
+            hop=hop.lands.hop,
+            starts=hop.starts,
+            lands=hop.lands.release,
+            steps=tuple(played),
+            unknown=tuple(sorted(_unanswered(findings))),
+            nodes=len(self.stage.simulator.state.nodes),
+        )
+
+    def _steps(
+        self, hop: RunbookHop, step: PathHop, *, findings: tuple[Finding, ...], report: Report
+    ) -> Iterator[WayStep]:
+        """The steps up to the one that stops. The release lands with the first step that brings it."""
+        has_landed = False
+        steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
+        rolled = {name for one in steps if one.kind == "rollout" for name in one.checks}
+        by_others = [one for one in findings if one.id not in rolled]
+        ready = ready_to_land(noting(self.collected.inventory), by_others, step=step)
+        self.collected = replace(self.collected, inventory=ready)
+        self._refresh()
+        for one in steps:
+            brings = bool(one.release) or one.action == UPGRADE_CRDS
+            if brings and not has_landed:
+                self._land(findings, step)
+                has_landed = True
+            made = self._step(one)
+            yield made
+            if made.ends in ("stops", "not_planned"):
+                return
+        if not has_landed:
+            self._land(findings, step)
+
+    def _step(self, one: JourneyStep) -> WayStep:
+        action = registry.find(one.action) if one.action else None
+        if one.kind == "wait":
+            wait_for(self.stage, one.seconds)
+            return _told(one, ends="waits", seconds=one.seconds)
+        if one.kind != "rollout" or action is None or action.needs_chart:
+            return _told(one, ends="by_others")
+        self._refresh()
+        definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds
+        try:
+            plan = plan_on(
+                self.stage,
+                with_parts(self.collected.inventory, {"crds": definitions}),
+                action=one.action,
+                parameters=one.parameters,
+                limits=self.request.limits,
+            )
+        except KarpdashError as reason:
+            if reason.code == NOTHING_TO_DO:
+                return _told(one, ends="played", words=reason.message, code=reason.code)
+            # A step that does not block is left out, and the runbook goes on.
+            ends: StepEnd = "not_planned" if one.protects else "by_others"
+            return _told(one, ends=ends, code=reason.code, words=reason.message)
+        played = play(plan, self.stage)
+        if played.stopped is None:
+            return _told(one, ends="played", seconds=played.seconds)
+        return _told(one, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words)
+
+    def _refresh(self) -> None:
+        """Takes from the twin what a scan would see of it now."""
+        inventory = self.collected.inventory
+        seen = collect(TwinReader(self.stage.twin), cluster=inventory.cluster).inventory
+        fresh = with_parts(inventory, {name: seen.part(name) for name in self.read})
+        self.collected = replace(self.collected, inventory=fresh)
+
+    def _land(self, findings: tuple[Finding, ...], step: PathHop) -> None:
+        """The release runs, its definitions are there, and what people fix is fixed."""
+        self._refresh()
+        landed = landed_after(noting(self.collected.inventory), findings, step=step)
+        self.collected = replace(self.collected, inventory=landed)
+        for crd in landed.crds.items:
+            self._define(crd)
+        served = next((one.served for one in landed.crds.items if one.name == POOLS), ())
+        version = next((name for name in reversed(PLAYED_VERSIONS) if name in served), "")
+        running_with(self.stage.simulator.behaviour, landed, version=version)
+        self.stage.simulator.settle()
+        self._refresh()
+
+    def _define(self, crd: CRD) -> None:
+        """Brings a definition to the twin, if it is one of Karpenter's."""
+        document = opened(_document(crd))
+        if document is None:
+            return
+        base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        there = self.stage.twin.request("GET", f"{base}/{crd.name}")
+        if there.status == 404:
+            self.stage.twin.request("POST", base, body=document)
+            return
+        metadata = document["metadata"] | {"resourceVersion": there.document["metadata"]["resourceVersion"]}
+        self.stage.twin.request("PUT", f"{base}/{crd.name}", body=document | {"metadata": metadata})
+
+
+def _document(crd: CRD) -> dict[str, Any]:
+    versions = [{"name": one.name, "served": one.served, "storage": one.storage} for one in crd.spec.versions or ()]
+    names = {"kind": crd.spec.names.kind, "plural": crd.spec.names.plural}
+    spec = {"group": crd.spec.group, "scope": "Cluster", "names": names, "versions": versions}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return head | {"metadata": {"name": crd.name}, "spec": spec}
+
+
+def _unanswered(findings: tuple[Finding, ...]) -> Iterator[str]:
+    """The checks that block and have no answer, unless an earlier hop asks the same."""
+    for one in findings:
+        if one.severity == "blocker" and one.status == "unknown" and not one.asked_earlier:
+            yield one.id
+
+
+def _told(one: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = "") -> WayStep:
+    return WayStep(
+        title=one.title, action=one.action, ends=ends, seconds=round(seconds), code=code, words=words, checks=one.checks
+    )
