@@ -1,6 +1,6 @@
 """Plays a plan on a twin, with the simulator beside it, until it ends, stops, or takes too long."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -111,12 +111,19 @@ class Played:
     seconds: float
 
 
-def play(plan: Plan, stage: RehearsalStage) -> Played:
-    """Carries out the plan on the stage, by the executor's own code."""
+def go_on() -> None:
+    """Nothing ends the play from outside."""
+
+
+def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = go_on) -> Played:
+    """Carries out the plan on the stage, by the executor's own code. `check` is called again and again: its errors end
+    the play.
+    """
     writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
+        check()
         if stage.clock.now() - stage.began > LONGEST:
             stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
@@ -129,7 +136,7 @@ def play(plan: Plan, stage: RehearsalStage) -> Played:
             work.report_waiting("")
             stage.simulator.settle()
         else:
-            _wait(work, stage, here=here)
+            _wait(work, stage, here=here, check=check)
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
@@ -142,9 +149,10 @@ def _pass(stage: RehearsalStage, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: RehearsalStage, *, here: Position, check: Callable[[], None]) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
+        check()
         seen = _seen(stage)
         _pass(stage, POLL_SECONDS)
         if here.phase != "gate":

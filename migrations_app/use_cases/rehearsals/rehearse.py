@@ -1,7 +1,7 @@
 """Rehearses a plan: reads, plays, and tells what came of it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from migrations_app.simulator.measurements import Measurements, NodeGroup, Timel
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, go_on, play, set_up
 from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -75,15 +75,22 @@ def rehearse_cluster(
     stage = calm
     if request.failure != NO_FAILURE:
         stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+    return rehearse_on(stage, plan, inventory=inventory, around=around, failure=request.failure)
 
 
-def _played(
-    plan: Plan, stage: RehearsalStage, *, inventory: Inventory, around: Surroundings, failure: Failure
+def rehearse_on(
+    stage: RehearsalStage,
+    plan: Plan,
+    *,
+    inventory: Inventory,
+    around: Surroundings,
+    failure: Failure,
+    check: Callable[[], None] = go_on,
 ) -> RehearsalResult:
+    """Plays the plan on the stage and tells what came of it. `check`: see `play`."""
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
-    played = play(plan, stage)
+    played = play(plan, stage, check=check)
     unknown = (*around.unknown, *_refusals(stage))
     known = around.counts_rooms
     budgets_known = not any(one.code == "budgets_unread" for one in unknown)
