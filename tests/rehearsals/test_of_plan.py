@@ -5,30 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.plan import Plan, RolloutLimits, numbered
+from migrations_app.actions.plan import Plan, numbered
+from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds
 from migrations_app.errors import Conflict, InvalidInput
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import LISTS, read_document, stored
-from migrations_app.use_cases.rehearsals.of_plan import PLAYED, rehearse_plan, unplayed_kinds
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, go_on, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
+from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
+from migrations_app.use_cases.rehearsals.play import Failure, go_on
+from tests.builders_rehearsals import plan_for
 from tests.builders_rollouts import taint
 from tests.rehearsals.scene import Scene
 
-LIMITS = RolloutLimits(batch=2, pool_percent=50)
 FAILURES = (Failure("full_zone"), Failure("nodes_never_ready"), Failure("webhook_down"))
-
-
-def a_plan_for(scene: Scene, action: str = "roll_nodes") -> Plan:
-    """What a preview of the scene's cluster comes to."""
-    api = scene.bundle()
-    inventory = collect(api, cluster="shop").inventory
-    reading = read_objects(api, inventory)
-    stage = set_up(reading, surroundings(reading, inventory).behaviour, identity=UNNAMED, failure=NO_FAILURE)
-    return plan_on(stage, inventory, action=action, parameters={}, limits=LIMITS)
 
 
 def rehearsed(plan: Plan, scene: Scene, failures=(), check=go_on):
@@ -37,12 +24,12 @@ def rehearsed(plan: Plan, scene: Scene, failures=(), check=go_on):
 
 @pytest.fixture(scope="module")
 def plays():
-    return rehearsed(a_plan_for(Scene()), Scene(), FAILURES)
+    return rehearsed(plan_for(Scene()), Scene(), FAILURES)
 
 
 def test_the_stored_plan_is_played_to_its_end(plays):
     calm = plays[0].result
-    assert (calm.finished, calm.plan, calm.seed, calm.scenario) == (True, a_plan_for(Scene()).digest, 3, "none")
+    assert (calm.finished, calm.plan, calm.seed, calm.scenario) == (True, plan_for(Scene()).digest, 3, "none")
     assert "aws_unread" in {one.code for one in calm.unknown}
 
 
@@ -56,8 +43,20 @@ def test_it_is_played_again_with_each_failure(plays):
     ]
 
 
+class Tainted(Scene):
+    """The cluster after somebody has tainted its Provisioner."""
+
+    @property
+    def documents(self):
+        found = super().documents
+        for one in found:
+            if one["kind"] == "Provisioner":
+                one["spec"]["taints"] = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
+        return found
+
+
 def test_a_cluster_that_changed_since_the_preview_stops_it():
-    (play,) = rehearsed(a_plan_for(Scene()), Scene(nodes=4))
+    (play,) = rehearsed(plan_for(Scene(), "taint_and_drift"), Tainted())
     assert (play.result.finished, play.result.stopped.code) == (False, "changed")
 
 
@@ -66,11 +65,11 @@ def test_what_the_watch_raises_ends_it():
         raise Conflict("no more time", code="time_limit")
 
     with pytest.raises(Conflict):
-        rehearsed(a_plan_for(Scene()), Scene(), check=over)
+        rehearsed(plan_for(Scene()), Scene(), check=over)
 
 
 def test_changes_of_kinds_that_are_not_played_are_refused():
-    plan = a_plan_for(Scene())
+    plan = plan_for(Scene())
     step = taint()
     target = msgspec.structs.replace(step.change.target, kind="Deployment")
     moved = msgspec.structs.replace(step, change=msgspec.structs.replace(step.change, target=target))

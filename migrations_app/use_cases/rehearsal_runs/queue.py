@@ -14,13 +14,13 @@ from django.utils import timezone
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions.plan import Plan
+from migrations_app.actions.rehearsable import unplayed_kinds
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
-from migrations_app.use_cases.rehearsals.of_plan import unplayed_kinds
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsals.result import Scenario
 from migrations_app.use_cases.rollouts.start_checks import refuse_late

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.plan import Plan
+from migrations_app.actions.rehearsable import unplayed_kinds
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter import labels
 from migrations_app.simulator.instance_sizes import ZONE
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
@@ -20,19 +21,6 @@ from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
 
-PLAYED: frozenset[str] = frozenset(
-    kind.kind
-    for kind in (
-        kinds.NODE,
-        kinds.PROVISIONER,
-        kinds.MACHINE,
-        kinds.NODE_POOL,
-        kinds.NODE_CLAIM,
-        kinds.AWS_NODE_TEMPLATE,
-        kinds.EC2_NODE_CLASS,
-    )
-)
-"""Kinds whose changes the simulator answers to. A twin has definitions with open schemas, and no Deployments."""
 AWS_UNREAD = UnknownPart(
     code="aws_unread",
     words="quotas and free addresses of AWS were not read: whether the nodes at the peak fit cannot be told",
@@ -48,11 +36,6 @@ class _Ground:
     reading: ClusterReading
     around: Surroundings
     check: Callable[[], None]
-
-
-def unplayed_kinds(plan: Plan) -> tuple[str, ...]:
-    """The kinds of objects that the plan changes and that no rehearsal plays; empty if it can be rehearsed."""
-    return tuple(sorted({target.kind for target in plan.targets} - PLAYED))
 
 
 def rehearse_plan(

@@ -155,13 +155,28 @@ def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
             if node.labels.get(pool.of.label) == pool.name:
                 used = used.plus(amounts(node.doc.get("status", {}).get("capacity")))
         limits = pool_limits(pool)
+        peak = _most_of(stage, f"{pool.of.pool}/{pool.name}")
         yield PoolUse(
             pool=f"{pool.of.pool}/{pool.name}",
             cpu=used.cpu,
+            cpu_peak=peak.cpu if peak else None,
             cpu_limit=limits.cpu if limits and limits.cpu < UNLIMITED else None,
             memory=used.memory,
+            memory_peak=peak.memory if peak else None,
             memory_limit=limits.memory if limits and limits.memory < UNLIMITED * 1000 else None,
         )
+
+
+def _most_of(stage: RehearsalStage, pool: str) -> ResourceAmounts | None:
+    """The most capacity of the pool's nodes: each group of them at its own peak. None for a size that is not known."""
+    sizes = {one.name: one.capacity for one in stage.simulator.behaviour.sizes}
+    total = ResourceAmounts()
+    for (of, size, _zone), count in stage.simulator.measurements.highest.items():
+        if of == pool and size not in sizes:
+            return None
+        for _ in range(count if of == pool else 0):
+            total = total.plus(sizes[size])
+    return total
 
 
 def _held(measured: Measurements) -> Iterator[HeldEviction]:

@@ -75,10 +75,20 @@ def _group(one: NodeGroupCount) -> str:
 def _use(one: PoolUse) -> str:
     told = []
     if one.cpu_limit is not None:
-        told.append(f"{one.cpu / 1000:g} of {one.cpu_limit / 1000:g} cores")
+        least, most = _cores(one.cpu), _cores(one.cpu_peak)
+        told.append(f"at most {most}, at the end {least} of {_cores(one.cpu_limit)} cores")
     if one.memory_limit is not None:
-        told.append(f"{one.memory / GIB:.0f} of {one.memory_limit / GIB:.0f} GiB")
-    return f"  limit of {one.pool}: {', '.join(told)} at the end"
+        least, most = _gib(one.memory), _gib(one.memory_peak)
+        told.append(f"at most {most}, at the end {least} of {_gib(one.memory_limit)} GiB")
+    return f"  limit of {one.pool}: {', '.join(told)}"
+
+
+def _cores(thousandths: int | None) -> str:
+    return "not known" if thousandths is None else f"{thousandths / 1000:g}"
+
+
+def _gib(count: int | None) -> str:
+    return "not known" if count is None else f"{count / GIB:.0f}"
 
 
 def _pods(result: RehearsalResult) -> Iterator[str]:
