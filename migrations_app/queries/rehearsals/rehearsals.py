@@ -43,6 +43,13 @@ def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[R
     return tuple(rehearsal_row(row, digest=digest) for row in rows)
 
 
+def rehearsal_mark(rollout_id: uuid.UUID) -> str:
+    """What changes when a rehearsal of the plan is asked for, begins or ends; empty without one."""
+    rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")
+    newest = rows.values_list("pk", "state").first()
+    return f"-{str(newest[0])[:8]}{newest[1]}" if newest else ""
+
+
 def newest_result(rollout_id: uuid.UUID, *, digest: str) -> RehearsalRow | None:
     """The newest finished rehearsal of that plan; None if there is none."""
     rows = Rehearsal.objects.filter(rollout_id=rollout_id, digest=digest, state=Rehearsal.State.FINISHED)

@@ -64,7 +64,7 @@ def _nodes(result: RehearsalResult) -> Iterator[str]:
     peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
     yield f"Nodes: {result.nodes_before} before, {peak} at the peak, {result.nodes_after} at the end."
     yield from map(_group, result.groups or ())
-    yield from (_use(one) for one in result.pools or () if one.cpu_limit or one.memory_limit)
+    yield from (_use(one) for one in result.pools or () if limit_words(one))
 
 
 def _group(one: NodeGroupCount) -> str:
@@ -73,6 +73,11 @@ def _group(one: NodeGroupCount) -> str:
 
 
 def _use(one: PoolUse) -> str:
+    return f"  limit of {one.pool}: {limit_words(one)}"
+
+
+def limit_words(one: PoolUse) -> str:
+    """What a pool's nodes have of its limits; empty for a pool without one."""
     told = []
     if one.cpu_limit is not None:
         least, most = _cores(one.cpu), _cores(one.cpu_peak)
@@ -80,7 +85,7 @@ def _use(one: PoolUse) -> str:
     if one.memory_limit is not None:
         least, most = _gib(one.memory), _gib(one.memory_peak)
         told.append(f"at most {most}, at the end {least} of {_gib(one.memory_limit)} GiB")
-    return f"  limit of {one.pool}: {', '.join(told)}"
+    return "; ".join(told)
 
 
 def _cores(thousandths: int | None) -> str:

@@ -141,6 +141,11 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
     return approval_still_valid(rights_over(person, row.cluster_id), alone=one.break_glass)
 
 
+def why_not_approve(rollout_id: uuid.UUID) -> str:
+    """Which rehearsal the policy asks for before an approval, in words for the button; empty if none is missing."""
+    return why_unrehearsed(rollout_for_update(rollout_id))
+
+
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     """Why the rollout cannot start now, in words for the button; empty if it can."""
     row = rollout_for_update(rollout_id)

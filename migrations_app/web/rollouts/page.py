@@ -10,8 +10,10 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
+from migrations_app.queries.rehearsals.rehearsals import rehearsal_mark
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
@@ -21,6 +23,7 @@ from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
 from migrations_app.web.rollouts.receipt import ENDED, RolloutReceipt, as_markdown, receipt
+from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 
 STALE_SECONDS = 60
@@ -53,6 +56,7 @@ def rollout_page(
             "said": request.POST,
         }
         | _beside(detail)
+        | _rehearsals(detail, person)
     )
     return render(request, "rollout/page.html", context, status=status)
 
@@ -108,7 +112,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     else:
         answer = render(request, "rollout/_parts.html", _live(detail) | _steps(request, detail, trusted=False))
     answer["ETag"] = tag
-    answer["X-Rollout-Version"] = f"{detail.row.version}.{detail.row.approvals}{detail.row.wish}"
+    answer["X-Rollout-Version"] = _page_version(detail)
     return answer
 
 
@@ -138,7 +142,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
     return {
         "detail": detail,
         "row": detail.row,
-        "polled": detail.row.state in view.POLLED,
+        "page_version": _page_version(detail),
         "counters": view.counters(detail),
         "blocked": view.blocked(detail),
         "blocked_rest": view.blocked_rest(detail),
@@ -151,6 +155,17 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "square_words": tuple(STATE_WORDS.items()),
         "now": now,
     }
+
+
+def _page_version(detail: RolloutDetail) -> str:
+    """What the page polls for: once it differs, the whole page is read anew."""
+    row = detail.row
+    return f"{row.version}.{row.approvals}{row.wish}{rehearsal_mark(row.id)}"
+
+
+def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:
+    found = rehearsal_context(detail, person)
+    return found | {"polled": detail.row.state in view.POLLED or found["rehearsing"]}
 
 
 def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
