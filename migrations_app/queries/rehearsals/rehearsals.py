@@ -39,6 +39,11 @@ def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[R
     digest = Rollout.objects.filter(visible(), pk=rollout_id).values_list("digest", flat=True).first()
     if digest is None:
         raise NotFound("no such rollout")
+    return newest_rehearsals(rollout_id, digest=digest, limit=limit)
+
+
+def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
+    """The newest rehearsals, newest first, of a plan that the caller has read: it has that digest now."""
     rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")[:limit]
     return tuple(rehearsal_row(row, digest=digest) for row in rows)
 
@@ -47,7 +52,12 @@ def rehearsal_mark(rollout_id: uuid.UUID) -> str:
     """What changes when a rehearsal of the plan is asked for, begins or ends; empty without one."""
     rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")
     newest = rows.values_list("pk", "state").first()
-    return f"-{str(newest[0])[:8]}{newest[1]}" if newest else ""
+    return mark_of(*newest) if newest else ""
+
+
+def mark_of(rehearsal_id: uuid.UUID, state: str) -> str:
+    """The mark of a plan whose newest rehearsal this is."""
+    return f"-{str(rehearsal_id)[:8]}{state}"
 
 
 def newest_result(rollout_id: uuid.UUID, *, digest: str) -> RehearsalRow | None:

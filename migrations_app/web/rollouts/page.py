@@ -112,7 +112,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     else:
         answer = render(request, "rollout/_parts.html", _live(detail) | _steps(request, detail, trusted=False))
     answer["ETag"] = tag
-    answer["X-Rollout-Version"] = _page_version(detail)
+    answer["X-Rollout-Version"] = _page_version(detail, rehearsal_mark(rollout_id))
     return answer
 
 
@@ -142,7 +142,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
     return {
         "detail": detail,
         "row": detail.row,
-        "page_version": _page_version(detail),
+        "polled": detail.row.state in view.POLLED,
         "counters": view.counters(detail),
         "blocked": view.blocked(detail),
         "blocked_rest": view.blocked_rest(detail),
@@ -157,15 +157,18 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
     }
 
 
-def _page_version(detail: RolloutDetail) -> str:
-    """What the page polls for: once it differs, the whole page is read anew."""
+def _page_version(detail: RolloutDetail, mark: str) -> str:
+    """What the page polls for: once it differs, the whole page is read anew. `mark` is of the newest rehearsal."""
     row = detail.row
-    return f"{row.version}.{row.approvals}{row.wish}{rehearsal_mark(row.id)}"
+    return f"{row.version}.{row.approvals}{row.wish}{mark}"
 
 
 def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     found = rehearsal_context(detail, person)
-    return found | {"polled": detail.row.state in view.POLLED or found["rehearsing"]}
+    return found | {
+        "polled": detail.row.state in view.POLLED or found["rehearsing"],
+        "page_version": _page_version(detail, found["rehearsal_mark"]),
+    }
 
 
 def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions.rehearsable import unplayed_kinds
-from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, rehearsals_of
+from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.readiness.look import Look
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
@@ -75,11 +75,12 @@ class ShownRehearsal:
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     """What the page shows of rehearsals: the newest that is of use, older ones as lines, and who may ask for one."""
-    found = rehearsals_of(detail.row.id)
+    found = newest_rehearsals(detail.row.id, digest=detail.row.digest)
     newest = next((one for one in found if one.state == "finished"), None)
     plan = detail.plan
     refusal = may_prepare(person)
     return {
+        "rehearsal_mark": mark_of(found[0].id, found[0].state) if found else "",
         "rehearsals": tuple((one, STATE_LOOKS[one.state]) for one in found),
         "rehearsal": shown_rehearsal(newest) if newest else None,
         "rehearsing": any(one.state in ("queued", "running") for one in found),
