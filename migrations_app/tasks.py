@@ -19,6 +19,7 @@ from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.rehearsal_runs import queue as rehearsals
+from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
 from migrations_app.use_cases.rollouts import preview, worker
 from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
@@ -144,6 +145,7 @@ def advance_rollout(rollout_id: str) -> None:
     if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
         return
+    keep_comparison(uuid.UUID(rollout_id))
     if scan := waiting_scan(uuid.UUID(rollout_id)):
         wake(scan)
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
@@ -152,8 +154,13 @@ def advance_rollout(rollout_id: str) -> None:
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
 def sweep_rollouts() -> None:
-    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker."""
+    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker.
+
+    Compares rollouts that ended with their rehearsals, where their own worker did not.
+    """
     expire_old_plans()
+    for ended in uncompared():
+        keep_comparison(ended)
     for rollout_id, state in stranded_rollouts():
         wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 

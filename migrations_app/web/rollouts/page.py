@@ -4,6 +4,7 @@ import hashlib
 import uuid
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,16 +14,19 @@ from django.views.decorators.http import require_safe
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
+from migrations_app.queries.rehearsals.differences import stored_difference
 from migrations_app.queries.rehearsals.rehearsals import rehearsal_mark
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
+from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
-from migrations_app.web.rollouts.receipt import ENDED, RolloutReceipt, as_markdown, receipt
+from migrations_app.web.rollouts.forecast import forecast_rows
+from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
 from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 
@@ -78,21 +82,26 @@ def _beside(detail: RolloutDetail) -> dict[str, Any]:
     waits = row.state in ("previewed", "awaiting_approval")
     return {
         "approvers": approvers_of(row.cluster, author=row.author_id) if waits and detail.needed else (),
-        "receipt": _receipt(detail),
+        **_ending(detail),
     }
 
 
-def _receipt(detail: RolloutDetail) -> RolloutReceipt | None:
+def _ending(detail: RolloutDetail) -> dict[str, Any]:
+    """The receipt of what has ended, and its rehearsal beside what happened."""
     if detail.row.state not in ENDED:
-        return None
-    return receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id))
+        return {"receipt": None, "forecast_rows": ()}
+    kept = stored_difference(detail.row.id)
+    forecast = msgspec.convert(kept, type=ForecastComparison) if kept else None
+    found = receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast)
+    rows = forecast_rows(forecast) if forecast else ()
+    return {"receipt": found, "forecast": forecast, "forecast_rows": rows}
 
 
 @require_right()
 @require_safe
 def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
     """The receipt as Markdown. Raises NotFound before the end."""
-    found = _receipt(rollout_detail(rollout_id))
+    found = _ending(rollout_detail(rollout_id))["receipt"]
     if found is None:
         raise NotFound("the rollout has not ended")
     answer = HttpResponse(as_markdown(found), content_type="text/markdown; charset=utf-8")

@@ -5,11 +5,13 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.models.policy import Policy
-from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.models.rehearsal import Rehearsal, RunRecord
+from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison
 from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsals.result import RehearsalMoment
@@ -158,3 +160,19 @@ def test_any_timeline_is_drawn_inside_its_picture_and_the_table_keeps_both_ends(
     if moments:
         assert (rows[0][1], rows[-1][1]) == (moments[0], moments[-1])
         assert rows[0][0] == timedelta(seconds=moments[0].seconds)
+
+
+def test_after_the_run_both_stand_side_by_side_on_the_page_and_the_receipt(ada, shop):
+    now = timezone.now()
+    row = a_rollout(shop, state="succeeded", author=ada.user, started_at=now - timedelta(hours=1), finished_at=now)
+    a_rehearsal(row)
+    peak = played()[0].result.nodes_peak
+    RunRecord.objects.create(rollout=row, seen={"looks": 3, "nodes_peak": peak + 1})
+    assert "Rehearsal and run" not in text(page(ada, row))
+    keep_comparison(row.pk)
+    said = text(page(ada, row))
+    assert f"Nodes at the peak {peak} at least {peak + 1} more than foretold" in said
+    assert "Time 9 min 35 s 1 h more than foretold" in said
+    receipt = ada.get(f"/rollouts/{row.pk}/receipt.md").content.decode()
+    told = f"| Nodes at the peak: rehearsal, then run | {peak}; at least {peak + 1} (more than foretold) |"
+    assert told in receipt
