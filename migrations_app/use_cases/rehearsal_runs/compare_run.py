@@ -42,8 +42,7 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     with transaction.atomic():
         if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):
             return None
-        counts: dict[tuple[str, str], int] = {(measure, word): 1 for measure, word in found.agreements}
-        counters.add(str(row.cluster_id), counters.FORECAST, counts=counts)
+        counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(found.agreements, 1))
     return found
 
 

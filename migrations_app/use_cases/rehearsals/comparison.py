@@ -11,7 +11,7 @@ SAME_TIME = 10
 """Percent of the foretold time within which a run took as long as was foretold."""
 
 
-class ForecastLine(RehearsalValue, frozen=True):
+class ComparedMeasure(RehearsalValue, frozen=True):
     """One measure; None: not known. `at_least`: what happened is a lower bound."""
 
     measure: Literal["seconds", "nodes_peak", "pods_moved", "pods_held"]
@@ -35,7 +35,7 @@ class ForecastComparison(RehearsalValue, frozen=True):
     finished: bool
     """Whether the rehearsal ran to its end."""
     ended: str
-    lines: tuple[ForecastLine, ...]
+    lines: tuple[ComparedMeasure, ...]
     held: tuple[HeldComparison, ...]
     order: Agreement
     order_foretold: tuple[str, ...]
@@ -44,7 +44,7 @@ class ForecastComparison(RehearsalValue, frozen=True):
     """Whether more was seen than is kept."""
 
     @property
-    def agreements(self) -> Iterator[tuple[str, Agreement]]:
+    def agreements(self) -> Iterator[tuple[str, str]]:
         """Each measure with how it agrees, for counters."""
         yield from ((line.measure, line.agreement) for line in self.lines)
         yield "order", self.order
@@ -90,12 +90,12 @@ def _line(
     *,
     at_least: bool = False,
     tolerance: int = 0,
-) -> ForecastLine:
+) -> ComparedMeasure:
     agreement: Agreement = "unknown"
     if foretold is not None and happened is not None:
         near = abs(happened - foretold) * 100 <= foretold * tolerance
         agreement = "as_foretold" if near else "more" if happened > foretold else "less"
-    return ForecastLine(measure=measure, foretold=foretold, happened=happened, at_least=at_least, agreement=agreement)
+    return ComparedMeasure(measure=measure, foretold=foretold, happened=happened, at_least=at_least, agreement=agreement)
 
 
 def _order(foretold: tuple[str, ...], happened: tuple[str, ...]) -> Agreement:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from migrations_app.actions.spans import span_words
-from migrations_app.use_cases.rehearsals.comparison import Agreement, ForecastComparison, ForecastLine
+from migrations_app.use_cases.rehearsals.comparison import Agreement, ForecastComparison, ComparedMeasure
 
 MEASURES: Mapping[str, str] = {
     "seconds": "Time",
@@ -54,7 +54,7 @@ def forecast_rows(told: ForecastComparison) -> tuple[ForecastRow, ...]:
     return (ending, *(_row(line) for line in told.lines), *_held(told), order)
 
 
-def _row(line: ForecastLine) -> ForecastRow:
+def _row(line: ComparedMeasure) -> ForecastRow:
     happened = _words(line, line.happened)
     return ForecastRow(
         word=MEASURES[line.measure],
@@ -65,7 +65,7 @@ def _row(line: ForecastLine) -> ForecastRow:
     )
 
 
-def _words(line: ForecastLine, count: int | None) -> str:
+def _words(line: ComparedMeasure, count: int | None) -> str:
     if count is None:
         return UNKNOWN
     return span_words(timedelta(seconds=count)) if line.measure == "seconds" else f"{count:,}"

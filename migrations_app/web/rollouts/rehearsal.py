@@ -68,9 +68,10 @@ class ShownRehearsal:
     plays: tuple[ShownPlay, ...]
 
     @property
-    def calm(self) -> ShownPlay | None:
-        """The play without a failure."""
-        return self.plays[0] if self.plays else None
+    def ends_well(self) -> bool:
+        """Whether it is of the plan as it is now, and the play without a failure runs to its end."""
+        calm = self.document.calm if self.document else None
+        return self.row.current and calm is not None and calm.finished
 
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
@@ -79,10 +80,12 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     newest = next((one for one in found if one.state == "finished"), None)
     plan = detail.plan
     refusal = may_prepare(person)
+    shown = shown_rehearsal(newest) if newest else None
     return {
         "rehearsal_mark": mark_of(found[0].id, found[0].state) if found else "",
         "rehearsals": tuple((one, STATE_LOOKS[one.state]) for one in found),
-        "rehearsal": shown_rehearsal(newest) if newest else None,
+        "rehearsal": shown,
+        "rehearsal_tone": "pass" if shown and shown.ends_well else "warning",
         "rehearsing": any(one.state in ("queued", "running") for one in found),
         "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
         "unplayed": unplayed_kinds(plan) if plan else (),
