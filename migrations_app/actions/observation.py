@@ -15,8 +15,8 @@ class RunObservation(ActionValue, frozen=True):
 
     looks: int = 0
     nodes_peak: int | None = None
-    drained: tuple[str, ...] = ()
-    """Nodes of Karpenter in the order in which they were first seen draining, or no more."""
+    drained: tuple[tuple[str, ...], ...] = ()
+    """Nodes of Karpenter by the look at which they were first seen draining, or no more; one look tells no order."""
     held: dict[str, tuple[str, ...]] = {}
     """Pods that could not be evicted, by namespace and name of the budget, or `annotation`."""
     leaving: dict[str, int] = {}
@@ -28,7 +28,12 @@ class RunObservation(ActionValue, frozen=True):
     @property
     def pods_moved(self) -> int:
         """The pods that were seen on the drained nodes."""
-        return sum(self.leaving.get(node, 0) for node in self.drained)
+        return sum(self.leaving.get(node, 0) for node in self.nodes_drained)
+
+    @property
+    def nodes_drained(self) -> tuple[str, ...]:
+        """The drained nodes in the order of the looks."""
+        return tuple(name for group in self.drained for name in group)
 
     @property
     def pods_held(self) -> int:
@@ -39,7 +44,9 @@ class RunObservation(ActionValue, frozen=True):
 def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     """The observation after one more look."""
     peaks = [count for count in (before.nodes_peak, now.all_nodes) if count is not None]
-    drained = tuple(dict.fromkeys((*before.drained, *_drained(before, now))))
+    seen = set(before.nodes_drained)
+    fresh = tuple(name for name in dict.fromkeys(_drained(before, now)) if name not in seen)
+    kept_nodes = fresh[: max(0, MOST_NODES - len(seen))]
     held = _held(before, now)
     leaving = dict(before.leaving)
     for one in now.leaving:
@@ -48,12 +55,12 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     return RunObservation(
         looks=before.looks + 1,
         nodes_peak=max(peaks, default=None),
-        drained=drained[:MOST_NODES],
+        drained=(*before.drained, kept_nodes) if kept_nodes else before.drained,
         held=held,
         leaving=kept,
         known=tuple(mark.name for mark in now.nodes),
         cut=before.cut
-        or len(drained) > MOST_NODES
+        or len(kept_nodes) < len(fresh)
         or len(leaving) > MOST_NODES
         or sum(map(len, held.values())) >= MOST_PODS,
     )

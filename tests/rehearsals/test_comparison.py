@@ -13,11 +13,22 @@ def told():
     return played()[0].result
 
 
+def one_by_one(names):
+    """Each node first seen at a look of its own."""
+    return tuple((name,) for name in names)
+
+
 def seen_as(told, **changed):
     """What gates would see of a run that goes as foretold."""
     held = {one.by: tuple(f"shop/{one.by}-{number}" for number in range(one.pods)) for one in told.held}
     leaving = {told.drained[0]: told.pods_moved}
-    values = {"looks": 9, "nodes_peak": told.nodes_peak, "drained": told.drained, "held": held, "leaving": leaving}
+    values = {
+        "looks": 9,
+        "nodes_peak": told.nodes_peak,
+        "drained": one_by_one(told.drained),
+        "held": held,
+        "leaving": leaving,
+    }
     return RunObservation(**(values | changed))
 
 
@@ -51,7 +62,14 @@ def test_the_order_of_nodes_is_compared(told):
     for drained, word in (
         (turned, "other"), (told.drained[:-1], "less"), ((*told.drained, "late"), "more"), ((), "less"),
     ):  # fmt: skip
-        assert agreements(told, seen_as(told, drained=drained))["order"] == word
+        assert agreements(told, seen_as(told, drained=one_by_one(drained)))["order"] == word
+
+
+def test_nodes_that_were_seen_at_the_same_look_have_no_order(told):
+    first, second, *rest = told.drained
+    looks = ((second, first), *one_by_one(rest))
+    assert agreements(told, seen_as(told, drained=looks))["order"] == "as_foretold"
+    assert agreements(told, seen_as(told, drained=(tuple(rest), (first, second))))["order"] == "other"
 
 
 def test_a_time_within_a_tenth_is_as_foretold(told):

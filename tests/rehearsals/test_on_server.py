@@ -51,5 +51,8 @@ def test_the_rehearsal_foretells_the_run(clean_apiserver, cluster, action):
     )  # fmt: skip
     assert {by: len(one.pods) for by, one in measured.held_by.items()} == {one.by: one.pods for one in told.held}
     found = keep_comparison(row.pk)
-    print(found)
-    assert dict(found.agreements)["order"] == "as_foretold"
+    lines = {line.measure: (line.foretold, line.happened) for line in found.lines}
+    assert (found.finished, found.ended, found.order, found.cut) == (True, "succeeded", "as_foretold", False)
+    assert lines["nodes_peak"] == (measured.peak_nodes, measured.peak_nodes)
+    assert [lines[name][1] <= lines[name][0] for name in ("pods_moved", "pods_held")] == [True, True]
+    assert {one.by for one in found.held} == set(measured.held_by)

@@ -74,7 +74,7 @@ def compare(result: RehearsalResult, seen: RunObservation, *, seconds: int, ende
         ),
         order=_order(result.drained, seen.drained) if looked else "unknown",
         order_foretold=result.drained,
-        order_happened=seen.drained,
+        order_happened=seen.nodes_drained,
         cut=seen.cut,
     )
 
@@ -95,13 +95,21 @@ def _line(
     if foretold is not None and happened is not None:
         near = abs(happened - foretold) * 100 <= foretold * tolerance
         agreement = "as_foretold" if near else "more" if happened > foretold else "less"
-    return ComparedMeasure(measure=measure, foretold=foretold, happened=happened, at_least=at_least, agreement=agreement)
+    return ComparedMeasure(
+        measure=measure, foretold=foretold, happened=happened, at_least=at_least, agreement=agreement
+    )
 
 
-def _order(foretold: tuple[str, ...], happened: tuple[str, ...]) -> Agreement:
-    """`more` or `less` nodes were drained than foretold, `other` ones or in another order, or all as foretold."""
-    if foretold == happened:
-        return "as_foretold"
-    if set(foretold) < set(happened):
-        return "more"
-    return "less" if set(happened) < set(foretold) else "other"
+def _order(foretold: tuple[str, ...], looks: tuple[tuple[str, ...], ...]) -> Agreement:
+    """`more` or `less` nodes were drained than foretold, `other` ones or in another order, or all as foretold.
+
+    Nodes that were first seen at the same look have no order among them.
+    """
+    happened = {name for group in looks for name in group}
+    if set(foretold) != happened:
+        if set(foretold) < happened:
+            return "more"
+        return "less" if happened < set(foretold) else "other"
+    places = {name: place for place, group in enumerate(looks) for name in group}
+    order = [places[name] for name in foretold]
+    return "as_foretold" if order == sorted(order) else "other"

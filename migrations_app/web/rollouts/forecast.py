@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from migrations_app.actions.spans import span_words
-from migrations_app.use_cases.rehearsals.comparison import Agreement, ForecastComparison, ComparedMeasure
+from migrations_app.use_cases.rehearsals.comparison import Agreement, ComparedMeasure, ForecastComparison
 
 MEASURES: Mapping[str, str] = {
     "seconds": "Time",

@@ -7,6 +7,7 @@ from typing import Any
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.readiness.look import Look
@@ -56,6 +57,14 @@ class ShownPlay:
     no_place: tuple[tuple[str, int, str], ...] = ()
     limits: tuple[tuple[str, str], ...] = ()
     pods_held: int | None = None
+
+    @property
+    def ending(self) -> str:
+        """How it ends, in words; empty if it could not begin."""
+        if self.result is None or self.length is None:
+            return ""
+        after, stop = span_words(self.length), self.result.stopped
+        return f"ends after {after}" if stop is None else f"stops at step {stop.step} ({stop.code}) after {after}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ def test_the_result_tells_the_end_the_peak_and_what_is_not_known(ada, row):
     told = (
         "As the cluster is: ends after",
         "No capacity in zone eu-central-1a: ends after",
-        "No new node becomes Ready: stops after",
+        f"No new node becomes Ready: stops at step {stopped.step} (gate) after",
         "No webhook of Karpenter answers: not played",
         "The cluster has no webhook of Karpenter. no_webhook",
         f"nodes at the peak {result.nodes_peak} 8 before",
