@@ -35,11 +35,6 @@ class RunObservation(ActionValue, frozen=True):
         """The drained nodes in the order of the looks."""
         return tuple(name for group in self.drained for name in group)
 
-    @property
-    def pods_held(self) -> int:
-        """How many pods could not be evicted at some time, by each budget."""
-        return sum(map(len, self.held.values()))
-
 
 def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     """The observation after one more look."""

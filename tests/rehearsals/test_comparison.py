@@ -48,8 +48,9 @@ def test_a_run_as_foretold_agrees_in_everything(told):
         ({"nodes_peak": 1}, "nodes_peak", "less"),
         ({"nodes_peak": None}, "nodes_peak", "unknown"),
         ({"leaving": {}}, "pods_moved", "less"),
-        ({"held": {"annotation": ("shop/p",)}}, "pods_held", "less"),
-        ({"looks": 0}, "pods_held", "unknown"),
+        ({"held": {"annotation": ("shop/p",)}}, "budgets_held", "other"),
+        ({"held": {}}, "budgets_held", "less"),
+        ({"looks": 0}, "budgets_held", "unknown"),
         ({"looks": 0}, "order", "unknown"),
     ],
 )
@@ -82,7 +83,7 @@ def test_a_time_within_a_tenth_is_as_foretold(told):
 def test_what_was_not_foretold_stays_unknown(told):
     blind = msgspec.structs.replace(told, nodes_peak=None, held=None)
     found = agreements(blind, seen_as(told))
-    assert (found["nodes_peak"], found["pods_held"]) == ("unknown", "unknown")
+    assert (found["nodes_peak"], found["budgets_held"]) == ("unknown", "unknown")
 
 
 def test_it_is_stored_and_read_again(told):

@@ -54,5 +54,5 @@ def test_the_rehearsal_foretells_the_run(clean_apiserver, cluster, action):
     lines = {line.measure: (line.foretold, line.happened) for line in found.lines}
     assert (found.finished, found.ended, found.order, found.cut) == (True, "succeeded", "as_foretold", False)
     assert lines["nodes_peak"] == (measured.peak_nodes, measured.peak_nodes)
-    assert [lines[name][1] <= lines[name][0] for name in ("pods_moved", "pods_held")] == [True, True]
+    assert lines["pods_moved"][0] == measured.pods_moved
     assert {one.by for one in found.held} == set(measured.held_by)

@@ -36,7 +36,7 @@ def test_the_difference_is_stored_and_counted_once():
     assert stored_difference(row.pk) == msgspec.json.decode(msgspec.json.encode(found))
     assert RunRecord.objects.get().rehearsal_id == made.pk
     assert sorted(Tally.objects.filter(what="forecast").values_list("first", "second", "count")) == [
-        ("nodes_peak", "as_foretold", 1), ("order", "less", 1), ("pods_held", "less", 1), ("pods_moved", "less", 1),
+        ("budgets_held", "less", 1), ("nodes_peak", "as_foretold", 1), ("order", "less", 1), ("pods_moved", "less", 1),
         ("seconds", "as_foretold", 1),
     ]  # fmt: skip
     assert ("shop", "nodes_peak", "as_foretold", 1) in numbers(now=timezone.now()).forecasts

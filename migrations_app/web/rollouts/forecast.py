@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from migrations_app.actions.spans import span_words
-from migrations_app.use_cases.rehearsals.comparison import Agreement, ComparedMeasure, ForecastComparison
+from migrations_app.use_cases.rehearsals.comparison import (
+    Agreement,
+    ComparedMeasure,
+    ForecastComparison,
+    HeldComparison,
+)
 
 MEASURES: Mapping[str, str] = {
     "seconds": "Time",
     "nodes_peak": "Nodes at the peak",
     "pods_moved": "Pods moved",
-    "pods_held": "Pods with refused evictions",
+    "budgets_held": "Budgets that held pods",
 }
 AGREEMENTS: Mapping[Agreement, str] = {
     "as_foretold": "as foretold",
@@ -72,19 +77,21 @@ def _words(line: ComparedMeasure, count: int | None) -> str:
 
 
 def _held(told: ForecastComparison) -> tuple[ForecastRow, ...]:
-    found = []
-    for one in told.held:
-        word: Agreement = "unknown"
-        if one.foretold is not None:
-            more: Agreement = "more" if one.happened > one.foretold else "less"
-            word = "as_foretold" if one.happened == one.foretold else more
-        found.append(
-            ForecastRow(
-                word="held by annotations" if one.by == "annotation" else f"held by PDB {one.by}",
-                foretold=UNKNOWN if one.foretold is None else f"{one.foretold:,}",
-                happened=f"at least {one.happened:,}",
-                agreement=AGREEMENTS[word],
-                tone=TONES.get(word, "warning"),
-            )
+    """The pods behind each budget: those that were not all tried in the run are no difference."""
+    return tuple(
+        ForecastRow(
+            word="Held by annotations" if one.by == "annotation" else f"Held by PDB {one.by}",
+            foretold=UNKNOWN if one.foretold is None else f"{one.foretold:,} evictions refused",
+            happened=f"{one.happened:,} pods seen behind it",
+            agreement=AGREEMENTS[_standing(one)],
+            tone=TONES.get(_standing(one), "warning"),
         )
-    return tuple(found)
+        for one in told.held
+    )
+
+
+def _standing(one: HeldComparison) -> Agreement:
+    """Whether it held pods in both, or in one of them only."""
+    if one.foretold is None:
+        return "unknown"
+    return "as_foretold" if bool(one.foretold) == bool(one.happened) else "other"
