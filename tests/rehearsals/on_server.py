@@ -77,10 +77,12 @@ class SimulatedRun:
     behaviour: Behaviour
     clock: SimulatedClock = field(init=False)
     simulator: KarpenterSimulator = field(init=False)
+    _api: HttpSimulatorApi = field(init=False)
 
     def __post_init__(self) -> None:
         self.clock = SimulatedClock(datetime.now(UTC))
-        self.simulator = KarpenterSimulator(HttpSimulatorApi.of(self.server), self.behaviour, clock=self.clock)
+        self._api = HttpSimulatorApi.of(self.server)
+        self.simulator = KarpenterSimulator(self._api, self.behaviour, clock=self.clock)
         self.simulator.settle()
 
     def carry_out(self, row: Rollout, *, most: int = 600) -> Rollout:
@@ -95,7 +97,14 @@ class SimulatedRun:
             if Attempt.objects.filter(rollout=row).count() > before:
                 self.simulator.settle()
             else:
-                self.simulator.advance(self.clock, self.clock.now() + POLL)
+                self.simulator.advance(self.clock, self._next_poll())
         self.simulator.measurements.finish()
+        self._api.close()
         row.refresh_from_db()
         return row
+
+    def _next_poll(self) -> datetime:
+        """The first look of a gate, one every POLL, at which the cluster can be another one than now."""
+        now, moment = self.clock.now(), self.simulator.next_moment()
+        polls = -(-(moment - now) // POLL) if moment is not None else 1
+        return now + POLL * max(1, polls)

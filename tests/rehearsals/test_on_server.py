@@ -27,7 +27,7 @@ def cluster(clean_apiserver, settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **QUICK)
     monkeypatch.setattr(worker, "SLICE_SECONDS", ONE_MOVE)
     Policy.objects.create(batch=2, pool_percent=100)
-    load(clean_apiserver, Scene(nodes=4, pods=6, apps=2, away=1))
+    load(clean_apiserver, Scene(nodes=3, pods=4, apps=2, away=1))
     return registered(clean_apiserver)
 
 
