@@ -5,7 +5,7 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from celery import Task, shared_task
 from django.utils import timezone
@@ -18,6 +18,9 @@ from migrations_app.use_cases.journeys import worker as journey_worker
 from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
+from migrations_app.use_cases.rehearsal_runs import queue as rehearsals
+from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
+from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
 from migrations_app.use_cases.rollouts import preview, worker
 from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
 from migrations_app.use_cases.rollouts.transitions import waiting_scan
@@ -32,6 +35,7 @@ from migrations_app.use_cases.scans.worker import scan_claimed
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+C = TypeVar("C")
 RETAIN_SECONDS = 30.0
 """How long one sweep of expired rows runs, in seconds; the next one continues."""
 
@@ -42,7 +46,7 @@ def scan_cluster(scan_id: str) -> None:
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim, scan_id)
         if claim is not None:
-            _guarded(claim, scan_claimed)
+            _guarded(claim, scan_claimed, rows=queue)
 
 
 @shared_task(name="probe_cluster", ignore_result=True)
@@ -50,7 +54,7 @@ def probe_cluster(scan_id: str) -> None:
     """Five-second reachability check; on success the scan is enqueued for the scan workers."""
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim_probe, scan_id)
-        if claim is not None and _guarded(claim, probe_claimed):
+        if claim is not None and _guarded(claim, probe_claimed, rows=queue):
             _send(scan_cluster, scan_id)
 
 
@@ -62,19 +66,33 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
     return claim(uuid.UUID(scan_id))
 
 
-def _guarded(claim: ScanClaim, work: Callable[[ScanClaim], T]) -> T | None:
-    """The result of `work`; None if it crashed."""
+def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, what: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
+    """The result of `work`; None if it crashed. `rows` is the queue that the claim is of."""
     try:
         return work(claim)
     except SystemExit:
         # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
-        queue.requeue(claim)
+        rows.requeue(claim)
         raise
     except Exception as crash:
-        # The only broad except of the tasks: a crash ends the scan with a code, never silently.
-        log.exception("scan crashed")
-        queue.crashed(claim, type(crash).__name__)
+        # The only broad except of the tasks: a crash ends the row with a code, never silently.
+        log.exception("%s crashed", what)
+        rows.crashed(claim, type(crash).__name__)
         return None
+
+
+@shared_task(name="rehearse", ignore_result=True)
+def rehearse(rehearsal_id: str) -> None:
+    """Runs one rehearsal unless another worker has it."""
+    with bound_contextvars(rehearsal=rehearsal_id):
+        claim = rehearsals.claim(uuid.UUID(rehearsal_id))
+        if claim is not None:
+            _guarded(claim, rehearse_claimed, rows=rehearsals, what="rehearsal")
+
+
+def wake_rehearsal(rehearsal_id: uuid.UUID) -> bool:
+    """Enqueues a rehearsal; False when the broker is down: the sweep retries it (R05)."""
+    return _send(rehearse, str(rehearsal_id))
 
 
 @shared_task(name="prepare_rollout", ignore_result=True)
@@ -127,6 +145,7 @@ def advance_rollout(rollout_id: str) -> None:
     if more:
         wake_rollout(uuid.UUID(rollout_id), advance_rollout)
         return
+    keep_comparison(uuid.UUID(rollout_id))
     if scan := waiting_scan(uuid.UUID(rollout_id)):
         wake(scan)
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
@@ -135,8 +154,13 @@ def advance_rollout(rollout_id: str) -> None:
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
 def sweep_rollouts() -> None:
-    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker."""
+    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker.
+
+    Compares rollouts that ended with their rehearsals, where their own worker did not.
+    """
     expire_old_plans()
+    for ended in uncompared():
+        keep_comparison(ended)
     for rollout_id, state in stranded_rollouts():
         wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
@@ -168,10 +192,15 @@ def begin_fleet_scan(fleet_scan_id: str) -> None:
 
 @shared_task(name="sweep", ignore_result=True)
 def sweep() -> None:
-    """Wakes scans that lost their message or worker, and closes ended fleet scans. Also sends beat's heartbeat."""
+    """Wakes scans and rehearsals that lost their message or worker, and closes ended fleet scans.
+
+    Also sends beat's heartbeat.
+    """
     heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
     for scan_id in queue.stranded():
         wake(scan_id)
+    for rehearsal_id in rehearsals.stranded():
+        wake_rehearsal(rehearsal_id)
     for fleet_scan_id in scan_fleet_flow.not_begun():
         wake_fleet_scan(fleet_scan_id)
     scan_fleet_flow.close_ended()

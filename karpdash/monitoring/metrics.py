@@ -82,6 +82,8 @@ def families(told: FleetNumbers) -> Iterator[Metric]:
     yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), told.errors)
     said = "Requests to the cluster's API server."
     yield _filled(_counter("apiserver_requests", said, "cluster", "verb", "code"), told.requests)
+    said = "Measures of ended rollouts beside their rehearsal."
+    yield _filled(_counter("rehearsal_forecasts", said, "cluster", "measure", "agreement"), told.forecasts)
     yield _filled(_gauge("rollout_state", "Rollouts in that state.", "cluster", "state"), told.rollouts)
     said = "Accepted failures in that state; `ending` hold for two weeks more at most."
     yield _filled(_gauge("waivers", said, "state"), told.waivers)

@@ -19,6 +19,7 @@ QUEUES = ("probe", "scan", "action", "upkeep")
 ROUTES = {
     "probe_cluster": {"queue": "probe"},
     "scan_cluster": {"queue": "scan"},
+    "rehearse": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
     "advance_journey": {"queue": "action"},
     "advance_rollout": {"queue": "action"},

@@ -35,6 +35,15 @@ class BlockedEviction(ActionValue, frozen=True):
     pod: str
     node: str
     by: str
+    budget: str = ""
+    """Namespace and name of the budget; empty for an annotation."""
+
+
+class LeavingPods(ActionValue, frozen=True):
+    """How many pods on a node that is drained, or waits for that, have to go elsewhere."""
+
+    node: str
+    pods: int
 
 
 class NodeMark(ActionValue, frozen=True):
@@ -53,6 +62,7 @@ class ClusterCounters(ActionValue, frozen=True):
     """The state of the cluster that gates and the run page need. None: it could not be read."""
 
     taken_at: str
+    all_nodes: int | None = None
     ready_nodes: int | None = None
     new_nodes: int | None = None
     legacy_nodes: int | None = None
@@ -66,6 +76,7 @@ class ClusterCounters(ActionValue, frozen=True):
     pending: tuple[str, ...] = ()
     """The first Pending pods, as namespace/name."""
     blocked: tuple[BlockedEviction, ...] = ()
+    leaving: tuple[LeavingPods, ...] = ()
     standing: tuple[str, ...] = ()
     """The gate's objects that still exist, as `ObjectTarget.said`."""
     nodes: tuple[NodeMark, ...] = ()

@@ -66,6 +66,9 @@ class PolicyWantedSerializer(StrictSerializer):
     batch = StrictInteger(required=False, min_value=1, max_value=100, default=1)
     per_hour = StrictInteger(required=False, min_value=1, max_value=10_000, default=60)
     pool_percent = StrictInteger(required=False, min_value=1, max_value=100, default=10)
+    rehearsals = serializers.ListField(
+        child=serializers.ChoiceField(choices=RISKS), required=False, default=list, max_length=len(RISKS)
+    )
 
 
 class SwitchShownSerializer(StructSerializer):
@@ -166,6 +169,7 @@ def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
         windows=tuple(dict(one) for one in said["windows"]),
         frozen=said["frozen"],
         frozen_why=said["frozen_why"],
+        rehearsals=tuple(said["rehearsals"]),
         **{name: said[name] for name in NUMBERS},
     )
     change_policy(cluster_id, rules, person=asking(request), version=version, by=actor())

@@ -55,6 +55,7 @@ from migrations_app.api.notifications import (
 )
 from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
 from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView
+from migrations_app.api.rehearsals.views import PlanRehearsalsView
 from migrations_app.api.rollouts import (
     RolloutAbortView,
     RolloutEventsView,
@@ -130,6 +131,7 @@ urlpatterns: list[URLPattern] = [
     *_both("plans/<uuid:id>", PlanView, name="api-plan"),
     *_both("plans/<uuid:id>/ask", PlanAskView, name="api-plan-ask"),
     *_both("plans/<uuid:id>/approve", PlanApproveView, name="api-plan-approve"),
+    *_both("plans/<uuid:id>/rehearsals", PlanRehearsalsView, name="api-plan-rehearsals"),
     *_both("rollouts", RolloutsView, name="api-rollouts"),
     *_both("rollouts/<uuid:id>", RolloutView, name="api-rollout"),
     *_both("rollouts/<uuid:id>/start", RolloutStartView, name="api-rollout-start"),

@@ -9,6 +9,7 @@ from migrations_app.models import (
     monitoring,
     notification,
     policy,
+    rehearsal,
     rollout,
     scan,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "monitoring",
     "notification",
     "policy",
+    "rehearsal",
     "rollout",
     "scan",
 ]

@@ -31,6 +31,8 @@ class Policy(models.Model):
     batch = models.PositiveIntegerField(default=1)
     per_hour = models.PositiveIntegerField(default=60)
     pool_percent = models.PositiveIntegerField(default=10)
+    rehearsals = models.JSONField(null=True)
+    """Risks whose plans have to be rehearsed; null or empty for none."""
 
     class Meta:
         permissions = [("administer_policy", "Can change policies and the kill switch")]

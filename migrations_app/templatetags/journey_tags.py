@@ -31,6 +31,7 @@ WAITS: dict[str, str] = {
     "time": "the time to pass",
     "closed": "the policy to allow changes: a freeze or a change window",
     "busy": "another rollout of this cluster to end",
+    "rehearsal_missing": "a person who rehearses its plan: the policy asks for that",
     "tick_needed": "a person who confirms this step",
     "confirmation_needed": "a person who confirms this step: no scan can tell",
     "approval_needed": "the approval of this step itself",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -10,6 +11,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.active import RolloutsNow, work_now
 from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
 from migrations_app.queries.visibility import has_scope
@@ -54,6 +56,12 @@ def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's contex
 def cause_word(code: str) -> str:
     """The meaning of a cause's code; empty for an unknown code."""
     return words.CAUSES.get(code, "")
+
+
+@register.filter
+def seconds_span(seconds: int) -> str:
+    """A number of seconds in its two largest units."""
+    return span_words(timedelta(seconds=seconds))
 
 
 @register.simple_tag

@@ -107,6 +107,7 @@ urlpatterns = [
     path("rollouts/<uuid:rollout_id>/exports", rollout.exports, name="rollout-exports"),
     path("rollouts/<uuid:rollout_id>/receipt.md", rollout.receipt_file, name="rollout-receipt"),
     path("rollouts/<uuid:rollout_id>/ask", commands.ask, name="rollout-ask"),
+    path("rollouts/<uuid:rollout_id>/rehearse", commands.rehearse, name="rollout-rehearse"),
     path("rollouts/<uuid:rollout_id>/approve", commands.approve, name="rollout-approve"),
     path("rollouts/<uuid:rollout_id>/approve-alone", commands.alone, name="rollout-approve-alone"),
     path("rollouts/<uuid:rollout_id>/reject", commands.reject, name="rollout-reject"),

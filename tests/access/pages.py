@@ -196,6 +196,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("rollout-receipt", "POST"): Door("rollout", "L4+++++", "L44444+"),
     ("rollout-exports", "GET"): Door("rollout", "L434444", "L444444"),
     ("rollout-exports", "POST"): Door("rollout", "L43++++", "L44444+"),
+    ("rollout-rehearse", "GET"): Door("rollout", "L43+3++", "L44444+"),
+    ("rollout-rehearse", "POST"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-ask", "GET"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-ask", "POST"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-approve", "GET"): Door("rollout", "L433+++", "L44444+"),

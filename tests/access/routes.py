@@ -72,6 +72,8 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-plan", "GET"): Gate("rollout", "read", "14+++++", "144444+"),
     ("api-plan-ask", "POST"): Gate("rollout", "plan", "143+3++", "144444+"),
     ("api-plan-approve", "POST"): Gate("rollout", "read", "1433333", "1444443"),
+    ("api-plan-rehearsals", "GET"): Gate("rollout", "read", "14+++++", "144444+"),
+    ("api-plan-rehearsals", "POST"): Gate("rollout", "plan", "143+3++", "144444+"),
     ("api-rollouts", "GET"): Gate("", "read", "1++++++"),
     ("api-rollout", "GET"): Gate("rollout", "read", "14+++++", "144444+"),
     ("api-rollout-start", "POST"): Gate("rollout", "act", "143+3++", "144444+"),

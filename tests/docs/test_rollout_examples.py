@@ -18,7 +18,10 @@ from tests.builders_rows import a_cluster
 from tests.docs.test_pages import DOCS, blocks, parsed
 
 TEXT = (DOCS / "rollouts.md").read_text()
-EXPECTED = {"plans": 202, "ask": 200, "start": 202, "pause": 202, "abort": 202, "default": 200, "kill-switch": 200}
+EXPECTED = {
+    "plans": 202, "rehearsals": 202, "ask": 200, "start": 202, "pause": 202, "abort": 202, "default": 200,
+    "kill-switch": 200,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -29,6 +32,7 @@ def names(
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
     for module in ("plans", "rollouts"):
         monkeypatch.setattr(f"migrations_app.api.{module}.wake_rollout", lambda _row, _task: True)
+    monkeypatch.setattr("migrations_app.api.rehearsals.views.wake_rehearsal", lambda _rehearsal: True)
     root = User.objects.create_superuser("root")
     cleo = entitled(User.objects.create_user("cleo"), "approve_rollout")
     shop, other = a_cluster("shop"), a_cluster("other")

@@ -61,6 +61,29 @@ def person(name: str, password: str, *rights: str) -> int:
     return int(entitled(User.objects.create_user(name, password=password), *rights).pk)
 
 
+def rehearse(cluster: str) -> str:
+    """The id of a rehearsal of a previewed plan of that cluster, announced to the workers."""
+    import msgspec
+    from django.contrib.auth.models import User
+
+    from migrations_app import tasks
+    from migrations_app.access import Person
+    from migrations_app.models.cluster import Cluster
+    from migrations_app.use_cases.audit.log import Actor
+    from migrations_app.use_cases.rehearsal_runs import queue
+    from tests.builders_rollouts import IDENTITY, a_plan, a_rollout, entitled
+    from tests.journeys.slow_cluster import UID
+
+    ada = entitled(User.objects.create_user("ada"), "operate_rollout")
+    row = Cluster.objects.get(pk=cluster)
+    identity = msgspec.structs.replace(IDENTITY, kube_system_uid=UID)
+    made = a_rollout(row, plan_value=a_plan(row, identity=identity))
+    person = Person(id=ada.pk, name="ada", rights={"operate"})
+    asked = queue.request_rehearsal(made.pk, person, by=Actor(name="ada", id=ada.pk))
+    tasks.wake_rehearsal(asked)
+    return str(asked)
+
+
 def halves() -> list[str]:
     """The ids of snapshots that were not stored whole: findings that are not those of the report, lost parts."""
     from migrations_app.inventory.inventory import PART_NAMES
@@ -78,7 +101,7 @@ def halves() -> list[str]:
 
 
 ERRANDS: dict[str, Callable[..., Any]] = {
-    word.__name__: word for word in (prepare, samples, register, request, wake, person, halves)
+    word.__name__: word for word in (prepare, samples, register, request, wake, person, rehearse, halves)
 }
 
 if __name__ == "__main__":

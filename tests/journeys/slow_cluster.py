@@ -14,6 +14,7 @@ from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 Document = dict[str, Any]
 HELD = "/api/v1/pods"
 PATIENCE = 120.0
+UID = "3b4e6c1a-0f3e-4a7e-9d1e-2f1f0a9c7d10"
 
 
 class SlowCluster:
@@ -83,7 +84,7 @@ class SlowCluster:
         if path == "/version":
             return dict(self._version)
         if path == "/api/v1/namespaces/kube-system":
-            metadata = {"name": "kube-system", "uid": "3b4e6c1a-0f3e-4a7e-9d1e-2f1f0a9c7d10"}
+            metadata = {"name": "kube-system", "uid": UID}
             return {"kind": "Namespace", "apiVersion": "v1", "metadata": metadata}
         if path == "/apis":
             names = [root.removeprefix("/apis/").split("/") for root in self._groups if root != "/api/v1"]

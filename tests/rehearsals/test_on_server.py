@@ -1,111 +1,58 @@
-"""What a rehearsal foretells comes true on the real API server, with the simulator running there too.
+"""On a real API server with the simulator beside it, the rehearsal of a plan foretells its run."""
 
-The plan is carried out by the executor's code through the client for live clusters. Time is simulated on both sides.
-"""
+from dataclasses import replace
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from datetime import datetime
-
-import msgspec
 import pytest
 
-from migrations_app.actions.plan import Plan, RolloutLimits
-from migrations_app.clients.addresses import OutboundPolicy
-from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
-from migrations_app.clients.kubernetes.limits import ClientLimits
-from migrations_app.clients.kubernetes.reader import open_live
-from migrations_app.clients.kubernetes.writer import open_writer
-from migrations_app.simulator.behaviour import Behaviour
-from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, SimulatedCluster, play, play_with, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
-from tests.actions.on_server import installed
-from tests.servers.apiserver import ApiServer
-from tests.simulator.fleet import Size, alpha_fleet
-from tests.simulator.http_api import HttpSimulatorApi
+from migrations_app.models.policy import Policy
+from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.use_cases.rehearsal_runs import queue
+from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison
+from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
+from migrations_app.use_cases.rehearsals.document import read_document
+from migrations_app.use_cases.rollouts import worker
+from migrations_app.use_cases.runtime.connections import connect
+from tests.actions.on_server import QUICK, previewed, registered
+from tests.rehearsals.on_server import SimulatedRun, behaviour_of, load
+from tests.rehearsals.scene import Scene
+from tests.use_cases.cast import OPERATE, actor, person, user
 
-REACH = OutboundPolicy(allow_loopback=True)
-FLEET = Size(nodes=4, slots=3, apps=2, unavailable=1, cpu="500m")
-LIMITS = RolloutLimits(batch=2, per_hour=100, pool_percent=50)
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What is foretold and what happens, in the same words."""
-
-    finished: bool
-    peak: int
-    order: tuple[str, ...]
-    refused: dict[str, set[str]]
-    moved: int
-
-
-def told(played: Played, simulator: KarpenterSimulator) -> Forecast:
-    measured = simulator.measurements
-    refused = {by: found.pods for by, found in measured.held_by.items()}
-    peak, order = measured.peak_nodes, tuple(measured.nodes_drained)
-    return Forecast(played.stopped is None, peak, order, refused, measured.pods_moved)
+pytestmark = [pytest.mark.apiserver, pytest.mark.django_db(transaction=True)]
+ONE_MOVE = 0.001
+"""Seconds of a worker's slice: it makes one move, and the cluster answers to it."""
 
 
 @pytest.fixture
-def server(clean_apiserver: ApiServer) -> ApiServer:
-    """An alpha cluster whose Provisioner may drift, with a NodePool that takes over."""
-    clean_apiserver.load_crds("alpha_and_beta")
-    installed(clean_apiserver, "0.32.10", FEATURE_GATES="Drift=true")
-    alpha_fleet(clean_apiserver, FLEET)
-    inner = {"nodeClassRef": {"name": "default"}, "requirements": [ON_DEMAND]}
-    pool = {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool", "metadata": {"name": "default"}}
-    clean_apiserver.admin.create(pool | {"spec": {"template": {"spec": inner}}})
-    return clean_apiserver
+def cluster(clean_apiserver, settings, monkeypatch):
+    settings.ENV = replace(settings.ENV, **QUICK)
+    monkeypatch.setattr(worker, "SLICE_SECONDS", ONE_MOVE)
+    Policy.objects.create(batch=2, pool_percent=100)
+    load(clean_apiserver, Scene(nodes=3, pods=4, apps=2, away=1))
+    return registered(clean_apiserver)
 
 
-ON_DEMAND = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}
-
-
-def foretold(server: ApiServer, action: str, **parameters: object) -> tuple[Plan, Behaviour, str, Forecast]:
-    """The plan, how the cluster behaves, when it was read, and the forecast. The cluster is only read."""
-    connection = read_kubeconfig(server.kubeconfig(server.admin_token).encode())
-    with closing(open_live(connection, reach=REACH, limits=ClientLimits())) as api:
-        inventory = collect(api, cluster="shop").inventory
-        reading = read_objects(api, inventory)
-    around = surroundings(reading, inventory)
-    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
-    plan = plan_on(stage, inventory, action=action, parameters=parameters, limits=LIMITS)
-    return plan, around.behaviour, reading.taken_at, told(play(plan, stage), stage.simulator)
-
-
-@contextmanager
-def beside(server: ApiServer, behaviour: Behaviour, *, at: str) -> Iterator[SimulatedCluster]:
-    """The simulator on the server, whose time begins when the cluster was read."""
-    clock = SimulatedClock(datetime.fromisoformat(at))
-    with closing(HttpSimulatorApi.of(server)) as api:
-        simulator = KarpenterSimulator(api, behaviour, clock=clock)
-        simulator.settle()
-        yield SimulatedCluster(clock, simulator)
-
-
-@pytest.mark.apiserver
-@pytest.mark.parametrize(
-    ("action", "parameters"),
-    [("roll_nodes", {}), ("taint_and_drift", {}), ("forced_deletion", {"provisioners": ["default"]})],
-)
-def test_peak_refused_evictions_and_order_of_nodes_are_foretold_exactly(server, action, parameters):
-    plan, behaviour, at, forecast = foretold(server, action, **parameters)
-    connection = read_kubeconfig(server.kubeconfig(server.admin_token).encode())
-    with (
-        beside(server, behaviour, at=at) as stage,
-        closing(open_writer(connection, reach=REACH, limits=ClientLimits())) as writer,
-    ):
-        mine = msgspec.structs.replace(plan, identity=writer.identity())
-        happened = told(play_with(writer, mine, stage=stage), stage.simulator)
-    assert happened == forecast
-    assert (forecast.finished, forecast.moved >= 12, forecast.peak > 4) == (True, True, True)
-    assert len([name for name in forecast.order if name.startswith("ip-10-20-")]) == 4, "the old nodes"
-    assert set(forecast.refused) <= {"shop/app-0", "shop/app-1"}
-    assert forecast.refused, "budgets of one pod hold evictions of two nodes"
+@pytest.mark.parametrize("action", ["roll_nodes"])
+def test_the_rehearsal_foretells_the_run(clean_apiserver, cluster, action):
+    ada = user("ada", OPERATE)
+    row = previewed(cluster, action)
+    assert (row.state, row.cause) == ("previewed", "")
+    asked = queue.request_rehearsal(row.pk, person(ada), by=actor(ada))
+    rehearse_claimed(queue.claim(asked))
+    made = Rehearsal.objects.get()
+    assert (made.state, made.error_code) == ("finished", "")
+    told = read_document(bytes(made.result)).calm
+    with connect(cluster) as api:
+        run = SimulatedRun(clean_apiserver, behaviour_of(api))
+    done = run.carry_out(row)
+    measured = run.simulator.measurements
+    assert (done.state, told.finished, done.cause) == ("succeeded", True, "")
+    assert (measured.peak_nodes, tuple(measured.nodes_drained), measured.pods_moved) == (
+        told.nodes_peak, told.drained, told.pods_moved,
+    )  # fmt: skip
+    assert {by: len(one.pods) for by, one in measured.held_by.items()} == {one.by: one.pods for one in told.held}
+    found = keep_comparison(row.pk)
+    lines = {line.measure: (line.foretold, line.happened) for line in found.lines}
+    assert (found.finished, found.ended, found.order, found.cut) == (True, "succeeded", "as_foretold", False)
+    assert lines["nodes_peak"] == (measured.peak_nodes, measured.peak_nodes)
+    assert lines["pods_moved"][0] == measured.pods_moved
+    assert {one.by for one in found.held} == set(measured.held_by)

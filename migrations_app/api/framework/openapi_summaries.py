@@ -101,6 +101,8 @@ SUMMARIES = {
     "plans_read": "Show a plan",
     "plans_approve": "Approve a plan (people only)",
     "plans_ask": "Ask for approval of a plan",
+    "plans_rehearsals_create": "Rehearse a plan",
+    "plans_rehearsals_list": "List rehearsals of a plan",
     "policies_default_read": "Show the default policy",
     "policies_default_change": "Replace the default policy",
     "problems_read": "Explain an error code",

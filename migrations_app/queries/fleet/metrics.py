@@ -36,6 +36,7 @@ class FleetNumbers:
     ages: tuple[Cell, ...] = ()
     errors: tuple[Cell, ...] = ()
     requests: tuple[Cell, ...] = ()
+    forecasts: tuple[Cell, ...] = ()
     rollouts: tuple[Cell, ...] = ()
     waivers: tuple[Cell, ...] = ()
     """By state only: a label for the cluster would make a series of each."""
@@ -59,6 +60,9 @@ def numbers(*, now: datetime) -> FleetNumbers:
         errors=tuple((name, first, count) for name, what, first, _, count in counted if what == "error"),
         requests=tuple(
             (name, first, second, count) for name, what, first, second, count in counted if what == "request"
+        ),
+        forecasts=tuple(
+            (name, first, second, count) for name, what, first, second, count in counted if what == "forecast"
         ),
         rollouts=_rollouts(names),
         waivers=tuple(waiver_states(now).items()),

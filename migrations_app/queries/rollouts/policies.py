@@ -3,9 +3,10 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
+from msgspec import Meta
 
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
@@ -34,6 +35,9 @@ class PolicyRow:
     batch: int
     per_hour: int
     pool_percent: int
+    rehearsals: Annotated[
+        tuple[str, ...], Meta(description="Risks whose plans have to be rehearsed before approval and start.")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +71,14 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
         approvals={risk: approvals_asked(row, risk) for risk in RISKS},
         actions=tuple(row.actions),
         windows=tuple(row.windows),
+        rehearsals=demanded_risks(row),
     )
+
+
+def demanded_risks(policy: Policy) -> tuple[str, ...]:
+    """The risks whose plans have to be rehearsed, in order of risk."""
+    told = policy.rehearsals if isinstance(policy.rehearsals, list) else []
+    return tuple(risk for risk in RISKS if risk in told)
 
 
 def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:

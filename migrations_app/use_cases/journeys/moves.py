@@ -164,6 +164,8 @@ def _refused(
         return Woken(again=True)
     if code in STOPS:
         halt(here, code, words=words, fence=fence)
+    elif code == "rehearsal_missing":
+        _wait(here, current, move=Move("tell", code), fence=fence, proof={})
     elif code in PASSING:
         _wait(here, current, move=Move("watch", code), fence=fence, proof={})
     elif code != "moved":

@@ -1,6 +1,6 @@
 """Plays a plan on a twin, with the simulator beside it, until it ends, stops, or takes too long."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -123,16 +123,24 @@ class Played:
     seconds: float
 
 
-def play(plan: Plan, stage: RehearsalStage) -> Played:
-    """Carries out the plan on the stage, by the executor's own code."""
-    return play_with(RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state), plan, stage=stage)
+def go_on() -> None:
+    """Nothing ends the play from outside."""
 
 
-def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster) -> Played:
+def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = go_on) -> Played:
+    """Carries out the plan on the stage, by the executor's own code. `check` is called again and again: its errors end
+    the play.
+    """
+    writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
+    return play_with(writer, plan, stage=stage, check=check)
+
+
+def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = go_on) -> Played:
     """The same on the cluster that the writer changes, beside which the stage's simulator works."""
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
     stopped = None
     while (here := work.position()) is not None:
+        check()
         if stage.clock.now() - stage.began > LONGEST:
             stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
@@ -142,7 +150,7 @@ def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster) -> Played:
                 work.report_waiting("")
                 stage.simulator.settle()
             else:
-                _wait(work, stage, here=here)
+                _wait(work, stage, here=here, check=check)
         except RestlessCluster as reason:
             stopped = _stop(here, "restless", words=str(reason))
             break
@@ -176,9 +184,10 @@ def _pass(stage: SimulatedCluster, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> None:
+def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position, check: Callable[[], None]) -> None:
     """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
     while True:
+        check()
         seen = _seen(stage)
         _pass(stage, POLL_SECONDS)
         if here.phase != "gate":

@@ -1,7 +1,7 @@
 """Rehearses a plan: reads, plays, and tells what came of it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from migrations_app.simulator.measurements import Measurements, NodeGroup, Timel
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, go_on, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -50,7 +50,7 @@ def rehearse_cluster(
     """Reads the cluster, plans, and plays. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory
     plan, stage, around = _prepared(read_objects(api, inventory), inventory, request=request)
-    return _played(plan, stage, inventory=inventory, around=around, failure=request.failure)
+    return rehearse_on(stage, plan, inventory=inventory, around=around, failure=request.failure)
 
 
 def _prepared(
@@ -65,12 +65,19 @@ def _prepared(
     return plan, stage, around
 
 
-def _played(
-    plan: Plan, stage: RehearsalStage, *, inventory: Inventory, around: Surroundings, failure: Failure
+def rehearse_on(
+    stage: RehearsalStage,
+    plan: Plan,
+    *,
+    inventory: Inventory,
+    around: Surroundings,
+    failure: Failure,
+    check: Callable[[], None] = go_on,
 ) -> RehearsalResult:
+    """Plays the plan on the stage and tells what came of it. `check`: see `play`."""
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
-    played = play(plan, stage)
+    played = play(plan, stage, check=check)
     unknown = (*around.unknown, *_refusals(stage))
     known = around.counts_rooms
     budgets_known = not any(one.code == "budgets_unread" for one in unknown)
@@ -135,13 +142,28 @@ def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
             if node.labels.get(pool.of.label) == pool.name:
                 used = used.plus(amounts(node.doc.get("status", {}).get("capacity")))
         limits = pool_limits(pool)
+        peak = _most_of(stage, f"{pool.of.pool}/{pool.name}")
         yield PoolUse(
             pool=f"{pool.of.pool}/{pool.name}",
             cpu=used.cpu,
+            cpu_peak=peak.cpu if peak else None,
             cpu_limit=limits.cpu if limits and limits.cpu < UNLIMITED else None,
             memory=used.memory,
+            memory_peak=peak.memory if peak else None,
             memory_limit=limits.memory if limits and limits.memory < UNLIMITED * 1000 else None,
         )
+
+
+def _most_of(stage: RehearsalStage, pool: str) -> ResourceAmounts | None:
+    """The most capacity of the pool's nodes: each group of them at its own peak. None for a size that is not known."""
+    sizes = {one.name: one.capacity for one in stage.simulator.behaviour.sizes}
+    total = ResourceAmounts()
+    for (of, size, _zone), count in stage.simulator.measurements.highest.items():
+        if of == pool and size not in sizes:
+            return None
+        for _ in range(count if of == pool else 0):
+            total = total.plus(sizes[size])
+    return total
 
 
 def _held(measured: Measurements) -> Iterator[HeldEviction]:

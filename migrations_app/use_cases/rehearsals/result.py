@@ -34,12 +34,17 @@ class NodeGroupCount(RehearsalValue, frozen=True):
 
 
 class PoolUse(RehearsalValue, frozen=True):
-    """A pool's limits, and what its nodes have of them at the end. CPU in thousandths, memory in bytes."""
+    """A pool's limits, and what its nodes have of them at the end. CPU in thousandths, memory in bytes.
+
+    The peaks are upper bounds: the sum of each size and zone at its own peak. None for a size that is not known.
+    """
 
     pool: str
     cpu: int
+    cpu_peak: int | None
     cpu_limit: int | None
     memory: int
+    memory_peak: int | None
     memory_limit: int | None
 
 

@@ -65,7 +65,7 @@ def _nodes(result: RehearsalResult) -> Iterator[str]:
     peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
     yield f"Nodes: {result.nodes_before} before, {peak} at the peak, {result.nodes_after} at the end."
     yield from map(_group, result.groups or ())
-    yield from (_use(one) for one in result.pools or () if one.cpu_limit or one.memory_limit)
+    yield from (_use(one) for one in result.pools or () if limit_words(one))
 
 
 def _group(one: NodeGroupCount) -> str:
@@ -74,12 +74,27 @@ def _group(one: NodeGroupCount) -> str:
 
 
 def _use(one: PoolUse) -> str:
+    return f"  limit of {one.pool}: {limit_words(one)}"
+
+
+def limit_words(one: PoolUse) -> str:
+    """What a pool's nodes have of its limits; empty for a pool without one."""
     told = []
     if one.cpu_limit is not None:
-        told.append(f"{one.cpu / 1000:g} of {one.cpu_limit / 1000:g} cores")
+        least, most = _cores(one.cpu), _cores(one.cpu_peak)
+        told.append(f"at most {most}, at the end {least} of {_cores(one.cpu_limit)} cores")
     if one.memory_limit is not None:
-        told.append(f"{one.memory / GIB:.0f} of {one.memory_limit / GIB:.0f} GiB")
-    return f"  limit of {one.pool}: {', '.join(told)} at the end"
+        least, most = _gib(one.memory), _gib(one.memory_peak)
+        told.append(f"at most {most}, at the end {least} of {_gib(one.memory_limit)} GiB")
+    return "; ".join(told)
+
+
+def _cores(thousandths: int | None) -> str:
+    return "not known" if thousandths is None else f"{thousandths / 1000:g}"
+
+
+def _gib(count: int | None) -> str:
+    return "not known" if count is None else f"{count / GIB:.0f}"
 
 
 def _pods(result: RehearsalResult) -> Iterator[str]:

@@ -20,7 +20,7 @@ from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
-from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved
+from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_unrehearsed
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
 __all__ = [
@@ -85,6 +85,7 @@ def ask(
             _refuse_untyped(row, typed)
         transition(row, "awaiting_approval", by=by, nonce=secrets.token_hex(16))
         if not needed(row) and not acknowledgements_needed(row):
+            refuse_unrehearsed(row)
             transition(row, "approved", by=by, cause=TransitionCause(code="no_approval_asked"))
     return row
 
@@ -92,8 +93,8 @@ def ask(
 def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
     """Records one approval.
 
-    Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest or an
-    expired plan.
+    Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest, an
+    expired plan, or a rehearsal that the policy asks for.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -102,6 +103,7 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
         here = over(person, row.cluster_id)
         refuse_person(may_approve(here, author=row.author_id or 0, editors=(), risk=risk, now=now))
         refuse_late(row)
+        refuse_unrehearsed(row)
         _refuse_other(row, yes, typed=risk in TYPED)
         _store(row, person, yes=yes, now=now)
         record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
@@ -114,11 +116,13 @@ def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Ac
     """Gives a plan that waits for approval the approvals of what covers it, in the caller's transaction.
 
     The caller has compared the plan with what was approved. `source` names it. The author's own is left out (A42), a
-    plan with steps to accept one by one is left to people, and so is a destructive one.
+    plan with steps to accept one by one is left to people, and so is a destructive one. Raises Conflict
+    `rehearsal_missing`.
     """
     risk = risk_of(row.risk)
     if acknowledgements_needed(row) or risk in DESTRUCTIVE:
         return
+    refuse_unrehearsed(row)
     for one in given:
         if one.approver_id in (None, row.author_id):
             continue
@@ -148,6 +152,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
     with transaction.atomic():
         row = _awaiting(rollout_id)
         refuse_late(row)
+        refuse_unrehearsed(row)
         _refuse_other(row, yes, typed=True)
         _store(row, person, yes=yes, now=now, alone=True)
         record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))

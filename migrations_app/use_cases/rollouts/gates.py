@@ -3,7 +3,7 @@
 The counters take a few narrow reads; the page of a running rollout shows them as well.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -18,6 +18,7 @@ from migrations_app.actions.gate import (
     ClusterCounters,
     Gate,
     GateDecision,
+    LeavingPods,
     NodeMark,
     judge,
     pending_limit,
@@ -145,8 +146,10 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=_decode_pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
+    on_nodes = _on_nodes(writer, _to_drain(nodes or [], gate))
     return ClusterCounters(
         taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        all_nodes=None if nodes is None else len(nodes),
         ready_nodes=None if nodes is None else sum(node.takes_pods for node in nodes),
         new_nodes=None if nodes is None else sum(node.new for node in nodes),
         legacy_nodes=None if nodes is None else sum(node.legacy for node in nodes),
@@ -156,7 +159,8 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_SAID]),
-        blocked=tuple(islice(_blocked(writer, _to_drain(nodes or [], gate)), MOST_BLOCKED)),
+        blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
+        leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
         nodes=marks[:MOST_MARKED],
         nodes_rest=len(marks[MOST_MARKED:]),
@@ -237,27 +241,38 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
     return [node.name for node in (*going, *later)][:MOST_DRAINED]
 
 
-def _blocked(writer: Writer, names: list[str]) -> Iterator[BlockedEviction]:
-    """Pods on these nodes that an annotation or a PodDisruptionBudget without room protects now."""
-    tight = _tight_budgets(writer) if names else []
+def _on_nodes(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
+    """The pods on these nodes that do not stay with their node, by node."""
+    found = {}
     for name in names:
         pods = (
             _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=_decode_pod) or []
         )
+        found[name] = [pod for pod in pods if not _stays(pod)]
+    return found
+
+
+def _stays(pod: _Pod) -> bool:
+    return next((one.kind for one in pod.metadata.owner_references or () if one.controller), "") in STAYS_WITH_NODE
+
+
+def _blocked(writer: Writer, on_nodes: Mapping[str, list[_Pod]]) -> Iterator[BlockedEviction]:
+    """Those of the pods that an annotation or a PodDisruptionBudget without room protects now."""
+    tight = _tight_budgets(writer) if on_nodes else []
+    for name, pods in on_nodes.items():
         for pod in pods:
             yield from (
-                BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=by) for by in _holding(pod, tight)
+                BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=by, budget=budget)
+                for by, budget in _holding(pod, tight)
             )
 
 
-def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[str]:
-    owner = next((one.kind for one in pod.metadata.owner_references or () if one.controller), "")
-    if owner in STAYS_WITH_NODE:
-        return
-    yield from (f"annotation {key}" for key in PROTECTING if pod.metadata.annotation(key) == "true")
+def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[tuple[str, str]]:
+    """What holds the pod, in words, and the budget by namespace and name; empty for an annotation."""
+    yield from ((f"annotation {key}", "") for key in PROTECTING if pod.metadata.annotation(key) == "true")
     for budget in tight:
         if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
-            yield f"budget {budget.name}"
+            yield f"budget {budget.name}", f"{budget.namespace}/{budget.name}"
 
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:

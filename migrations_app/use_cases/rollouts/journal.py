@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
@@ -17,10 +18,12 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import Change
 from migrations_app.actions.gate import ClusterCounters
+from migrations_app.actions.observation import RunObservation, observed
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.errors import Conflict
+from migrations_app.models.rehearsal import RunRecord
 from migrations_app.models.rollout import Attempt, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
@@ -231,6 +234,7 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
     now = timezone.now()
     with transaction.atomic():
         lease.check(work.fence)
+        _remember(work.row, counters)
         last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
         if last is not None and now - last < SAMPLE_EVERY:
             return
@@ -242,6 +246,14 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
             held_pods=None if counters.legacy_nodes is None else len(counters.blocked),
             pending_limit=pending_limit,
         )
+
+
+def _remember(row: Rollout, counters: ClusterCounters) -> None:
+    """Folds one look into what was seen of the rollout."""
+    kept = RunRecord.objects.filter(rollout=row).first()
+    before = msgspec.convert(kept.seen, type=RunObservation) if kept else RunObservation()
+    seen = msgspec.to_builtins(observed(before, counters))
+    RunRecord.objects.update_or_create(rollout=row, defaults={"seen": seen})
 
 
 def refuse_if_stopped(work: ExecutionContext) -> None:

@@ -32,7 +32,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
     """Starts an approved rollout. The digest and the approvers' current rights are checked under the row's lock (A41).
 
     Raises PermissionDenied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`,
-    `moved`.
+    `rehearsal_missing`, `moved`.
     """
     with transaction.atomic():
         row = _locked(rollout_id)

@@ -22,7 +22,7 @@ from migrations_app.use_cases.audit.log import Actor, Event, record
 
 MOST_APPROVALS = 9
 MOST_WINDOWS = 20
-FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent")
+FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent", "rehearsals")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,8 @@ class Rules:
     batch: int = 1
     per_hour: int = 60
     pool_percent: int = 10
+    rehearsals: tuple[str, ...] = ()
+    """Risks whose plans have to be rehearsed."""
 
 
 def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
@@ -98,6 +100,7 @@ def _checked(rules: Rules) -> dict[str, Any]:
     told = asdict(rules)
     told["approvals"] = _approvals(rules.approvals)
     told["actions"] = _actions(rules.actions)
+    told["rehearsals"] = _rehearsals(rules.rehearsals)
     told["windows"] = [_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
     if len(told["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
@@ -128,6 +131,12 @@ def _actions(named: tuple[str, ...]) -> list[str]:
         if registry.find(name) is None:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="actions", code="unknown_action")
     return sorted(set(named))
+
+
+def _rehearsals(named: tuple[str, ...]) -> list[str]:
+    if strange := sorted(set(named) - set(RISKS)):
+        raise InvalidInput(f"there is no risk {strange[0][:60]!r}", where="rehearsals", code="bad_parameter")
+    return [risk for risk in RISKS if risk in named]
 
 
 def _window(told: dict[str, Any]) -> dict[str, Any]:

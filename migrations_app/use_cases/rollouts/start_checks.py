@@ -12,6 +12,7 @@ from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.holding import holding_journey, is_part_of
+from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_asked, everything_stopped, needed, policy_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.queries.visibility import rights_over, visible
@@ -61,7 +62,8 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
 
 
 def refuse_start(row: Rollout, person: Person) -> None:
-    """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `approval_missing`.
+    """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `rehearsal_missing`,
+    `approval_missing`.
 
     `person` starts it; the owner of the token that starts it does not count as an approver (A42).
     """
@@ -73,7 +75,14 @@ def refuse_start(row: Rollout, person: Person) -> None:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
     if why := closed_anywhere(row):
         raise Conflict(why, code="closed")
+    refuse_unrehearsed(row)
     _refuse_unapproved(row, starter=person)
+
+
+def refuse_unrehearsed(row: Rollout) -> None:
+    """Raises Conflict `rehearsal_missing` if the policy asks for a rehearsal and this very plan has none (A46)."""
+    if why := why_unrehearsed(row):
+        raise Conflict(why, code="rehearsal_missing")
 
 
 def closed_anywhere(row: Rollout) -> str:
@@ -130,6 +139,11 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
     if starter.method == "token" and person.pk == starter.id:
         return False
     return approval_still_valid(rights_over(person, row.cluster_id), alone=one.break_glass)
+
+
+def why_not_approve(rollout_id: uuid.UUID) -> str:
+    """Which rehearsal the policy asks for before an approval, in words for the button; empty if none is missing."""
+    return why_unrehearsed(rollout_for_update(rollout_id))
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:

@@ -12,8 +12,10 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
+from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rehearsal, wake_rollout
 from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
+from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
@@ -71,6 +73,19 @@ def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves alone, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_yes(request), by=actor())
     messages.warning(request, "Approved by you alone. Every approver is told, and it stays marked.")
+    return redirect("rollout", rollout_id)
+
+
+@require_right(*OPERATE)
+@require_POST
+@told
+def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Asks for a rehearsal of the plan; a worker is woken after the commit. Nothing in the cluster is changed."""
+    chosen = request.POST.getlist("failures")
+    zone = request.POST.get("zone", "").strip()[:60]
+    failures = [Failure(one, zone if one == "full_zone" else "") for one in SCENARIOS if one in chosen]
+    made = request_rehearsal(rollout_id, person_of(request), failures=failures, by=actor())
+    transaction.on_commit(partial(wake_rehearsal, made))
     return redirect("rollout", rollout_id)
 
 

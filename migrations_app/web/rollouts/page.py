@@ -4,6 +4,7 @@ import hashlib
 import uuid
 from typing import Any
 
+import msgspec
 from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,18 +13,24 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
+from migrations_app.queries.rehearsals.differences import stored_difference
+from migrations_app.queries.rehearsals.rehearsals import rehearsal_mark
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.live_mark import live_mark
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
+from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
-from migrations_app.web.rollouts.receipt import ENDED, RolloutReceipt, as_markdown, receipt
+from migrations_app.web.rollouts.forecast import forecast_rows
+from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
+from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 
 STALE_SECONDS = 60
@@ -59,6 +66,7 @@ def rollout_page(
             "said": request.POST,
         }
         | _beside(detail)
+        | _rehearsals(detail, person)
     )
     return render(request, "rollout/page.html", context, status=status)
 
@@ -80,21 +88,26 @@ def _beside(detail: RolloutDetail) -> dict[str, Any]:
     waits = row.state in ("previewed", "awaiting_approval")
     return {
         "approvers": approvers_of(row.cluster, author=row.author_id) if waits and detail.needed else (),
-        "receipt": _receipt(detail),
+        **_ending(detail),
     }
 
 
-def _receipt(detail: RolloutDetail) -> RolloutReceipt | None:
+def _ending(detail: RolloutDetail) -> dict[str, Any]:
+    """The receipt of what has ended, and its rehearsal beside what happened."""
     if detail.row.state not in ENDED:
-        return None
-    return receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id))
+        return {"receipt": None, "forecast_rows": ()}
+    kept = stored_difference(detail.row.id)
+    forecast = msgspec.convert(kept, type=ForecastComparison) if kept else None
+    found = receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast)
+    rows = forecast_rows(forecast) if forecast else ()
+    return {"receipt": found, "forecast": forecast, "forecast_rows": rows}
 
 
 @require_right()
 @require_safe
 def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
     """The receipt as Markdown. Raises NotFound before the end."""
-    found = _receipt(rollout_detail(rollout_id))
+    found = _ending(rollout_detail(rollout_id))["receipt"]
     if found is None:
         raise NotFound("the rollout has not ended")
     answer = HttpResponse(as_markdown(found), content_type="text/markdown; charset=utf-8")
@@ -116,7 +129,7 @@ def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         key = hashlib.sha256(f"{rollout_id} {mark.etag} {request.GET.urlencode()}".encode()).hexdigest()
         answer = HttpResponse(_DRAWN.get_or_set(key, lambda: _parts(request, rollout_id), DRAWN_SECONDS))
     answer["ETag"] = mark.etag
-    answer["X-Rollout-Version"] = mark.page_version
+    answer["X-Rollout-Version"] = mark.page_version + rehearsal_mark(rollout_id)
     return answer
 
 
@@ -163,6 +176,20 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "switch": switch_now(),
         "square_words": tuple(STATE_WORDS.items()),
         "now": now,
+    }
+
+
+def _page_version(detail: RolloutDetail, mark: str) -> str:
+    """What the page polls for: once it differs, the whole page is read anew. `mark` is of the newest rehearsal."""
+    row = detail.row
+    return f"{row.version}.{row.approvals}{row.wish}{mark}"
+
+
+def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:
+    found = rehearsal_context(detail, person)
+    return found | {
+        "polled": detail.row.state in view.POLLED or found["rehearsing"],
+        "page_version": _page_version(detail, found["rehearsal_mark"]),
     }
 
 

@@ -166,6 +166,7 @@ def _rules(said: QueryDict) -> Rules:
         approvals={risk: _whole(said, f"approvals_{risk}") for risk in RISKS},
         actions=(EVERY,) if every else tuple(said.getlist("actions")),
         windows=read(said.get("windows", "")),
+        rehearsals=tuple(said.getlist("rehearsals")),
         frozen=said.get("frozen") == "on",
         frozen_why=said.get("frozen_why", "").strip()[:500],
         **{name: _whole(said, name) for name in NUMBERS},
@@ -183,8 +184,10 @@ def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
     """The form's values: those submitted and refused, else the current policy."""
     chosen = said.getlist("actions") if said else row.actions
     every = said.get("which", EVERY) == EVERY if said else EVERY in row.actions
+    rehearsed = said.getlist("rehearsals") if said else row.rehearsals
     return {
         "risks": [(risk, said.get(f"approvals_{risk}", "") if said else row.approvals[risk]) for risk in RISKS],
+        "rehearsed": [(risk, risk in rehearsed) for risk in RISKS],
         "every_action": every,
         "known_actions": [(one, every or one.id in chosen) for one in all_actions()],
         "windows": said.get("windows", "") if said else written(row.windows),

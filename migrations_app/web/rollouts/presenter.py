@@ -20,7 +20,7 @@ from migrations_app.use_cases.rollouts import gates
 from migrations_app.use_cases.rollouts.approvals import TYPED
 from migrations_app.use_cases.rollouts.backups import diffs_of
 from migrations_app.use_cases.rollouts.drafts import TAKEN_BACK
-from migrations_app.use_cases.rollouts.start_checks import why_not_start
+from migrations_app.use_cases.rollouts.start_checks import why_not_approve, why_not_start
 
 STEPS_SHOWN = 50
 POLLED = ("draft", "awaiting_approval", "approved", "running", "paused", "rolling_back", "needs_attention")
@@ -181,8 +181,10 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     done_already = any(one.by == person.name for one in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
-        approve=("you have approved it" if done_already else _when(waits, yes)) if waits else None,
-        alone=_when(waits and "break_glass" in person.rights, alone),
+        approve=("you have approved it" if done_already else _when(waits, yes) or why_not_approve(row.id))
+        if waits
+        else None,
+        alone=(_when(waits, alone) or why_not_approve(row.id)) if waits and "break_glass" in person.rights else None,
         start=why_not_start(row.id, person) if state == "approved" else None,
         resume=why_not_start(row.id, person) if state == "paused" else None,
         stop=_when(state in ("running", "paused"), may_stop(person)),

@@ -8,6 +8,8 @@ from migrations_app.actions.render import one_line
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.samples import CounterExtremes
+from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
+from migrations_app.web.rollouts.forecast import forecast_rows
 
 ENDED = ("succeeded", "failed", "aborted", "rolled_back")
 _MARKUP = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#"})
@@ -23,11 +25,17 @@ class RolloutReceipt:
     steps: tuple[StepLine, ...]
 
 
-def receipt(detail: RolloutDetail, *, worst: CounterExtremes, audit: tuple[int, int] | None) -> RolloutReceipt | None:
+def receipt(
+    detail: RolloutDetail,
+    *,
+    worst: CounterExtremes,
+    audit: tuple[int, int] | None,
+    forecast: ForecastComparison | None = None,
+) -> RolloutReceipt | None:
     """The receipt of a rollout that was started and has ended; None before. `audit` is its range of audit events."""
     if detail.row.state not in ENDED or detail.row.started_at is None:
         return None
-    facts = (*_people(detail), *_course(detail), *_counted(worst), *_records(detail, audit))
+    facts = (*_people(detail), *_course(detail), *_counted(worst), *_foretold(forecast), *_records(detail, audit))
     result = _word(detail.row.state)
     return RolloutReceipt(title=detail.row.title, result=result, facts=facts, steps=detail.steps)
 
@@ -66,6 +74,13 @@ def _counted(worst: CounterExtremes) -> Iterator[tuple[str, str]]:
         ("Most pods held back at once", worst.most_held),
     ):
         yield word, "not counted" if count is None else str(count)
+
+
+def _foretold(forecast: ForecastComparison | None) -> Iterator[tuple[str, str]]:
+    if forecast is None:
+        return
+    for row in forecast_rows(forecast):
+        yield f"{row.word}: rehearsal, then run", f"{row.foretold}; {row.happened} ({row.agreement})"
 
 
 def _records(detail: RolloutDetail, audit: tuple[int, int] | None) -> Iterator[tuple[str, str]]:

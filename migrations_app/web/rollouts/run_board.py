@@ -167,15 +167,15 @@ def _counter(
     return CounterLine(
         name=name,
         word=COUNTER_WORDS[name],
-        path=_path(places, values, most=most),
-        limit=_path(places, limit, most=most),
+        path=step_path(places, values, most=most),
+        limit=step_path(places, limit, most=most),
         now=values[-1],
         most=most,
         allowed=limit[-1],
     )
 
 
-def _path(places: Sequence[float], values: Sequence[int | None], *, most: int) -> str:
+def step_path(places: Sequence[float], values: Sequence[int | None], *, most: int) -> str:
     """Steps from value to value; what could not be counted leaves a gap."""
     parts: list[str] = []
     before: int | None = None

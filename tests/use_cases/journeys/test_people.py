@@ -17,6 +17,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
 )
 from migrations_app.use_cases.journeys.worker import stranded_journeys
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
+from tests.builders_rehearsals import a_rehearsal
 from tests.builders_rollouts import a_rollout, a_yes
 from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
@@ -134,6 +135,17 @@ class TestHolding:
         Policy.objects.create(frozen=True, frozen_why="fair")
         stage.advanced(row)
         assert (row.state, row.wait_code, stage.work(row).state) == ("running", "closed", "approved")
+
+    def test_a_demanded_rehearsal_of_its_plan_is_waited_for(self, running, shop):  # A46
+        Policy.objects.create(rehearsals=["medium"])
+        row = stage.advanced(running, 2)
+        made = stage.planned(shop)
+        row = stage.advanced(row)
+        assert (row.state, row.wait_code, row.needs_person) == ("running", "rehearsal_missing", True)
+        assert Rollout.objects.get(pk=made.pk).state == "previewed"
+        a_rehearsal(made, result=b"{}")
+        stage.advanced(row)
+        assert stage.work(row).state == "approved"
 
     def test_changed_access_pauses_it(self, running, shop):  # A05
         void_journeys(shop.pk)

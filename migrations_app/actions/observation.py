@@ -1,0 +1,80 @@
+"""What the gates of a rollout saw of the cluster, folded look by look, so that it can be compared with a rehearsal.
+
+Between two looks more may happen than is seen: counts are lower bounds.
+"""
+
+from migrations_app.actions.changes import ActionValue
+from migrations_app.actions.gate import ClusterCounters
+
+MOST_NODES = 2000
+MOST_PODS = 2000
+
+
+class RunObservation(ActionValue, frozen=True):
+    """`nodes_peak` is None if the nodes could never be counted. `cut`: more was seen than is kept."""
+
+    looks: int = 0
+    nodes_peak: int | None = None
+    drained: tuple[tuple[str, ...], ...] = ()
+    """Nodes of Karpenter by the look at which they were first seen draining, or no more; one look tells no order."""
+    held: dict[str, tuple[str, ...]] = {}
+    """Pods that could not be evicted, by namespace and name of the budget, or `annotation`."""
+    leaving: dict[str, int] = {}
+    """The most pods that were seen on each drained node and had to go elsewhere."""
+    known: tuple[str, ...] = ()
+    """Nodes of Karpenter at the last look."""
+    cut: bool = False
+
+    @property
+    def pods_moved(self) -> int:
+        """The pods that were seen on the drained nodes."""
+        return sum(self.leaving.get(node, 0) for node in self.nodes_drained)
+
+    @property
+    def nodes_drained(self) -> tuple[str, ...]:
+        """The drained nodes in the order of the looks."""
+        return tuple(name for group in self.drained for name in group)
+
+
+def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
+    """The observation after one more look."""
+    peaks = [count for count in (before.nodes_peak, now.all_nodes) if count is not None]
+    seen = set(before.nodes_drained)
+    fresh = tuple(name for name in dict.fromkeys(_drained(before, now)) if name not in seen)
+    kept_nodes = fresh[: max(0, MOST_NODES - len(seen))]
+    held = _held(before, now)
+    leaving = dict(before.leaving)
+    for one in now.leaving:
+        leaving[one.node] = max(leaving.get(one.node, 0), one.pods)
+    kept = dict(list(leaving.items())[:MOST_NODES])
+    return RunObservation(
+        looks=before.looks + 1,
+        nodes_peak=max(peaks, default=None),
+        drained=(*before.drained, kept_nodes) if kept_nodes else before.drained,
+        held=held,
+        leaving=kept,
+        known=tuple(mark.name for mark in now.nodes),
+        cut=before.cut
+        or len(kept_nodes) < len(fresh)
+        or len(leaving) > MOST_NODES
+        or sum(map(len, held.values())) >= MOST_PODS,
+    )
+
+
+def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
+    """The nodes that drain now, then those that went between two looks; the latter only where all nodes are named."""
+    there = {mark.name for mark in now.nodes}
+    gone = [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in there]
+    return [*gone, *(mark.name for mark in now.nodes if mark.draining)]
+
+
+def _held(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
+    found = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
+    left = MOST_PODS - sum(map(len, found.values()))
+    for one in now.blocked:
+        pods = found.setdefault(one.budget or "annotation", {})
+        name = f"{one.namespace}/{one.pod}"
+        if name not in pods and left > 0:
+            pods[name] = None
+            left -= 1
+    return {by: tuple(pods) for by, pods in found.items() if pods}

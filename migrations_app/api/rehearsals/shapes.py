@@ -1,0 +1,155 @@
+"""The shapes of rehearsals, as the API answers and takes them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
+from migrations_app.queries.rehearsals.rehearsals import MOST_LISTED, RehearsalRow
+from migrations_app.use_cases.rehearsal_runs.queue import HIGHEST_SEED, SCENARIOS
+from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalDocument, RehearsalPlay, read_document
+from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.use_cases.rehearsals.result import (
+    BudgetGap,
+    HeldEviction,
+    NodeGroupCount,
+    PodWithoutPlace,
+    PoolUse,
+    RehearsalMoment,
+    RehearsalResult,
+    RehearsalStop,
+    UnknownPart,
+    WorkloadGap,
+)
+
+
+class RehearsalStopSerializer(StructSerializer):
+    """Where the plan stops and why: with the code that the real rollout would halt with."""
+
+    struct = RehearsalStop
+
+
+class NodeGroupSerializer(StructSerializer):
+    """Nodes of one pool, size and zone; `peak` is the most that there were at any time."""
+
+    struct = NodeGroupCount
+
+
+class PoolUseSerializer(StructSerializer):
+    """A pool's limits, and what its nodes have of them. CPU in thousandths, memory in bytes; peaks are upper bounds."""
+
+    struct = PoolUse
+
+
+class HeldEvictionSerializer(StructSerializer):
+    """Evictions that a budget, or `annotation`, refused."""
+
+    struct = HeldEviction
+
+
+class WorkloadGapSerializer(StructSerializer):
+    """A workload that had no Ready pod for a time, in seconds."""
+
+    struct = WorkloadGap
+
+
+class BudgetGapSerializer(StructSerializer):
+    """A budget below what it asks for, in pods and seconds."""
+
+    struct = BudgetGap
+
+
+class PodWithoutPlaceSerializer(StructSerializer):
+    """One of the pods of a kind that waits at the end, with the reason."""
+
+    struct = PodWithoutPlace
+
+
+class RehearsalMomentSerializer(StructSerializer):
+    """The cluster at a moment, in seconds since the start."""
+
+    struct = RehearsalMoment
+
+
+class UnknownPartSerializer(StructSerializer):
+    """What is not known, and what cannot be told because of it."""
+
+    struct = UnknownPart
+
+
+class RehearsalResultSerializer(StructSerializer):
+    """What one play came to. Null always means: not known. Times in seconds."""
+
+    struct = RehearsalResult
+
+
+class PlayRefusalSerializer(StructSerializer):
+    """Why a play could not begin."""
+
+    struct = PlayRefusal
+
+
+class RehearsalPlaySerializer(StructSerializer):
+    """One play: its result, or why it could not begin."""
+
+    struct = RehearsalPlay
+
+
+class RehearsalDocumentSerializer(StructSerializer):
+    """The plays, the first without a failure. `cut` names the lists that were shortened."""
+
+    struct = RehearsalDocument
+
+
+class RehearsalSerializer(serializers.Serializer[Any]):
+    """One rehearsal of a plan."""
+
+    id = serializers.UUIDField()
+    digest = OutputText(help_text="Of the plan that is played.")
+    current = serializers.BooleanField(help_text="Whether that is the plan as it is now.")
+    state = OutputText(help_text="queued, running, finished or failed.")
+    seed = serializers.IntegerField()
+    requested_by = OutputText()
+    made_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    error_code = OutputText()
+    error = OutputText()
+    result = RehearsalDocumentSerializer(allow_null=True, help_text="Null before the end, and if it failed.")
+
+
+class RehearsalListSerializer(serializers.Serializer[Any]):
+    """The newest rehearsals of the plan, newest first."""
+
+    results = RehearsalSerializer(many=True)
+
+
+class RehearsalQuerySerializer(StrictSerializer):
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_LISTED, default=1)
+
+
+class FailureSerializer(serializers.Serializer[Any]):
+    """What goes wrong in a further play. `zone` for `full_zone`: without it the one with most of Karpenter's nodes."""
+
+    scenario = serializers.ChoiceField(choices=SCENARIOS)
+    zone = Text(required=False, allow_blank=True, max_length=60, default="")
+
+
+class NewRehearsalSerializer(StrictSerializer):
+    """Which failures are played beside the plan as it is."""
+
+    failures = serializers.ListField(child=FailureSerializer(), required=False, default=list, max_length=len(SCENARIOS))
+    seed = StrictInteger(required=False, min_value=0, max_value=HIGHEST_SEED, default=0)
+
+
+def failures_of(told: list[dict[str, str]]) -> list[Failure]:
+    """The failures as the rehearsal takes them; a zone only where it counts."""
+    return [Failure(one["scenario"], one["zone"] if one["scenario"] == "full_zone" else "") for one in told]  # type: ignore[arg-type]  # one of the choices
+
+
+def rehearsal_body(row: RehearsalRow) -> dict[str, Any]:
+    """A rehearsal as the API answers it."""
+    names = set(RehearsalSerializer().fields) - {"result"}
+    told = {name: getattr(row, name) for name in names}
+    return dict(RehearsalSerializer(told | {"result": read_document(row.raw) if row.raw else None}).data)

@@ -1,0 +1,73 @@
+"""Rehearsals of a plan as rows, with their results as they are stored."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from migrations_app.errors import NotFound
+from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible
+
+REHEARSED = ("previewed", "awaiting_approval", "approved")
+"""States of a plan in which it can be rehearsed: made, and not started."""
+MOST_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalRow:
+    """One rehearsal. `raw` is its result as it was stored; empty before the end. `current`: of the plan as it is."""
+
+    id: uuid.UUID
+    digest: str
+    state: str
+    seed: int
+    failures: tuple[tuple[str, str], ...]
+    requested_by: str
+    made_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    error_code: str
+    error: str
+    current: bool
+    raw: bytes
+
+
+def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
+    """The newest rehearsals of the plan, newest first. Raises NotFound."""
+    digest = Rollout.objects.filter(visible(), pk=rollout_id).values_list("digest", flat=True).first()
+    if digest is None:
+        raise NotFound("no such rollout")
+    return newest_rehearsals(rollout_id, digest=digest, limit=limit)
+
+
+def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
+    """The newest rehearsals, newest first, of a plan that the caller has read: it has that digest now."""
+    rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")[:limit]
+    return tuple(rehearsal_row(row, digest=digest) for row in rows)
+
+
+def rehearsal_mark(rollout_id: uuid.UUID) -> str:
+    """What changes when a rehearsal of the plan is asked for, begins or ends; empty without one."""
+    rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")
+    newest = rows.values_list("pk", "state").first()
+    return mark_of(*newest) if newest else ""
+
+
+def mark_of(rehearsal_id: uuid.UUID, state: str) -> str:
+    """The mark of a plan whose newest rehearsal this is."""
+    return f"-{str(rehearsal_id)[:8]}{state}"
+
+
+def newest_result(rollout_id: uuid.UUID, *, digest: str) -> RehearsalRow | None:
+    """The newest finished rehearsal of that plan; None if there is none."""
+    rows = Rehearsal.objects.filter(rollout_id=rollout_id, digest=digest, state=Rehearsal.State.FINISHED)
+    row = rows.order_by("-made_at", "-pk").first()
+    return rehearsal_row(row, digest=digest) if row is not None else None
+
+
+def rehearsal_row(row: Rehearsal, *, digest: str) -> RehearsalRow:
+    """The row as a value; `digest` is that of the plan as it is now."""
+    failures = tuple((str(scenario), str(zone)) for scenario, zone in row.failures)
+    return from_row(RehearsalRow, row, failures=failures, current=row.digest == digest, raw=bytes(row.result))

@@ -1,0 +1,62 @@
+"""Keeps how a rollout that ended differs from its rehearsal, and counts it. Once for each rollout."""
+
+import uuid
+from datetime import timedelta
+
+import msgspec
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from migrations_app.actions.observation import RunObservation
+from migrations_app.models.rehearsal import Rehearsal, RunRecord
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rehearsals.rehearsals import newest_result
+from migrations_app.use_cases.rehearsals.comparison import ForecastComparison, compare
+from migrations_app.use_cases.rehearsals.document import read_document
+from migrations_app.use_cases.rollouts.transitions import ENDED
+from migrations_app.use_cases.runtime import counters
+
+LATEST = timedelta(days=1)
+"""Rollouts that ended longer ago are not looked for any more."""
+AT_ONCE = 50
+
+
+def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
+    """Compares a rollout that ended with its newest rehearsal and stores it; None if there is nothing to compare.
+
+    The same rollout is counted once, however often this is called.
+    """
+    row = Rollout.objects.filter(pk=rollout_id, state__in=sorted(ENDED)).first()
+    if row is None or row.started_at is None or row.finished_at is None:
+        return None
+    newest = newest_result(row.pk, digest=row.digest)
+    result = read_document(newest.raw).calm if newest else None
+    if newest is None or result is None:
+        return None
+    record, _ = RunRecord.objects.get_or_create(rollout=row)
+    seen = msgspec.convert(record.seen, type=RunObservation)
+    seconds = round((row.finished_at - row.started_at).total_seconds())
+    found = compare(result, seen, seconds=seconds, ended=row.state)
+    told = {"difference": msgspec.to_builtins(found), "rehearsal": newest.id, "compared_at": timezone.now()}
+    with transaction.atomic():
+        if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):
+            return None
+        counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(found.agreements, 1))
+    return found
+
+
+def uncompared() -> list[uuid.UUID]:
+    """Rollouts that ended lately, were rehearsed, and are not compared yet."""
+    rehearsed = Rehearsal.objects.filter(
+        rollout=OuterRef("pk"), digest=OuterRef("digest"), state=Rehearsal.State.FINISHED
+    )
+    compared = RunRecord.objects.filter(rollout=OuterRef("pk"), compared_at__isnull=False)
+    rows = Rollout.objects.filter(
+        Exists(rehearsed),
+        ~Exists(compared),
+        state__in=sorted(ENDED),
+        started_at__isnull=False,
+        finished_at__gte=timezone.now() - LATEST,
+    )
+    return list(rows.order_by("finished_at").values_list("pk", flat=True)[:AT_ONCE])

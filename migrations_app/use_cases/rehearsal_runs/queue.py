@@ -1,0 +1,183 @@
+"""The queue of rehearsals: requests, claims with leases and fencing tokens, lost workers. All by compare-and-set."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.access import Person, may_prepare
+from migrations_app.actions.plan import Plan
+from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rehearsals.rehearsals import REHEARSED
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
+from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.use_cases.rehearsals.result import Scenario
+from migrations_app.use_cases.rollouts.start_checks import refuse_late
+from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+
+ATTEMPTS = 2
+MOST_OF_A_PLAN = 20
+"""How many rehearsals of one plan are kept; more are refused."""
+MOST_WAKE_UPS = 50
+HIGHEST_SEED = 2**31 - 1
+SCENARIOS: tuple[Scenario, ...] = ("full_zone", "nodes_never_ready", "webhook_down")
+"""The failures that can be switched on."""
+ABANDONED = Q(state=Rehearsal.State.RUNNING, lease_until__lt=Now())
+"""By the database's clock, so that workers with different clocks agree (R18)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalClaim:
+    rehearsal_id: uuid.UUID
+    rollout_id: uuid.UUID
+    fence: int
+
+
+def request_rehearsal(
+    rollout_id: uuid.UUID, person: Person, *, failures: Sequence[Failure] = (), seed: int = 0, by: Actor
+) -> uuid.UUID:
+    """Enqueues a rehearsal of the plan, or returns the one that is under way.
+
+    Raises PermissionDenied; InvalidInput `not_played`, `bad_parameter`; Conflict `moved` once it was started,
+    `expired`, `too_many`.
+    """
+    _refuse_odd(failures, seed)
+    with transaction.atomic():
+        row = _locked(rollout_id)
+        refuse_person(may_prepare(over(person, row.cluster_id)))
+        if row.state not in REHEARSED:
+            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not rehearsed", code="moved")
+        refuse_late(row)
+        if left := unplayed_kinds(msgspec.json.decode(bytes(row.plan), type=Plan)):
+            raise InvalidInput(f"changes of {', '.join(left)} are not rehearsed", code="not_played", where="plan")
+        if row.rehearsals.count() >= MOST_OF_A_PLAN:
+            raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan are kept: make a new preview", code="too_many")
+        return _enqueued(row, person, failures=failures, seed=seed, by=by)
+
+
+def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
+    if not 0 <= seed <= HIGHEST_SEED:
+        raise InvalidInput(f"0 to {HIGHEST_SEED}", where="seed", code="bad_parameter")
+    if len({one.scenario for one in failures}) != len(failures):
+        raise InvalidInput("each failure once", where="failures", code="bad_parameter")
+    for one in failures:
+        if one.scenario not in SCENARIOS:
+            raise InvalidInput(f"one of {', '.join(SCENARIOS)}", where="failures", code="bad_parameter")
+
+
+def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
+    try:
+        with transaction.atomic():
+            made = Rehearsal.objects.create(
+                rollout=row,
+                digest=row.digest,
+                failures=[[one.scenario, one.zone] for one in failures],
+                seed=seed,
+                requested_by=person.name,
+            )
+            record(rehearsal_event(made, "requested", row=row, by=by))
+    except IntegrityError:
+        return uuid.UUID(str(row.rehearsals.get(state__in=("queued", "running")).pk))
+    return made.pk
+
+
+def claim(rehearsal_id: uuid.UUID) -> RehearsalClaim | None:
+    """Claims a queued rehearsal, or a running one whose lease expired; None if it is taken or has ended."""
+    free = Q(state=Rehearsal.State.QUEUED) | ABANDONED
+    # The attempt is counted before the work, so that one that kills its worker ends (R36).
+    taken = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
+        state=Rehearsal.State.RUNNING,
+        started_at=timezone.now(),
+        lease_until=Now() + _lease(),
+        attempts=F("attempts") + 1,
+        fence=F("fence") + 1,
+    )
+    if not taken:
+        return None
+    row = Rehearsal.objects.defer("result").get(pk=rehearsal_id)
+    return RehearsalClaim(row.pk, row.rollout_id, row.fence)
+
+
+def renew(held: RehearsalClaim) -> bool:
+    """Renews the lease. False if another worker took the rehearsal over: the work must stop then."""
+    return bool(_mine(held).update(lease_until=Now() + _lease()))
+
+
+def requeue(held: RehearsalClaim) -> bool:
+    """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
+    return bool(
+        _mine(held).update(state=Rehearsal.State.QUEUED, lease_until=None, started_at=None, attempts=F("attempts") - 1)
+    )
+
+
+def store(held: RehearsalClaim, raw: bytes) -> None:
+    """Ends it with its result. Raises Conflict if another worker took it over."""
+    _end(held, "finished", columns={"state": Rehearsal.State.FINISHED, "result": raw})
+
+
+def fail(held: RehearsalClaim, code: str, *, words: str) -> None:
+    """Ends it without a result. Raises Conflict if another worker took it over."""
+    told = {"state": Rehearsal.State.FAILED, "error_code": code[:60], "error": words[:2000]}
+    _end(held, "failed", columns=told)
+
+
+def crashed(held: RehearsalClaim, kind: str) -> None:
+    """Ends one whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
+    fail(held, "rehearsal_crashed", words=f"{kind} in the rehearsal; see the worker's log")
+
+
+def stranded() -> tuple[uuid.UUID, ...]:
+    """Rehearsals to wake: queued ones without a message, and those of dead workers. Fails those without attempts."""
+    for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
+        held = RehearsalClaim(row.pk, row.rollout_id, row.fence)
+        fail(held, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")
+    earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
+    waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
+    rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")
+    return tuple(rows.values_list("pk", flat=True)[:MOST_WAKE_UPS])
+
+
+def _mine(held: RehearsalClaim) -> QuerySet[Rehearsal]:
+    return Rehearsal.objects.filter(pk=held.rehearsal_id, state=Rehearsal.State.RUNNING, fence=held.fence)
+
+
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.ENV.scan_lease)
+
+
+def _end(held: RehearsalClaim, then: str, *, columns: Mapping[str, object]) -> None:
+    with transaction.atomic():
+        if not _mine(held).update(finished_at=timezone.now(), lease_until=None, **columns):
+            raise Conflict("the rehearsal was taken over", code="lease_lost")
+        made = Rehearsal.objects.defer("result").select_related("rollout").get(pk=held.rehearsal_id)
+        record(rehearsal_event(made, then, row=made.rollout, by=WORKER))
+
+
+def rehearsal_event(made: Rehearsal, then: str, *, row: Rollout, by: Actor) -> Event:
+    """The audit event of a rehearsal."""
+    return Event(
+        verb=f"rehearsal.{then}",
+        actor=by,
+        object=f"{row.title} on {row.cluster_name}",
+        outcome=made.error_code or then,
+        cluster_id=str(row.cluster_id),
+        plan_digest=made.digest,
+        correlation=str(row.pk),
+        detail={"rehearsal": str(made.pk), "failures": made.failures, "seed": made.seed},
+    )
+
+
+def _locked(rollout_id: uuid.UUID) -> Rollout:
+    rollout_for_update(rollout_id)
+    return Rollout.objects.select_for_update().get(pk=rollout_id)

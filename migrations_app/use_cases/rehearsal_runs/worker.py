@@ -1,0 +1,122 @@
+"""Runs one claimed rehearsal from start to end; a second thread renews the lease meanwhile."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from migrations_app.actions.plan import Plan
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
+from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.use_cases.rehearsal_runs import queue
+from migrations_app.use_cases.rehearsal_runs.queue import RehearsalClaim
+from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
+from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
+from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.use_cases.runtime.connections import connect
+from migrations_app.use_cases.scans.identity import answering, refuse_other
+
+log = logging.getLogger(__name__)
+RENEW_SECONDS = 1.0
+
+
+class RehearsalOverdue(Conflict):
+    """The time for a rehearsal is over."""
+
+    code = "time_limit"
+
+
+class RehearsalTaken(Conflict):
+    """Another worker has taken the rehearsal over."""
+
+    code = "lease_lost"
+
+
+def rehearse_claimed(claim: RehearsalClaim) -> None:
+    """Reads the cluster, plays, and stores the result, or why there is none. The cluster is not changed.
+
+    If another worker has taken the rehearsal over, the result is dropped.
+    """
+    made = Rehearsal.objects.select_related("rollout__cluster").get(pk=claim.rehearsal_id)
+    try:
+        _carried_out(made, claim)
+    except Conflict:
+        log.warning("rehearsal was taken over", extra={"rehearsal": str(claim.rehearsal_id)})
+
+
+def _carried_out(made: Rehearsal, claim: RehearsalClaim) -> None:
+    try:
+        with _watched(claim) as watch:
+            raw = stored(_plays(made, watch))
+    except (ReadError, InvalidInput, InvalidSetting, RehearsalOverdue) as reason:
+        queue.fail(claim, reason.code, words=reason.message)
+    else:
+        queue.store(claim, raw)
+
+
+def _plays(made: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPlay, ...]:
+    row = made.rollout
+    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
+    if made.digest != row.digest:
+        raise InvalidInput("the plan is another one now", code="digest_moved")
+    with connect(row.cluster) as api:
+        behind = answering(api)
+        refuse_other(row.cluster, behind)
+        # A uid that could not be read equals no other (A05).
+        if behind is not None and not (behind.uid and behind.uid == plan.identity.kube_system_uid):
+            raise OtherCluster("the plan was made for another cluster than the one that answers")
+        failures = [Failure(scenario, zone) for scenario, zone in made.failures]
+        return rehearse_plan(
+            api, plan, cluster=row.cluster_name, failures=failures, seed=made.seed, check=watch.refuse_late
+        )
+
+
+class _RehearsalWatch:
+    """Renews the lease once a second on a thread of its own, and ends the work when it is lost or the time is over."""
+
+    def __init__(self, claim: RehearsalClaim) -> None:
+        self._claim = claim
+        self._stop = threading.Event()
+        self._lost = False
+        self._ends = time.monotonic() + settings.ENV.scan_deadline
+
+    def refuse_late(self) -> None:
+        """Raises RehearsalOverdue, RehearsalTaken."""
+        if self._lost:
+            raise RehearsalTaken("another worker has the rehearsal")
+        if time.monotonic() > self._ends:
+            seconds = settings.ENV.scan_deadline
+            raise RehearsalOverdue(f"not over after {seconds} s, the time that a reading of a cluster may take")
+
+    def beat(self) -> None:
+        while not self._stop.wait(RENEW_SECONDS) and self._renewed():
+            pass
+        connection.close()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def _renewed(self) -> bool:
+        try:
+            self._lost = not queue.renew(self._claim)
+        except DatabaseError:
+            # A restarting database is tried again over a new connection, for as long as the lease may last.
+            connection.close()
+        return not self._lost
+
+
+@contextmanager
+def _watched(claim: RehearsalClaim) -> Iterator[_RehearsalWatch]:
+    watch = _RehearsalWatch(claim)
+    thread = threading.Thread(target=watch.beat, name="rehearsal", daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        watch.stop()
+        thread.join(timeout=5)

@@ -1,0 +1,94 @@
+"""The result of a rehearsal as it is stored: its plays as JSON, with a bound on the size. What was cut is told."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from migrations_app.use_cases.rehearsals.result import RehearsalResult, RehearsalValue, Scenario
+
+DOCUMENT_SCHEMA = "karpdash/rehearsals/v1"
+MOST_BYTES = 1_000_000
+LONGEST_TEXT = 2000
+MOST_MOMENTS = 200
+LISTS = {
+    "drained": 2000,
+    "groups": 200,
+    "pools": 200,
+    "held": 200,
+    "workloads": 200,
+    "budgets": 200,
+    "no_place": 200,
+    "unknown": 50,
+    "assumptions": 50,
+}
+"""How many lines of each list are kept."""
+
+
+class PlayRefusal(RehearsalValue, frozen=True):
+    """Why a play could not begin, such as a failure that this cluster cannot have."""
+
+    code: str
+    words: str
+
+
+class RehearsalPlay(RehearsalValue, frozen=True):
+    """One play: its result, or why it could not begin."""
+
+    scenario: Scenario
+    zone: str
+    result: RehearsalResult | None
+    refusal: PlayRefusal | None = None
+
+
+class RehearsalDocument(RehearsalValue, frozen=True):
+    """The plays of one rehearsal: the first without a failure. `cut` names what was left out because of its size."""
+
+    schema: str
+    plays: tuple[RehearsalPlay, ...]
+    cut: tuple[str, ...] = ()
+
+    @property
+    def calm(self) -> RehearsalResult | None:
+        """The play without a failure."""
+        return next((play.result for play in self.plays if play.scenario == "none"), None)
+
+
+def stored(plays: Sequence[RehearsalPlay], *, most: int = MOST_BYTES) -> bytes:
+    """The document as JSON of at most that many bytes. Raises ValueError if even the counts alone are larger."""
+    shares = 1
+    while True:
+        cut: set[str] = set()
+        kept = tuple(_kept(play, cut, shares=shares) for play in plays)
+        document = RehearsalDocument(schema=DOCUMENT_SCHEMA, plays=kept, cut=tuple(sorted(cut)))
+        raw = msgspec.json.encode(document)
+        if len(raw) <= most:
+            return raw
+        if shares > max(LISTS.values()):
+            raise ValueError(f"{len(raw)} bytes are left of a rehearsal, at most {most} are kept")
+        shares *= 2
+
+
+def read_document(raw: bytes) -> RehearsalDocument:
+    """What was stored. Raises msgspec.ValidationError for a document of another form."""
+    return msgspec.json.decode(raw, type=RehearsalDocument)
+
+
+def _kept(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalPlay:
+    """The play with its lists cut to a part of what is kept at most; the names of cut lists go to `cut`."""
+    result = play.result
+    if result is None:
+        return play
+    changed: dict[str, object] = {}
+    for name, most in LISTS.items():
+        found = getattr(result, name)
+        if found is not None and len(found) > most // shares:
+            changed[name] = found[: most // shares]
+            cut.add(name)
+    step = max(1, -(-len(result.timeline) * shares // MOST_MOMENTS))
+    if step > 1:
+        # Fewer moments tell the same course: nothing is said of it.
+        changed["timeline"] = (*result.timeline[::step], result.timeline[-1])
+    if result.stopped is not None and len(result.stopped.words) > LONGEST_TEXT:
+        cut.add("stopped")
+        changed["stopped"] = msgspec.structs.replace(result.stopped, words=result.stopped.words[:LONGEST_TEXT])
+    return msgspec.structs.replace(play, result=msgspec.structs.replace(result, **changed))

@@ -1,0 +1,89 @@
+"""Rehearses a plan that was previewed: on a twin of a fresh reading, without a failure and with each of them."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.actions.plan import Plan
+from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter import labels
+from migrations_app.simulator.instance_sizes import ZONE
+from migrations_app.use_cases.collect.collect import collect
+from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
+from migrations_app.use_cases.rehearsals.play import Failure, set_up
+from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
+from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
+from migrations_app.use_cases.rehearsals.result import UnknownPart
+from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
+
+AWS_UNREAD = UnknownPart(
+    code="aws_unread",
+    words="quotas and free addresses of AWS were not read: whether the nodes at the peak fit cannot be told",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What every play of a rehearsal begins with."""
+
+    plan: Plan
+    inventory: Inventory
+    reading: ClusterReading
+    around: Surroundings
+    check: Callable[[], None]
+
+
+def rehearse_plan(
+    api: ClusterApi, plan: Plan, *, cluster: str, failures: Sequence[Failure], seed: int, check: Callable[[], None]
+) -> tuple[RehearsalPlay, ...]:
+    """Plays the plan without a failure, then with each of them. `check` is called again and again: its errors end it.
+
+    Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
+    """
+    if left := unplayed_kinds(plan):
+        raise InvalidInput(f"changes of {', '.join(left)} are not rehearsed", code="not_played", where="plan")
+    inventory = collect(api, cluster=cluster).inventory
+    check()
+    reading = read_objects(api, inventory)
+    around = surroundings(reading, inventory, seed=seed)
+    ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
+    calm = _play(ground, NO_FAILURE)
+    return calm, *(_play(ground, _placed(one, reading)) for one in failures)
+
+
+def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:
+    scenario, zone = failure.scenario, failure.zone
+    ground.check()
+    try:
+        stage = set_up(ground.reading, ground.around.behaviour, identity=ground.plan.identity, failure=failure)
+    except InvalidInput as wrong:
+        refusal = PlayRefusal(code=wrong.code, words=wrong.message)
+        return RehearsalPlay(scenario=scenario, zone=zone, result=None, refusal=refusal)
+    result = rehearse_on(
+        stage,
+        ground.plan,
+        inventory=ground.inventory,
+        around=ground.around,
+        failure=failure,
+        check=ground.check,
+    )
+    result = msgspec.structs.replace(result, unknown=(*result.unknown, AWS_UNREAD))
+    return RehearsalPlay(scenario=scenario, zone=zone, result=result)
+
+
+def _placed(failure: Failure, reading: ClusterReading) -> Failure:
+    """The failure with its zone: without a name, the one with most of Karpenter's nodes."""
+    if failure.scenario != "full_zone" or failure.zone:
+        return failure
+    zones: Counter[str] = Counter()
+    for node in reading.of("Node"):
+        marks = node["metadata"].get("labels") or {}
+        if marks.get(ZONE) and (labels.NODEPOOL in marks or labels.PROVISIONER_NAME in marks):
+            zones[marks[ZONE]] += 1
+    most = min(zones, key=lambda zone: (-zones[zone], zone), default="")
+    return Failure("full_zone", most)

@@ -1,0 +1,149 @@
+"""The rehearsals of a plan on its page: what each play told, its timeline as lines, and what can be asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from migrations_app.access import Person, may_prepare
+from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.spans import span_words
+from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
+from migrations_app.queries.rollouts.detail import RolloutDetail
+from migrations_app.readiness.look import Look
+from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
+from migrations_app.use_cases.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
+from migrations_app.use_cases.rehearsals.result import RehearsalMoment, RehearsalResult, Scenario
+from migrations_app.use_cases.rehearsals.text import SCENARIOS as SCENARIO_WORDS
+from migrations_app.use_cases.rehearsals.text import WHY, limit_words
+from migrations_app.web.rollouts.run_board import WIDTH, step_path
+
+STATE_LOOKS: Mapping[str, Look] = {
+    "queued": Look("Waiting for a worker", "muted", "never"),
+    "running": Look("Being played", "accent", "going"),
+    "finished": Look("Played", "pass", "done"),
+    "failed": Look("Failed", "blocker", "blocker"),
+}
+FAILURE_WORDS: Mapping[Scenario, str] = {
+    "full_zone": "One zone has no capacity",
+    "nodes_never_ready": "New nodes never become Ready",
+    "webhook_down": "Karpenter's webhooks do not answer",
+}
+LINES = (("nodes", "Nodes", "ready"), ("draining", "Draining nodes", "held"), ("waiting", "Pods that wait", "pending"))
+MOST_ROWS = 40
+"""Moments in the table beside the lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineLine:
+    """One count over the time of a play, as an SVG path in WIDTH by HEIGHT; `look` is its color in the sheet."""
+
+    word: str
+    look: str
+    path: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPlay:
+    """One play for the page. `seconds` is its simulated length; None if it could not begin."""
+
+    word: str
+    play: RehearsalPlay
+    result: RehearsalResult | None = None
+    length: timedelta | None = None
+    lines: tuple[TimelineLine, ...] = ()
+    moments: tuple[tuple[timedelta, RehearsalMoment], ...] = ()
+    no_place: tuple[tuple[str, int, str], ...] = ()
+    limits: tuple[tuple[str, str], ...] = ()
+    pods_held: int | None = None
+
+    @property
+    def ending(self) -> str:
+        """How it ends, in words; empty if it could not begin."""
+        if self.result is None or self.length is None:
+            return ""
+        after, stop = span_words(self.length), self.result.stopped
+        return f"ends after {after}" if stop is None else f"stops at step {stop.step} ({stop.code}) after {after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRehearsal:
+    """One rehearsal; `document` is None before its end, and if it failed."""
+
+    row: RehearsalRow
+    look: Look
+    document: RehearsalDocument | None
+    plays: tuple[ShownPlay, ...]
+
+    @property
+    def ends_well(self) -> bool:
+        """Whether it is of the plan as it is now, and the play without a failure runs to its end."""
+        calm = self.document.calm if self.document else None
+        return self.row.current and calm is not None and calm.finished
+
+
+def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
+    """What the page shows of rehearsals: the newest that is of use, older ones as lines, and who may ask for one."""
+    found = newest_rehearsals(detail.row.id, digest=detail.row.digest)
+    newest = next((one for one in found if one.state == "finished"), None)
+    plan = detail.plan
+    refusal = may_prepare(person)
+    shown = shown_rehearsal(newest) if newest else None
+    return {
+        "rehearsal_mark": mark_of(found[0].id, found[0].state) if found else "",
+        "rehearsals": tuple((one, STATE_LOOKS[one.state]) for one in found),
+        "rehearsal": shown,
+        "rehearsal_tone": "pass" if shown and shown.ends_well else "warning",
+        "rehearsing": any(one.state in ("queued", "running") for one in found),
+        "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
+        "unplayed": unplayed_kinds(plan) if plan else (),
+        "failure_words": tuple((scenario, FAILURE_WORDS[scenario]) for scenario in SCENARIOS),
+    }
+
+
+def shown_rehearsal(row: RehearsalRow) -> ShownRehearsal:
+    """A rehearsal with its plays."""
+    document = read_document(row.raw) if row.raw else None
+    plays = tuple(_play(one) for one in document.plays) if document else ()
+    return ShownRehearsal(row=row, look=STATE_LOOKS[row.state], document=document, plays=plays)
+
+
+def _play(play: RehearsalPlay) -> ShownPlay:
+    result, word = play.result, SCENARIO_WORDS[play.scenario].format(zone=play.zone)
+    if result is None:
+        return ShownPlay(word=word, play=play)
+    return ShownPlay(
+        word=word,
+        play=play,
+        result=result,
+        length=timedelta(seconds=result.seconds),
+        lines=timeline_lines(result.timeline),
+        moments=_moments(result.timeline),
+        no_place=tuple((one.pod, one.count, WHY.get(one.why, one.why)) for one in result.no_place or ()),
+        limits=tuple((one.pool, words) for one in result.pools or () if (words := limit_words(one))),
+        pods_held=None if result.held is None else sum(one.pods for one in result.held),
+    )
+
+
+def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ...]:
+    """Nodes, draining nodes and pods that wait, over time; empty before the second moment."""
+    if len(moments) < 2:
+        return ()
+    span = max(1, moments[-1].seconds)
+    places = [one.seconds / span * WIDTH for one in moments]
+    found = []
+    for name, word, look in LINES:
+        values = [int(getattr(one, name)) for one in moments]
+        most = max(1, *values)
+        found.append(TimelineLine(word=word, look=look, path=step_path(places, values, most=most), most=max(values)))
+    return tuple(found)
+
+
+def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, RehearsalMoment], ...]:
+    """At most MOST_ROWS moments for the table, evenly chosen, with the first and the last."""
+    step = max(1, -(-len(moments) // (MOST_ROWS - 1)))
+    chosen = [*moments[::step]]
+    if moments and chosen[-1] is not moments[-1]:
+        chosen.append(moments[-1])
+    return tuple((timedelta(seconds=one.seconds), one) for one in chosen)

@@ -1,0 +1,109 @@
+"""A previewed plan is rehearsed on a fresh reading, without a failure and with each, and told within a bound."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.actions.plan import Plan, numbered
+from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.use_cases.rehearsals.document import LISTS, read_document, stored
+from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
+from migrations_app.use_cases.rehearsals.play import Failure, go_on
+from tests.builders_rehearsals import plan_for
+from tests.builders_rollouts import taint
+from tests.rehearsals.scene import Scene
+
+FAILURES = (Failure("full_zone"), Failure("nodes_never_ready"), Failure("webhook_down"))
+
+
+def rehearsed(plan: Plan, scene: Scene, failures=(), check=go_on):
+    return rehearse_plan(scene.bundle(), plan, cluster="shop", failures=failures, seed=3, check=check)
+
+
+@pytest.fixture(scope="module")
+def plays():
+    return rehearsed(plan_for(Scene()), Scene(), FAILURES)
+
+
+def test_the_stored_plan_is_played_to_its_end(plays):
+    calm = plays[0].result
+    assert (calm.finished, calm.plan, calm.seed, calm.scenario) == (True, plan_for(Scene()).digest, 3, "none")
+    assert "aws_unread" in {one.code for one in calm.unknown}
+
+
+def test_it_is_played_again_with_each_failure(plays):
+    told = [(one.scenario, one.zone, one.result.finished if one.result else one.refusal.code) for one in plays]
+    assert told == [
+        ("none", "", True),
+        ("full_zone", "eu-central-1a", True),
+        ("nodes_never_ready", "", False),
+        ("webhook_down", "", "no_webhook"),
+    ]
+
+
+class Tainted(Scene):
+    """The cluster after somebody has tainted its Provisioner."""
+
+    @property
+    def documents(self):
+        found = super().documents
+        for one in found:
+            if one["kind"] == "Provisioner":
+                one["spec"]["taints"] = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
+        return found
+
+
+def test_a_cluster_that_changed_since_the_preview_stops_it():
+    (play,) = rehearsed(plan_for(Scene(), "taint_and_drift"), Tainted())
+    assert (play.result.finished, play.result.stopped.code) == (False, "changed")
+
+
+def test_what_the_watch_raises_ends_it():
+    def over():
+        raise Conflict("no more time", code="time_limit")
+
+    with pytest.raises(Conflict):
+        rehearsed(plan_for(Scene()), Scene(), check=over)
+
+
+def test_changes_of_kinds_that_are_not_played_are_refused():
+    plan = plan_for(Scene())
+    step = taint()
+    target = msgspec.structs.replace(step.change.target, kind="Deployment")
+    moved = msgspec.structs.replace(step, change=msgspec.structs.replace(step.change, target=target))
+    other = msgspec.structs.replace(plan, steps=numbered((moved,)))
+    assert (unplayed_kinds(plan), unplayed_kinds(other)) == ((), ("Deployment",))
+    with pytest.raises(InvalidInput) as caught:
+        rehearsed(other, Scene())
+    assert caught.value.code == "not_played"
+
+
+def test_the_kinds_that_are_played():
+    assert sorted(PLAYED) == [
+        "AWSNodeTemplate", "EC2NodeClass", "Machine", "Node", "NodeClaim", "NodePool", "Provisioner",
+    ]  # fmt: skip
+
+
+def test_a_document_is_read_as_it_was_stored(plays):
+    found = read_document(stored(plays))
+    assert (found.plays, found.cut) == (plays, ())
+
+
+@given(times=st.integers(2, 400), most=st.integers(20_000, 200_000))
+def test_a_document_is_never_larger_than_its_bound_and_names_what_was_cut(plays, times, most):
+    large = msgspec.structs.replace(plays[0].result, drained=plays[0].result.drained * times)
+    play = msgspec.structs.replace(plays[0], result=large)
+    raw = stored([play], most=most)
+    found = read_document(raw)
+    kept = len(found.calm.drained)
+    assert len(raw) <= most
+    assert ("drained" in found.cut) == (kept < len(large.drained))
+    assert kept <= LISTS["drained"]
+    assert (found.calm.seconds, found.calm.nodes_peak) == (large.seconds, large.nodes_peak)
+
+
+def test_a_bound_below_the_counts_is_told(plays):
+    with pytest.raises(ValueError, match="at most 100 are kept"):
+        stored(plays, most=100)
