@@ -98,7 +98,7 @@ def _checked(rules: Rules) -> dict[str, Any]:
     told = asdict(rules)
     told["approvals"] = _approvals(rules.approvals)
     told["actions"] = _actions(rules.actions)
-    told["windows"] = [_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
+    told["windows"] = [checked_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
     if len(told["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
@@ -130,7 +130,8 @@ def _actions(named: tuple[str, ...]) -> list[str]:
     return sorted(set(named))
 
 
-def _window(told: dict[str, Any]) -> dict[str, Any]:
+def checked_window(told: dict[str, Any]) -> dict[str, Any]:
+    """The window in its canonical form. Raises InvalidInput `bad_window`."""
     days = told.get("days", list(range(7)))
     try:
         begins, ends = time.fromisoformat(str(told["from"])), time.fromisoformat(str(told["to"]))
