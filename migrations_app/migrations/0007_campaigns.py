@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ('recipe', models.JSONField(default=dict)),
                 ('digest', models.CharField(blank=True, default='', max_length=64)),
                 ('plan', models.BinaryField(default=bytes)),
+                ('forecast', models.JSONField(default=dict)),
                 ('risk', models.CharField(blank=True, default='', max_length=12)),
                 ('state', models.CharField(choices=[('draft', 'draft'), ('previewed', 'previewed'), ('awaiting_approval', 'awaiting_approval'), ('approved', 'approved'), ('running', 'running'), ('paused', 'paused'), ('succeeded', 'succeeded'), ('aborted', 'aborted'), ('rejected', 'rejected'), ('expired', 'expired')], default='draft', max_length=20)),
                 ('version', models.PositiveIntegerField(default=1)),

@@ -20,6 +20,8 @@ class Campaign(models.Model):
     recipe = models.JSONField(default=dict)
     digest = models.CharField(max_length=64, blank=True, default="")
     plan = models.BinaryField(default=bytes)
+    forecast = models.JSONField(default=dict)
+    """The sums of the previews, kept for the board."""
     risk = models.CharField(max_length=12, blank=True, default="")
     """The highest risk that the approval covers; empty if it covers no plan."""
     state = models.CharField(max_length=20, choices=[(state, state) for state in CAMPAIGN_STATES], default="draft")

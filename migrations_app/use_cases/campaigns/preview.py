@@ -10,7 +10,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions.plan import canonical
-from migrations_app.campaigns.preview import CampaignPlan, MemberPreview, Pace, member_preview
+from migrations_app.campaigns.preview import (
+    CampaignPlan,
+    MemberPreview,
+    Pace,
+    campaign_forecast,
+    member_preview,
+)
 from migrations_app.campaigns.recipe import Placed, in_waves
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.errors import KarpdashError
@@ -71,13 +77,14 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
         CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
         here.row.digest = plan.digest
         told = {"clusters": len(joined), "left_out": len(shown) - len(joined), "waves": [len(wave) for wave in waves]}
+        forecast = msgspec.to_builtins(campaign_forecast(shown))
+        frozen = {"plan": canonical(plan), "digest": plan.digest, "risk": plan.risk or "", "forecast": forecast}
         if not joined:
             event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=told)
             ended = {"cause_code": "nothing_joins", "finished_at": timezone.now()}
-            store_campaign(here, "expired", event=event, plan=canonical(plan), digest=plan.digest, **ended)
+            store_campaign(here, "expired", event=event, **frozen, **ended)
             return
         event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=told)
-        frozen = {"plan": canonical(plan), "digest": plan.digest, "risk": plan.risk or ""}
         store_campaign(here, "previewed", event=event, **frozen)
 
 
