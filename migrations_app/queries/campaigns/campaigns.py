@@ -200,11 +200,12 @@ def campaign_board(
     )
 
 
-def member_previews(campaign_id: uuid.UUID) -> tuple[MemberPreview, ...]:
-    """What was previewed of each cluster that the caller may see. Raises NotFound."""
+def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, state: str = "") -> Page[MemberRow]:
+    """One page of the clusters alone. Raises NotFound, InvalidInput for a bad cursor."""
     _found(campaign_id)
-    rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
-    return tuple(_preview(told) for told in rows.order_by("wave", "place").values_list("shown", flat=True))
+    seen = CampaignMember.objects.filter(visible(), campaign_id=campaign_id)
+    lines, following = _lines(seen.filter(state=state) if state else seen, after=after, limit=limit)
+    return Page(lines, following)
 
 
 def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
