@@ -105,8 +105,8 @@ def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]
     broken = next((one for one in noted if one.do == "stop" or (one.do == "drop" and one.member in working)), None)
     if broken is not None:
         return (*calm, CampaignMove("halt", member=broken.member, code=broken.code))
-    mended = {one.member for one in noted}
-    stopped = next((one for one in here.members if one.state == "stopped" and one.id not in mended), None)
+    noted_of = {one.member for one in noted}
+    stopped = next((one for one in here.members if one.state == "stopped" and one.id not in noted_of), None)
     if stopped is not None:
         return (*calm, CampaignMove("halt", member=stopped.id, code="member_stopped"))
     if all(one.state in SETTLED for one in here.members):
@@ -141,7 +141,7 @@ def _noted(one: MemberSeen) -> Iterator[CampaignMove]:
     if code and one.state != "stopped":
         yield CampaignMove("stop", one.id, code)
     elif not code and one.state != "running" and made.state == "running":
-        yield CampaignMove("note_running", one.id, "mended" if one.state == "stopped" else "started")
+        yield CampaignMove("note_running", one.id, "fixed" if one.state == "stopped" else "started")
 
 
 def broken_code(made: JourneySeen) -> str:

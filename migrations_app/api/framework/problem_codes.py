@@ -97,7 +97,7 @@ CODES: dict[str, ErrorCode] = {
     "cluster_gone": ErrorCode(409, "Cluster removed", "The registration of the cluster was removed."),
     "author_gone": ErrorCode(409, "Author gone", "The account that made the campaign is closed; make a new one."),
     "member_stopped": ErrorCode(
-        409, "A cluster is stopped", "Mend its journey, try it again or leave it out; then the campaign goes on."
+        409, "A cluster is stopped", "Fix its journey, try it again or leave it out; then the campaign goes on."
     ),
     "journey_holds": ErrorCode(409, "A journey is under way", "A cluster is not forgotten while a journey holds it."),
     "journey_open": ErrorCode(409, "A journey is open", "The cluster has a journey that did not end; end that first."),

@@ -161,7 +161,7 @@ def try_again(
 ) -> Campaign:
     """A stopped cluster whose journey ended waits for its turn again, and gets a new journey then.
 
-    Raises PermissionDenied, and Conflict: one whose journey goes on is mended there.
+    Raises PermissionDenied, and Conflict: one whose journey goes on is fixed there.
     """
     with transaction.atomic():
         here, row = _member(campaign_id, person, member=member, version=version)
