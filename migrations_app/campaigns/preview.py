@@ -27,6 +27,8 @@ MOST_REASONS = 5
 ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
 """Lines of the forecast that count nodes which a hop replaces; the largest counts, for they overlap."""
 KARPENTER = "karpenter_"
+KUBERNETES_FITS = "kubernetes_inside_window"
+"""The check that a person waives to take a hop on a Kubernetes that its release was not made for."""
 PREVIEWER = 1
 """Incremented with every change of what a stored preview means."""
 
@@ -175,7 +177,8 @@ def member_preview(known: MemberPreview, report: Report, *, recipe: Recipe, pace
     path, cause = hops_to(recipe.to, report.target.path, running=facts.karpenter_version)
     if cause:
         return msgspec.structs.replace(told, cause=cause)
-    if any(step.kubernetes_fits is False for step in path):
+    accepted = {one.hop for one in report.checks if one.id == KUBERNETES_FITS and one.status == "waived"}
+    if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
         return msgspec.structs.replace(told, cause="kubernetes_outside")
     wanted = {step.hop for step in path}
     choices = Choices(recipe.parameters, recipe.soak_seconds)
