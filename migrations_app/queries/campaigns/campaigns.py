@@ -30,7 +30,7 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_campaigns
 
 PAGE = 50
-BOARD = 100
+BOARD = 50
 """Lines of a board on one page."""
 MOST_WAITING = 100
 MOST_STOPPED = 20
@@ -256,11 +256,18 @@ def _waves(row: Campaign, every: Iterable[tuple[Any, ...]]) -> tuple[WaveRow, ..
     )
 
 
+_MEMBER = (
+    "cluster_id", "cluster_name", "environment", "region", "wave", "place", "state", "cause_code", "cause", "lands",
+    "hops_left", "shown", "ended_at",
+)  # fmt: skip
+_JOURNEY = ("journey__state", "journey__wait_code", "journey__needs_person")
+
+
 def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[tuple[MemberRow, ...], str]:
     """One page: those that are out come last, then by wave and place."""
     keys = pagination.keys_of(after, (int,))
     start = int(keys[0]) if keys else 0
-    ordered = rows.annotate(left=Q(state="out")).select_related("journey").defer("journey__plan", "journey__choices")
+    ordered = rows.annotate(left=Q(state="out")).select_related("journey").only(*_MEMBER, *_JOURNEY)
     found = list(ordered.order_by("left", "wave", "place", "pk")[start : start + limit + 1])
     shown = found[:limit]
     steps = _steps([one.journey_id for one in shown if one.journey_id])
