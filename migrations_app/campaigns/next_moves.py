@@ -162,7 +162,7 @@ def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
             yield from _prepared(one, one.journey, window=here.window)
     if not here.window:
         return
-    room = Room(here)
+    room = FreePlaces(here)
     for one in here.members:
         if one.state == "waiting" and here.waves[one.wave].opened and not one.held and not one.gone and room.takes(one):
             yield CampaignMove("prepare", one.id)
@@ -175,7 +175,7 @@ def _prepared(one: MemberSeen, made: JourneySeen, *, window: bool) -> Iterator[C
         yield CampaignMove("start", one.id)
 
 
-class Room:
+class FreePlaces:
     """What the limits still allow; every cluster that is taken uses it up."""
 
     def __init__(self, here: CampaignSeen) -> None:

@@ -4,17 +4,14 @@ Numbers are estimates: `minutes` counts the nodes of a hop at the pace of the po
 before the work after them; what people do outside is not in it. None means not known, never none.
 """
 
-import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from migrations_app.actions import registry
-from migrations_app.actions.changes import RISKS, Risk
-from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.recipe import Recipe
+from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
@@ -29,137 +26,6 @@ ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_
 KARPENTER = "karpenter_"
 KUBERNETES_FITS = "kubernetes_inside_window"
 """The check that a person waives to take a hop on a Kubernetes that its release was not made for."""
-PREVIEWER = 1
-"""Incremented with every change of what a stored preview means."""
-
-
-class Pace(msgspec.Struct, frozen=True):
-    """The pace of a cluster's policy: nodes at once, and deletions in an hour."""
-
-    batch: int = 1
-    per_hour: int = 60
-
-
-class StepPreview(msgspec.Struct, frozen=True):
-    """One step: who does it, its title, and the action with its highest possible risk if karpdash does it."""
-
-    kind: str
-    title: str
-    action: str = ""
-    risk: str = ""
-
-
-class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """One hop of one cluster. `nodes` are those that are replaced; `minutes` is the estimate of what karpdash does."""
-
-    hop: str
-    starts: str
-    lands: str
-    steps: tuple[StepPreview, ...]
-    nodes: int | None
-    minutes: int | None
-    blockers: int
-    unknowns: int
-    reasons: tuple[str, ...] = ()
-    """Summaries of what keeps the hop from being ready, most severe first."""
-
-    @property
-    def by_people(self) -> int:
-        """Steps that a person or a tool outside does."""
-        return sum(step.kind in ("person", "outside") for step in self.steps)
-
-
-class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be done on one cluster. With a `cause` it does not join; `cause` is a code.
-
-    `uid` and `ca` tell which cluster it is. `owned` are the nodes of Karpenter; None where nodes were not all read.
-    """
-
-    cluster: str
-    name: str
-    environment: str = ""
-    region: str = ""
-    cause: str = ""
-    uid: str = ""
-    ca: str = ""
-    snapshot: str = ""
-    scanned_at: str = ""
-    release: str = ""
-    owned: int | None = None
-    pods: int | None = None
-    hops: tuple[HopPreview, ...] = ()
-    approvals: int = 0
-    """How many people have to agree, by the policy of now."""
-
-    @property
-    def minutes(self) -> int | None:
-        """The estimate of all hops."""
-        return _sum(hop.minutes for hop in self.hops)
-
-    @property
-    def nodes(self) -> int | None:
-        """Replaced nodes of all hops: one node counts once for each hop that replaces it."""
-        return _sum(hop.nodes for hop in self.hops)
-
-    @property
-    def risk(self) -> Risk | None:
-        """The highest risk that an action declares; None if karpdash changes nothing. Its plan may risk more."""
-        told = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
-        return max(told, key=RISKS.index, default=None)
-
-    def hop_to(self, lands: str) -> HopPreview | None:
-        """The hop that ends at that release."""
-        return next((hop for hop in self.hops if hop.lands == lands), None)
-
-
-class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole campaign would do. A sum is None where the number of one cluster is not known.
-
-    `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
-    of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
-    blocker, which their journeys have to clear, and `unknown` those where something is not known.
-    """
-
-    clusters: int = 0
-    left_out: int = 0
-    causes: dict[str, int] = {}
-    nodes: int | None = 0
-    nodes_known: int = 0
-    pods: int | None = 0
-    minutes: int | None = 0
-    minutes_known: int = 0
-    by_people: int = 0
-    blocked: int = 0
-    unknown: int = 0
-
-
-class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is approved: the recipe, the waves as ids of clusters, and what was shown of each cluster."""
-
-    name: str
-    recipe: Recipe
-    waves: tuple[tuple[str, ...], ...]
-    shown: tuple[MemberPreview, ...]
-    author: str = ""
-    previewer: int = PREVIEWER
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the canonical text."""
-        return hashlib.sha256(canonical(self)).hexdigest()
-
-    @property
-    def joined(self) -> tuple[MemberPreview, ...]:
-        """The clusters that are part of it."""
-        return tuple(one for one in self.shown if not one.cause)
-
-    @property
-    def risk(self) -> Risk | None:
-        """The risk up to which its approval counts; None if karpdash changes nothing.
-
-        What a plan really risks is only known when it is made, so people agree to the limit and not to less.
-        """
-        return self.recipe.covers if any(one.risk is not None for one in self.joined) else None
 
 
 def member_preview(known: MemberPreview, report: Report, *, recipe: Recipe, pace: Pace) -> MemberPreview:
@@ -232,26 +98,6 @@ def differs(shown: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], n
     return tuple(found)
 
 
-def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
-    """The sums of the previews."""
-    told = tuple(shown)
-    joined = [one for one in told if not one.cause]
-    causes = Counter(one.cause for one in told if one.cause)
-    return CampaignForecast(
-        clusters=len(joined),
-        left_out=len(told) - len(joined),
-        causes=dict(sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))),
-        nodes=_sum(one.nodes for one in joined),
-        nodes_known=sum(one.nodes or 0 for one in joined),
-        pods=_sum(one.pods for one in joined),
-        minutes=_sum(one.minutes for one in joined),
-        minutes_known=sum(one.minutes or 0 for one in joined),
-        by_people=sum(hop.by_people for one in joined for hop in one.hops),
-        blocked=sum(any(hop.blockers for hop in one.hops) for one in joined),
-        unknown=sum(any(hop.unknowns for hop in one.hops) for one in joined),
-    )
-
-
 def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, pace: Pace) -> HopPreview:
     nodes = _rolled(hop, told)
     waits = sum(step.seconds for step in steps) // 60
@@ -294,8 +140,3 @@ def _owned(report: Report) -> int | None:
     if report.nodes_certainty != "exact":
         return None
     return sum(count for owner, count in report.nodes.by_owner.items() if owner.startswith(KARPENTER))
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    told = tuple(counts)
-    return None if None in told else sum(count or 0 for count in told)

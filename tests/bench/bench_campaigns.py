@@ -103,8 +103,9 @@ def _previewed(user: Any) -> tuple[float, int]:
     from migrations_app.campaigns.recipe import Selection
     from migrations_app.models.campaign import CampaignMember
     from migrations_app.use_cases.audit.log import Actor
-    from migrations_app.use_cases.campaigns.drafts import CampaignRequest, draft_campaign
+    from migrations_app.use_cases.campaigns.drafts import draft_campaign
     from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews
+    from migrations_app.use_cases.campaigns.requests import CampaignRequest
     from tests.use_cases.cast import person
 
     _fill_fleet()

@@ -11,20 +11,19 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.policies import WindowSerializer
-from migrations_app.campaigns.preview import CampaignForecast
 from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
+from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.plan import COVERABLE
-from migrations_app.queries.campaigns.campaigns import (
-    CAMPAIGN_GROUPS,
-    CampaignApprovalRow,
-    CampaignBoard,
-    CampaignRow,
-    MemberRow,
-    WaveRow,
+from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS
+from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
+from migrations_app.use_cases.campaigns.requests import (
+    LONGEST_CAMPAIGN_NAME,
+    MOST_CLUSTERS,
+    MOST_WAVES,
+    CampaignRequest,
 )
-from migrations_app.use_cases.campaigns.drafts import LONGEST_CAMPAIGN_NAME, MOST_CLUSTERS, MOST_WAVES, CampaignRequest
 from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
 from migrations_app.use_cases.rollouts.policies import MOST_WINDOWS
 

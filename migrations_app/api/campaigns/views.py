@@ -37,7 +37,7 @@ from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
 from migrations_app.tasks import wake_campaign, wake_campaign_preview
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.campaigns import approvals, lifecycle
+from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 
 
@@ -202,7 +202,7 @@ class CampaignOpenWaveView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Agrees that the next wave begins; refused to tokens with `person_needed`."""
         said = body_params(request, WaveOpenSerializer)
-        change = partial(lifecycle.open_wave, wave=said["wave"] - 1, note=said["note"])
+        change = partial(settling.open_wave, wave=said["wave"] - 1, note=said["note"])
         return _changed(request, id, change=change)
 
 
@@ -216,7 +216,7 @@ class CampaignLeaveOutView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes a cluster out that waits or stopped, with a reason."""
         said = body_params(request, MemberOutSerializer)
-        change = partial(lifecycle.leave_out, member=said["member"], reason=said["reason"])
+        change = partial(settling.leave_out, member=said["member"], reason=said["reason"])
         return _changed(request, id, change=change)
 
 
@@ -230,7 +230,7 @@ class CampaignTryAgainView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A stopped cluster whose journey ended waits for its turn again."""
         said = body_params(request, MemberNameSerializer)
-        return _changed(request, id, change=partial(lifecycle.try_again, member=said["member"]))
+        return _changed(request, id, change=partial(settling.try_again, member=said["member"]))
 
 
 def _changed(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:

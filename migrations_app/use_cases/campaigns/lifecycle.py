@@ -1,4 +1,4 @@
-"""Starts, pauses, resumes and aborts campaigns, opens waves, and settles clusters that stopped."""
+"""Starts, pauses, resumes and aborts campaigns, and ends those that nobody started."""
 
 import uuid
 from typing import Any
@@ -6,12 +6,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.access import Person, may_resolve, may_start, may_stop
-from migrations_app.campaigns.preview import PREVIEWER
+from migrations_app.access import Person, may_start, may_stop
+from migrations_app.campaigns.shown import PREVIEWER
 from migrations_app.campaigns.states import UNSTARTED
-from migrations_app.errors import Conflict, InvalidInput
-from migrations_app.journeys.states import ENDED
-from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
+from migrations_app.errors import Conflict
+from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
@@ -23,7 +22,6 @@ from migrations_app.use_cases.campaigns.transitions import (
     LoadedCampaign,
     load_campaign,
     store_campaign,
-    store_member,
 )
 
 QUIET_CAMPAIGN: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
@@ -63,7 +61,7 @@ def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version
         refuse_person(may_stop(over_every(person, here.clusters)))
         refuse_other_version(here, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
-        _in_state(here, "running")
+        in_state(here, "running")
         store_campaign(here, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
         member_journeys.pause_journeys(here, person, by=by)
     return here.row
@@ -78,7 +76,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
         here = load_campaign(campaign_id, lock=True)
         refuse_person(may_start(over_every(person, here.clusters)))
         refuse_other_version(here, version)
-        _in_state(here, "paused")
+        in_state(here, "paused")
         stopped = [one.cluster_name for one in here.members if _still_stopped(one)]
         if stopped:
             raise Conflict(f"settle {', '.join(stopped[:5])} first", code="member_stopped")
@@ -109,70 +107,6 @@ def abort_campaign(
     return here.row
 
 
-def open_wave(
-    campaign_id: uuid.UUID, person: Person, *, wave: int, note: str, by: Actor, version: int | None = None
-) -> Campaign:
-    """A person agrees that the next wave begins, with a note; the other gates of it still count.
-
-    Raises PermissionDenied for a token, InvalidInput without a note, Conflict for another wave than the next one.
-    """
-    if not note.strip():
-        raise InvalidInput("a reason is needed", where="note", code="reason_needed")
-    with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_resolve(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
-        _in_state(here, "running")
-        following = next((one for one in here.waves if one.opened_at is None), None)
-        if following is None or following.number != wave or following.agreed_at is not None:
-            raise Conflict("this wave does not wait for a person", code="moved")
-        event = CampaignEvent(
-            verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
-        )  # fmt: skip
-        store_campaign(here, "running", event=event, wait_code="", needs_person=False)
-        told = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
-        CampaignWave.objects.filter(pk=following.pk).update(**told)
-    return here.row
-
-
-def leave_out(
-    campaign_id: uuid.UUID, person: Person, *, member: int, reason: str, by: Actor, version: int | None = None
-) -> Campaign:
-    """Takes a cluster out that waits or stopped, with a reason; a journey of it that was started stays as it is.
-
-    Raises PermissionDenied, InvalidInput without a reason, Conflict.
-    """
-    if not reason.strip():
-        raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
-    with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
-        if row.state not in ("waiting", "stopped", "asking"):
-            raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
-        told = {"cause_code": "left_out", "cause": reason.strip()[:2000], "claims": False, "ended_at": timezone.now()}
-        event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
-        alone = LoadedCampaign(here.row, here.waves, [row])
-        store_member(here, row, "out", event=event, **told)
-        member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
-    return here.row
-
-
-def try_again(
-    campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None
-) -> Campaign:
-    """A stopped cluster whose journey ended waits for its turn again, and gets a new journey then.
-
-    Raises PermissionDenied, and Conflict: one whose journey goes on is fixed there.
-    """
-    with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
-        if row.state != "stopped" or (row.journey is not None and row.journey.state not in ENDED):
-            raise Conflict("its journey did not end: retry or skip its step there", code="journey_open")
-        event = CampaignEvent(verb="campaign.member_again", by=by, code="retried")
-        again = {"cause_code": "", "cause": "", "journey": None, "covered": False, "ended_at": None}
-        store_member(here, row, "waiting", event=event, **again, hops_left=row.hops_left + 1)
-    return here.row
-
-
 def expire_campaigns() -> int:
     """Ends campaigns that nobody started in time; returns how many. One that moved meanwhile is left alone."""
     old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
@@ -199,19 +133,6 @@ def _still_stopped(one: CampaignMember) -> bool:
     return one.state == "stopped" and (one.journey is None or one.journey.state not in ("running", "succeeded"))
 
 
-def _member(
-    campaign_id: uuid.UUID, person: Person, *, member: int, version: int | None
-) -> tuple[LoadedCampaign, CampaignMember]:
-    """The campaign, locked, and the part of one cluster. Raises NotFound, PermissionDenied, Conflict."""
-    here = load_campaign(campaign_id, lock=True)
-    row = here.member(member)
-    refuse_person(may_start(over_every(person, here.clusters)))
-    refuse_other_version(here, version)
-    if here.row.state not in ("running", "paused"):
-        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
-    return here, row
-
-
 def _expired(campaign_id: uuid.UUID) -> bool:
     try:
         here = load_campaign(campaign_id)
@@ -222,7 +143,8 @@ def _expired(campaign_id: uuid.UUID) -> bool:
     return True
 
 
-def _in_state(here: LoadedCampaign, state: str) -> None:
+def in_state(here: LoadedCampaign, state: str) -> None:
+    """Raises Conflict `moved` if the campaign is in another state."""
     if here.row.state != state:
         raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
 

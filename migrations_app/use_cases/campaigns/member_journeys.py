@@ -50,7 +50,7 @@ def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     return draft_journey(member.cluster_id, wanted, person=_author(here, member.cluster_id), by=WORKER)
 
 
-def differences_of(here: LoadedCampaign, member: CampaignMember, journey: Journey) -> tuple[str, ...]:
+def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
     """Codes of why the campaign's approval does not cover the previewed journey; empty if it does."""
     shown = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
@@ -65,20 +65,20 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, journey: Journe
     return tuple(found)
 
 
-def cover_journey(here: LoadedCampaign, member: CampaignMember, journey: uuid.UUID) -> Journey:
+def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Asks for the approval of the journey and gives it those of the campaign; by the policy of now more may miss."""
     given = [
         CarriedApproval(approver_id=one.approver_id, approver_name=one.approver_name, step_up=one.step_up)
         for one in campaign_approvals_valid(here.row, here.clusters)
     ]
     with transaction.atomic():
-        asked = ask_journey_of(here, member, journey)
+        asked = ask_journey_of(here, member, journey=journey)
         if asked.state == "awaiting_approval":
             return carry_to_journey(journey, given, source=f"campaign {here.row.pk}", by=WORKER)
         return asked
 
 
-def ask_journey_of(here: LoadedCampaign, member: CampaignMember, journey: uuid.UUID) -> Journey:
+def ask_journey_of(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Asks people to approve the journey itself."""
     return approvals.ask_journey(journey, _author(here, member.cluster_id), by=WORKER)
 

@@ -10,15 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.actions.plan import canonical
-from migrations_app.campaigns.preview import (
-    CampaignPlan,
-    MemberPreview,
-    Pace,
-    campaign_forecast,
-    member_preview,
-)
+from migrations_app.campaigns.preview import member_preview
 from migrations_app.campaigns.recipe import Placed, in_waves
+from migrations_app.campaigns.shown import CampaignPlan, MemberPreview, Pace
 from migrations_app.campaigns.states import CLAIMING
+from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.errors import KarpdashError
 from migrations_app.journeys.states import HOLDING, PLANNED
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
@@ -73,7 +69,7 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
     waves = in_waves([_placed(one) for one in joined], recipe)
     plan = CampaignPlan(name=here.row.name, recipe=recipe, waves=waves, shown=tuple(shown), author=here.row.author_name)
     with transaction.atomic():
-        _store_members(here, shown, waves)
+        _store_members(here, shown, waves=waves)
         CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
         here.row.digest = plan.digest
         told = {"clusters": len(joined), "left_out": len(shown) - len(joined), "waves": [len(wave) for wave in waves]}
@@ -163,7 +159,7 @@ def _placed(one: MemberPreview) -> Placed:
     return Placed(id=one.cluster, name=one.name, environment=one.environment, nodes=one.owned or 0)
 
 
-def _store_members(here: LoadedCampaign, shown: Iterable[MemberPreview], waves: tuple[tuple[str, ...], ...]) -> None:
+def _store_members(here: LoadedCampaign, shown: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]) -> None:
     places = {pk: (wave, place) for wave, ids in enumerate(waves) for place, pk in enumerate(ids)}
     by_cluster = {one.cluster: one for one in shown}
     for member in here.members:

@@ -12,8 +12,8 @@ import msgspec
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.campaigns.preview import CampaignPlan, MemberPreview
 from migrations_app.campaigns.recipe import Recipe
+from migrations_app.campaigns.shown import CampaignPlan, MemberPreview
 from migrations_app.campaigns.states import MAY_FOLLOW, MEMBER_MAY_FOLLOW, CampaignState, MemberState
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
@@ -132,7 +132,7 @@ def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: Campaign
 
 
 def store_member(
-    here: LoadedCampaign, member: CampaignMember, then: MemberState, *, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
+    here: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
 ) -> None:  # fmt: skip
     """Stores the state of one cluster with the event, while the campaign is as it was read.
 

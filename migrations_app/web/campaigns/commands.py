@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.tasks import wake_campaign, wake_campaign_preview
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.campaigns import approvals, lifecycle
+from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -136,7 +136,7 @@ def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """A person agrees that the next wave begins."""
     wave = _number(request.POST.get("wave", "")) - 1
-    return _done(request, campaign_id, change=partial(lifecycle.open_wave, wave=wave, note=_text(request, "note")))
+    return _done(request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note")))
 
 
 @require_right(*OPERATE)
@@ -145,7 +145,7 @@ def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Takes a cluster out, with a reason."""
     reason = _text(request, "reason")
-    return _of_member(request, campaign_id, change=partial(lifecycle.leave_out, reason=reason))
+    return _of_member(request, campaign_id, change=partial(settling.leave_out, reason=reason))
 
 
 @require_right(*OPERATE)
@@ -153,7 +153,7 @@ def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """A stopped cluster waits for its turn again."""
-    return _of_member(request, campaign_id, change=lifecycle.try_again)
+    return _of_member(request, campaign_id, change=settling.try_again)
 
 
 def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:

@@ -16,15 +16,15 @@ from migrations_app.journeys.plan import COVERABLE
 from migrations_app.karpenter.hops import HOPS
 from migrations_app.queries.campaigns.campaigns import (
     CAMPAIGN_GROUPS,
-    CampaignBoard,
     campaign_board,
     campaign_inbox,
     campaign_page,
     windows_of_campaigns,
 )
+from migrations_app.queries.campaigns.values import CampaignBoard
 from migrations_app.queries.fleet.groups import group_page
 from migrations_app.use_cases.accounts.rights import over_every
-from migrations_app.use_cases.campaigns.drafts import MOST_CLUSTERS
+from migrations_app.use_cases.campaigns.requests import MOST_CLUSTERS
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.campaigns import presenter
 from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
@@ -90,7 +90,7 @@ def page_of_campaign(
     board = _board(request, campaign_id)
     person = over_every(person_of(request), board.clusters)
     forms = presenter.campaign_forms(board, person)
-    context = _live(request, board, forms) | {
+    context = _live(request, board, forms=forms) | {
         "section": "rollouts",
         "next_wave": presenter.waits_for_person(board),
         "typed": presenter.name_asked(board),
@@ -115,7 +115,9 @@ def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         answer = HttpResponse(status=304)
     else:
         person = over_every(person_of(request), board.clusters)
-        answer = render(request, "campaign/_live.html", _live(request, board, presenter.campaign_forms(board, person)))
+        answer = render(
+            request, "campaign/_live.html", _live(request, board, forms=presenter.campaign_forms(board, person))
+        )
     answer["ETag"] = tag
     answer["X-Rollout-Version"] = str(board.row.version)
     return answer
@@ -150,7 +152,7 @@ def _board(request: HttpRequest, campaign_id: uuid.UUID) -> CampaignBoard:
         return campaign_board(campaign_id, state=state)
 
 
-def _live(request: HttpRequest, board: CampaignBoard, forms: presenter.Forms) -> dict[str, Any]:
+def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms) -> dict[str, Any]:
     now = timezone.now()
     return {
         "board": board,

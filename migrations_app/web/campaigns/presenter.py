@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
-from migrations_app.queries.campaigns.campaigns import CampaignBoard, WaveRow
+from migrations_app.queries.campaigns.values import CampaignBoard, WaveRow
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.rollouts.approvals import TYPED
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from migrations_app.queries.campaigns.campaigns import CampaignBoard, MemberRow
+from migrations_app.queries.campaigns.values import CampaignBoard, MemberRow
 from migrations_app.web.rollouts.receipt import escaped
 
 

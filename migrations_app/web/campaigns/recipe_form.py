@@ -5,7 +5,7 @@ from django.http import QueryDict
 from migrations_app.campaigns.recipe import REST, Gates, Limits, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
-from migrations_app.use_cases.campaigns.drafts import CampaignRequest
+from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.web.rollouts.policies import read
 
 LONGEST_LIST = 50

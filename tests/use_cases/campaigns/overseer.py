@@ -31,8 +31,9 @@ def scan(cluster: str) -> str:
 def campaign(source: str) -> str:
     """The id of a campaign over all clusters in waves of one, previewed from their stored scans."""
     from migrations_app.campaigns.recipe import Gates, Selection
-    from migrations_app.use_cases.campaigns.drafts import CampaignRequest, draft_campaign
+    from migrations_app.use_cases.campaigns.drafts import draft_campaign
     from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews, preview_member
+    from migrations_app.use_cases.campaigns.requests import CampaignRequest
 
     wanted = CampaignRequest(
         name="fleet", selection=Selection(), parameters={"upgrade_crds": {"source": source}}, soak_seconds=1,

@@ -15,9 +15,10 @@ from migrations_app.models.journey import Journey
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.use_cases.campaigns.approvals import approve_campaign, ask_campaign
-from migrations_app.use_cases.campaigns.drafts import CampaignRequest, draft_campaign
+from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.campaigns.lifecycle import start_campaign
 from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews, preview_member
+from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.use_cases.campaigns.worker import advance_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from tests.builders_rows import a_cluster

@@ -10,7 +10,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.use_cases.campaigns import approvals, lifecycle
+from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.journeys.lifecycle import resume_journey
 from tests.use_cases.campaigns import stage
 from tests.use_cases.cast import actor, person
@@ -75,7 +75,7 @@ def test_a_wave_waits_for_soak_and_for_a_person(ada, cleo, three):
     CampaignMember.objects.filter(pk=first.pk).update(lands=stage.LANDS)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("person", True)
     assert "campaign.needs_person" in stage.told()
-    agree = lifecycle.open_wave
+    agree = settling.open_wave
     token = person(ada, method="token")
     assert refusal(PermissionDenied, agree, row.pk, token, wave=1, note="x", by=actor(ada)) == "person_needed"
     assert refusal(InvalidInput, agree, row.pk, person(ada), wave=1, note=" ", by=actor(ada)) == "reason_needed"
@@ -115,7 +115,7 @@ def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three)
     stage.advanced(row)
     blue = stage.member(row, "blue")
     assert (row.cause_code, blue.state, blue.cause_code) == ("journey_aborted", "stopped", "journey_aborted")
-    lifecycle.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada))
+    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
     stage.advanced(row)
     assert stage.states(row)["blue"] == "preparing"
@@ -124,7 +124,7 @@ def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three)
     stage.advanced(row)
     stage.ended(stage.member(row, "blue"), "aborted")
     stage.advanced(row)
-    lifecycle.leave_out(row.pk, person(ada), member=blue.pk, reason="it is rebuilt", by=actor(ada))
+    settling.leave_out(row.pk, person(ada), member=blue.pk, reason="it is rebuilt", by=actor(ada))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
     assert stage.advanced(row).wait_code == "stops"  # two stops in the first wave: a person opens the next one
     assert stage.states(row) == {"blue": "out", "green": "waiting", "red": "waiting"}
