@@ -59,6 +59,7 @@ app.conf.update(
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
         "journeys": {"task": "sweep_journeys", "schedule": float(TICK), "options": {"expires": TICK}},
+        "campaigns": {"task": "sweep_campaigns", "schedule": float(TICK), "options": {"expires": TICK}},
         "audit checkpoints": {"task": "checkpoint", "schedule": 5.0, "options": {"expires": 5}},
         "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
         "waivers": {"task": "keep_waivers", "schedule": float(TICK), "options": {"expires": TICK}},

@@ -14,6 +14,9 @@ from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict
 from migrations_app.use_cases.audit import checkpoint_delivery
+from migrations_app.use_cases.campaigns import preview as campaign_preview
+from migrations_app.use_cases.campaigns import worker as campaign_worker
+from migrations_app.use_cases.campaigns.lifecycle import expire_campaigns
 from migrations_app.use_cases.journeys import worker as journey_worker
 from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
@@ -121,6 +124,50 @@ def advance_journey(journey_id: str) -> None:
         wake_rollout(rollout_id, advance_rollout)
     if woken.again:
         wake_journey(uuid.UUID(journey_id))
+    elif campaign := campaign_worker.campaign_of(uuid.UUID(journey_id)):
+        wake_campaign(campaign)
+
+
+@shared_task(name="preview_campaign_member", ignore_result=True)
+def preview_campaign_member(member_id: str) -> None:
+    """Previews one cluster of a draft from its stored scan; the last one makes the waves."""
+    if campaign := campaign_preview.preview_member(int(member_id)):
+        try:
+            campaign_preview.compose_campaign(campaign)
+        except Conflict:
+            log.info("the campaign moved meanwhile", extra={"campaign": str(campaign)})
+
+
+@shared_task(name="advance_campaign", ignore_result=True)
+def advance_campaign(campaign_id: str) -> None:
+    """Makes the moves of one campaign that are due, and wakes the workers of its journeys."""
+    with bound_contextvars(campaign=campaign_id):
+        woken = campaign_worker.advance_campaign(uuid.UUID(campaign_id))
+    for journey_id in woken.journeys:
+        wake_journey(journey_id)
+    if woken.again:
+        wake_campaign(uuid.UUID(campaign_id))
+
+
+@shared_task(name="sweep_campaigns", ignore_result=True)
+def sweep_campaigns() -> None:
+    """Ends campaigns that nobody started, and wakes drafts and those under way: this is how they see time."""
+    expire_campaigns()
+    for campaign_id in campaign_worker.campaigns_to_look_at():
+        wake_campaign_preview(campaign_id)
+        wake_campaign(campaign_id)
+
+
+def wake_campaign(campaign_id: uuid.UUID) -> bool:
+    """Enqueues a look at a campaign; False when the broker is down: the sweep retries it (R05)."""
+    return _send(advance_campaign, str(campaign_id))
+
+
+def wake_campaign_preview(campaign_id: uuid.UUID) -> None:
+    """Enqueues the previews that a draft still lacks, one message for each cluster."""
+    for member_id in campaign_preview.missing_previews(campaign_id):
+        if not _send(preview_campaign_member, str(member_id)):
+            return
 
 
 @shared_task(name="sweep_journeys", ignore_result=True)

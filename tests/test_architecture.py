@@ -29,6 +29,7 @@ PURE = (
     "readiness",
     "access",
     "journeys",
+    "campaigns",
 )
 PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "botocore", "redis", "requests", "urllib3")
 LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")

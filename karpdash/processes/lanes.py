@@ -21,7 +21,10 @@ ROUTES = {
     "scan_cluster": {"queue": "scan"},
     "rehearse": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
+    "advance_campaign": {"queue": "action"},
     "advance_journey": {"queue": "action"},
+    # Reading a stored scan is work for the processes of scans: they are the ones there are many of.
+    "preview_campaign_member": {"queue": "scan"},
     "advance_rollout": {"queue": "action"},
     # Notifications wait for receivers as probes wait for clusters: they have their own timeout, and must not delay
     # rollouts.

@@ -5,6 +5,20 @@ from django.urls import URLPattern, path, re_path
 from migrations_app.api.about import ApiRootView, MeView, VersionView
 from migrations_app.api.accounts import GrantsView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
+from migrations_app.api.campaigns.views import (
+    CampaignAbortView,
+    CampaignApproveView,
+    CampaignAskView,
+    CampaignClustersView,
+    CampaignLeaveOutView,
+    CampaignOpenWaveView,
+    CampaignPauseView,
+    CampaignResumeView,
+    CampaignStartView,
+    CampaignsView,
+    CampaignTryAgainView,
+    CampaignView,
+)
 from migrations_app.api.checks import ChecksView, CheckView
 from migrations_app.api.cluster_access import (
     ClusterAwsView,
@@ -141,6 +155,18 @@ urlpatterns: list[URLPattern] = [
     *_both("rollouts/<uuid:id>/roll_back", RolloutRollBackView, name="api-rollout-roll-back"),
     *_both("rollouts/<uuid:id>/events", RolloutEventsView, name="api-rollout-events"),
     *_both("rollouts/<uuid:id>/exports", RolloutExportsView, name="api-rollout-exports"),
+    *_both("campaigns", CampaignsView, name="api-campaigns"),
+    *_both("campaigns/<uuid:id>", CampaignView, name="api-campaign"),
+    *_both("campaigns/<uuid:id>/clusters", CampaignClustersView, name="api-campaign-clusters"),
+    *_both("campaigns/<uuid:id>/ask", CampaignAskView, name="api-campaign-ask"),
+    *_both("campaigns/<uuid:id>/approve", CampaignApproveView, name="api-campaign-approve"),
+    *_both("campaigns/<uuid:id>/start", CampaignStartView, name="api-campaign-start"),
+    *_both("campaigns/<uuid:id>/pause", CampaignPauseView, name="api-campaign-pause"),
+    *_both("campaigns/<uuid:id>/resume", CampaignResumeView, name="api-campaign-resume"),
+    *_both("campaigns/<uuid:id>/abort", CampaignAbortView, name="api-campaign-abort"),
+    *_both("campaigns/<uuid:id>/open-wave", CampaignOpenWaveView, name="api-campaign-open-wave"),
+    *_both("campaigns/<uuid:id>/leave-out", CampaignLeaveOutView, name="api-campaign-leave-out"),
+    *_both("campaigns/<uuid:id>/try-again", CampaignTryAgainView, name="api-campaign-try-again"),
     *_both("journeys", JourneysView, name="api-journeys"),
     *_both("journeys/<uuid:id>", JourneyView, name="api-journey"),
     *_both("journeys/<uuid:id>/ask", JourneyAskView, name="api-journey-ask"),

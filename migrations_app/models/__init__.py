@@ -3,6 +3,7 @@
 from migrations_app.models import (
     account,
     audit,
+    campaign,
     checkpoint,
     cluster,
     journey,
@@ -17,6 +18,7 @@ from migrations_app.models import (
 __all__ = [
     "account",
     "audit",
+    "campaign",
     "checkpoint",
     "cluster",
     "journey",

@@ -19,6 +19,7 @@ from django.db.models import Manager, Q, QuerySet
 from migrations_app.access import RIGHTS, ROLES, EffectivePermissions, Right
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
+from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
@@ -67,6 +68,18 @@ def rights_over(user: AbstractBaseUser | AnonymousUser, cluster_id: uuid.UUID | 
     if cluster_id is None or not standing.by_group:
         return standing.everywhere
     return standing.over(groups_of(cluster_id))
+
+
+def rights_over_every(user: AbstractBaseUser | AnonymousUser, cluster_ids: Collection[uuid.UUID]) -> frozenset[Right]:
+    """The rights that the account has over each of the clusters; without a cluster, over all of them."""
+    standing = permissions_of(user)
+    if not standing.by_group or not cluster_ids:
+        return standing.everywhere
+    groups: dict[uuid.UUID, set[uuid.UUID]] = {pk: set() for pk in cluster_ids}
+    members = Cluster.groups.through.objects.filter(cluster_id__in=cluster_ids)
+    for cluster, group in members.values_list("cluster_id", "clustergroup_id"):
+        groups[cluster].add(group)
+    return frozenset.intersection(*(standing.over(named) for named in groups.values()))
 
 
 def groups_of(cluster_id: uuid.UUID) -> Collection[uuid.UUID]:
@@ -200,4 +213,18 @@ def _owner(kind: str, key: uuid.UUID) -> uuid.UUID | None:
     return uuid.UUID(str(found[1])) if found[1] else None
 
 
-_SUBJECTS: Mapping[str, Callable[[str, uuid.UUID], uuid.UUID | None]] = {"cluster": _cluster}
+def visible_campaigns() -> QuerySet[Campaign]:
+    """The campaigns of which the caller may see a cluster; one without any cluster is for those who see all."""
+    if sees_all():
+        return Campaign.objects.all()
+    members = CampaignMember.objects.filter(visible())
+    return Campaign.objects.filter(pk__in=members.values("campaign_id"))
+
+
+def _campaign(kind: str, key: uuid.UUID) -> None:
+    """A campaign belongs to no single cluster; what its clusters allow is asked where something is done with it."""
+    if not visible_campaigns().filter(pk=key).exists():
+        raise NotFound(f"no such {kind}")
+
+
+_SUBJECTS: Mapping[str, Callable[[str, uuid.UUID], uuid.UUID | None]] = {"campaign": _campaign, "cluster": _cluster}

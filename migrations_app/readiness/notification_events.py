@@ -23,6 +23,10 @@ TITLES: Mapping[str, str] = {
     "journey.needs_person": "Upgrade needs a person",
     "journey.paused": "Upgrade stopped",
     "journey.completed": "Upgrade done",
+    "campaign.approval_requested": "Approval of a campaign wanted",
+    "campaign.needs_person": "Campaign needs a person",
+    "campaign.paused": "Campaign stopped",
+    "campaign.completed": "Campaign done",
     "waiver.expiring": "Waiver ends soon",
     "waiver.ended": "Waiver ended",
     "kill_switch.on": "All changes are stopped",
@@ -33,7 +37,8 @@ EVENTS: tuple[str, ...] = tuple(TITLES)
 """What a channel may ask for."""
 URGENT = frozenset(
     {"plan.approval_requested", "rollout.paused", "rollout.needs_attention", "rollout.failed", "rollout.break_glass",
-     "journey.approval_requested", "journey.needs_person", "journey.paused", "kill_switch.on", "kill_switch.off", TEST}
+     "journey.approval_requested", "journey.needs_person", "journey.paused", "campaign.approval_requested",
+     "campaign.needs_person", "campaign.paused", "kill_switch.on", "kill_switch.off", TEST}
 )  # fmt: skip
 """What waits for no more of it: somebody has to do something."""
 TO_PEOPLE = frozenset({"rollout.break_glass", "kill_switch.on"})

@@ -27,7 +27,13 @@ LOOK = "look"
 """The right of everyone who is signed in; what they see depends on their roles."""
 OPERATE = ("operate_rollout", "administer_policy")
 OPEN = "open"
-SUBJECTS = {"cluster_id": "cluster", "journey_id": "journey", "rollout_id": "rollout", "waiver_id": "waiver"}
+SUBJECTS = {
+    "campaign_id": "campaign",
+    "cluster_id": "cluster",
+    "journey_id": "journey",
+    "rollout_id": "rollout",
+    "waiver_id": "waiver",
+}
 """The kind of object that a URL parameter identifies."""
 OWN_SITE = {"same-origin", "none"}
 RIGHTS = {

@@ -5,6 +5,8 @@ from django.urls import path
 
 from migrations_app.web import search
 from migrations_app.web.access import open_page, require_right
+from migrations_app.web.campaigns import commands as campaign_commands
+from migrations_app.web.campaigns import pages as campaign_pages
 from migrations_app.web.cluster import connection, convert, edit, history, iam, plan, readiness, register, waivers
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
@@ -84,6 +86,24 @@ urlpatterns = [
     path("policy", policies.of_all, name="policy"),
     path("kill-switch", policies.switch, name="kill-switch"),
     path("sign-in-again", login.sign_in_again, name="sign-in-again"),
+    path("campaigns/", campaign_pages.campaigns, name="campaigns"),
+    path("campaigns/new", campaign_pages.new, name="campaign-new"),
+    path("campaigns/create", campaign_commands.create, name="campaign-create"),
+    path("campaigns/calendar", campaign_pages.calendar, name="campaign-calendar"),
+    path("campaigns/<uuid:campaign_id>/", campaign_pages.campaign, name="campaign"),
+    path("campaigns/<uuid:campaign_id>/live", campaign_pages.live, name="campaign-live"),
+    path("campaigns/<uuid:campaign_id>/receipt.md", campaign_pages.receipt, name="campaign-receipt"),
+    path("campaigns/<uuid:campaign_id>/ask", campaign_commands.ask, name="campaign-ask"),
+    path("campaigns/<uuid:campaign_id>/approve", campaign_commands.approve, name="campaign-approve"),
+    path("campaigns/<uuid:campaign_id>/take-back", campaign_commands.take_back, name="campaign-take-back"),
+    path("campaigns/<uuid:campaign_id>/reject", campaign_commands.reject, name="campaign-reject"),
+    path("campaigns/<uuid:campaign_id>/start", campaign_commands.start, name="campaign-start"),
+    path("campaigns/<uuid:campaign_id>/pause", campaign_commands.pause, name="campaign-pause"),
+    path("campaigns/<uuid:campaign_id>/resume", campaign_commands.resume, name="campaign-resume"),
+    path("campaigns/<uuid:campaign_id>/abort", campaign_commands.abort, name="campaign-abort"),
+    path("campaigns/<uuid:campaign_id>/open-wave", campaign_commands.open_wave, name="campaign-open-wave"),
+    path("campaigns/<uuid:campaign_id>/leave-out", campaign_commands.leave_out, name="campaign-leave-out"),
+    path("campaigns/<uuid:campaign_id>/try-again", campaign_commands.try_again, name="campaign-try-again"),
     path("clusters/<uuid:cluster_id>/journey", journey_pages.of_cluster, name="cluster-journey"),
     path("clusters/<uuid:cluster_id>/journey/plan", journey_commands.plan, name="cluster-journey-plan"),
     path("journeys/", journey_pages.journeys, name="journeys"),

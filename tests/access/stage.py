@@ -16,6 +16,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FleetScan, Scan
 from migrations_app.use_cases.accounts import tokens
+from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_snapshot
@@ -84,6 +85,7 @@ def _of_a_cluster(subject: str) -> dict[str, Model]:
         "scan": Scan.objects.create(cluster=cluster, requested_by="x", state="done"),
         "rollout": a_rollout(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
         "journey": a_journey(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
+        "campaign": a_campaign(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
         "waiver": waiver,
     }
 

@@ -29,6 +29,7 @@ from migrations_app.use_cases.clusters.saved_views import keep_view
 from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
 from migrations_app.use_cases.scans.waivers import waive
 from tests.api.conftest import KEYS, scan
+from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.cast import person
@@ -100,6 +101,7 @@ def _made() -> Known:
     put_in(found["groups"], [row.pk])
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk, "journeys": a_journey(row, author=ada).pk}
+    found["campaigns"] = a_campaign(row, author=ada).pk
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from karpdash.processes import datadir
 from tests.bench import (
+    bench_campaigns,
     bench_checks,
     bench_convert,
     bench_fleet,
@@ -57,6 +58,7 @@ def main(arguments: list[str]) -> int:
     beside = [bench_convert.main(), bench_start.main(), bench_up.main(), bench_checks.main(), bench_pages.main()]
     beside.append(bench_fleet.main([]))
     beside.append(bench_rehearsal.main([]))
+    beside.append(bench_campaigns.main())
     return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
 
 

@@ -15,6 +15,7 @@ from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.published import typed_plan
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
+from tests.builders_campaigns import a_campaign
 from tests.builders_rollouts import a_rollout, a_yes, entitled
 from tests.builders_rows import a_cluster, a_snapshot
 
@@ -229,3 +230,14 @@ def test_servers_that_are_no_karpdash(monkeypatch, capsys, status, body, headers
     assert (code, told.out) == (3, "")
     assert why in told.err
     assert "\x1b" not in told.err
+
+
+def test_a_campaign_is_shown_with_its_clusters(shop, asked, root):
+    row = a_campaign(shop[1], state="running", author=root, wait_code="soak")
+    code, out, _ = asked("campaign", "list", "--state", "under_way")
+    assert (code, out.split("\n")[1].split()) == (0, [str(row.pk), "to", "v1", "running", "0", "1", "soak"])
+    code, out, _ = asked("campaign", "show", str(row.pk))
+    assert (code, out.strip().split("\n")[-1].split()) == (0, ["1", "shop", "waiting", "0.37.8", "1.0.14"])
+    told = json.loads(asked("campaign", "show", str(row.pk), "-o", "json")[1])
+    assert [one["name"] for one in told["clusters"]] == ["shop"]
+    assert asked("campaign", "show", "4b1c7a0e-0000-4000-8000-000000000000")[0] != 0

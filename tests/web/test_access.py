@@ -57,6 +57,16 @@ JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-liv
     "journey-skip": "operate_rollout", "journey-retry": "operate_rollout", "journey-accept": "operate_rollout",
 }  # fmt: skip
 """Tested in test_journeys.py and tests/access."""
+CAMPAIGNS = dict.fromkeys(
+    ("campaigns", "campaign", "campaign-live", "campaign-receipt", "campaign-calendar"), access.LOOK
+) | {
+    "campaign-new": "operate_rollout", "campaign-create": "operate_rollout", "campaign-ask": "operate_rollout",
+    "campaign-approve": "approve_rollout", "campaign-take-back": "approve_rollout",
+    "campaign-reject": "operate_rollout", "campaign-start": "operate_rollout", "campaign-pause": "operate_rollout",
+    "campaign-resume": "operate_rollout", "campaign-abort": "operate_rollout", "campaign-open-wave": "operate_rollout",
+    "campaign-leave-out": "operate_rollout", "campaign-try-again": "operate_rollout",
+}  # fmt: skip
+"""Tested in test_campaigns.py and tests/access."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -70,7 +80,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS | JOURNEYS
+    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

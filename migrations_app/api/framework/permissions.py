@@ -37,6 +37,7 @@ class EndpointPermission:
 READ = EndpointPermission("read")
 ROOT = "api/v1/"
 SUBJECTS = {
+    "campaigns": "campaign",
     "clusters": "cluster",
     "journeys": "journey",
     "plans": "rollout",

@@ -27,6 +27,8 @@ CODES: dict[str, ErrorCode] = {
     "unknown_target": ErrorCode(
         400, "Unknown target", "The target is neither a known release, nor a minor, nor a hop."
     ),
+    "unknown_member": ErrorCode(400, "Unknown cluster", "The campaign has no such cluster."),
+    "no_clusters": ErrorCode(400, "No clusters", "The selection finds no cluster that the caller may operate."),
     "unknown_step": ErrorCode(400, "Unknown step", "The journey has no step of that id."),
     "unknown_action": ErrorCode(400, "Unknown action", "There is no action of that id."),
     "unknown_parameter": ErrorCode(400, "Unknown choice", "The action asks for no such choice."),
@@ -92,6 +94,14 @@ CODES: dict[str, ErrorCode] = {
     "disk_full": ErrorCode(409, "Disk full", "No scan begins while the disk is nearly full; it goes on by itself."),
     "audit_blocked": ErrorCode(
         409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."
+    ),
+    "campaign_holds": ErrorCode(
+        409, "Another campaign has it", "A cluster is in one campaign at a time; the detail names the clusters."
+    ),
+    "cluster_gone": ErrorCode(409, "Cluster removed", "The registration of the cluster was removed."),
+    "author_gone": ErrorCode(409, "Author gone", "The account that made the campaign is closed; make a new one."),
+    "member_stopped": ErrorCode(
+        409, "A cluster is stopped", "Fix its journey, try it again or leave it out; then the campaign goes on."
     ),
     "journey_holds": ErrorCode(409, "A journey is under way", "A cluster is not forgotten while a journey holds it."),
     "journey_open": ErrorCode(409, "A journey is open", "The cluster has a journey that did not end; end that first."),

@@ -2,6 +2,7 @@
 
 import secrets
 import uuid
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,14 @@ from django.db import transaction
 from migrations_app.access import Person, Refusal, Right
 from migrations_app.errors import PermissionDenied
 from migrations_app.models.account import TemporaryPassword
-from migrations_app.queries.visibility import PERMISSIONS, current_scope, permissions_of, right_named, rights_over
+from migrations_app.queries.visibility import (
+    PERMISSIONS,
+    current_scope,
+    permissions_of,
+    right_named,
+    rights_over,
+    rights_over_every,
+)
 from migrations_app.use_cases.audit.log import record_audit_event
 
 
@@ -58,6 +66,13 @@ def over(person: Person, cluster_id: uuid.UUID | None) -> Person:
     """The same person with their current rights over that cluster (A41); with None, over every cluster."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = rights_over(user, cluster_id) if user else frozenset[Right]()
+    return replace(person, rights=rights)
+
+
+def over_every(person: Person, cluster_ids: Collection[uuid.UUID]) -> Person:
+    """The same person with those current rights that they have over every one of the clusters."""
+    user = User.objects.filter(pk=person.id, is_active=True).first()
+    rights = rights_over_every(user, cluster_ids) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 

@@ -62,6 +62,8 @@ def _event(row: Outbox, rollout: Rollout | None) -> Event | None:
         data |= {"subject": rollout.cluster_name, "cluster": str(rollout.cluster_id), "title": rollout.title}
         data["why"] = rollout.cause[:300]
         data["url"] = _address(f"/rollouts/{rollout.pk}/")
+    elif data.get("campaign"):
+        data["url"] = _address(f"/campaigns/{data['campaign']}/")
     elif data.get("journey"):
         data["url"] = _address(f"/journeys/{data['journey']}/")
     elif data.get("cluster"):

@@ -101,7 +101,7 @@ def _checked(rules: Rules) -> dict[str, Any]:
     told["approvals"] = _approvals(rules.approvals)
     told["actions"] = _actions(rules.actions)
     told["rehearsals"] = _rehearsals(rules.rehearsals)
-    told["windows"] = [_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
+    told["windows"] = [checked_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
     if len(told["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
@@ -139,7 +139,8 @@ def _rehearsals(named: tuple[str, ...]) -> list[str]:
     return [risk for risk in RISKS if risk in named]
 
 
-def _window(told: dict[str, Any]) -> dict[str, Any]:
+def checked_window(told: dict[str, Any]) -> dict[str, Any]:
+    """The window in its canonical form. Raises InvalidInput `bad_window`."""
     days = told.get("days", list(range(7)))
     try:
         begins, ends = time.fromisoformat(str(told["from"])), time.fromisoformat(str(told["to"]))

@@ -1,11 +1,12 @@
 """What must hold before a rollout starts or resumes, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
-from datetime import datetime, time
+from datetime import datetime
 
 from django.utils import timezone
 
 from migrations_app.access import Person, approval_still_valid, may_start
+from migrations_app.actions import windows
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict
 from migrations_app.models.policy import Policy
@@ -29,24 +30,9 @@ def closed(policy: Policy, action: str, *, now: datetime) -> str:
         return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
     if "*" not in policy.actions and action not in policy.actions:
         return f"the policy of this cluster does not allow {action}"
-    if policy.windows and not any(_open(window, now) for window in policy.windows):
+    if not windows.any_open(policy.windows, now):
         return "outside of the change windows"
     return ""
-
-
-def _open(window: object, now: datetime) -> bool:
-    """Whether the window is open now (UTC). It spans midnight if it ends before it begins; malformed: never open."""
-    if not isinstance(window, dict):
-        return False
-    try:
-        begins, ends = time.fromisoformat(str(window["from"])), time.fromisoformat(str(window["to"]))
-    except (KeyError, ValueError):
-        return False
-    days = window.get("days", list(range(7)))
-    clock, today = now.time(), now.weekday()
-    if begins <= ends:
-        return today in days and begins <= clock < ends
-    return (today in days and clock >= begins) or ((today - 1) % 7 in days and clock < ends)
 
 
 def refuse_late(row: Rollout) -> None:

@@ -92,12 +92,12 @@ def _records(detail: RolloutDetail, audit: tuple[int, int] | None) -> Iterator[t
 
 def as_markdown(told: RolloutReceipt) -> str:
     """The receipt as Markdown; untrusted text is escaped."""
-    facts = "\n".join(f"| {word} | {_escaped(value)} |" for word, value in told.facts)
+    facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in told.facts)
     steps = "\n".join(
-        f"| {line.step.id} | {_escaped(one_line(line.step.title))} | {_word(line.standing)} | {_ended(line)} |"
+        f"| {line.step.id} | {escaped(one_line(line.step.title))} | {_word(line.standing)} | {_ended(line)} |"
         for line in told.steps
     )
-    head = f"# {_escaped(one_line(told.title))}: {told.result}"
+    head = f"# {escaped(one_line(told.title))}: {told.result}"
     table = f"| step | change | result | at |\n| --- | --- | --- | --- |\n{steps}"
     return f"{head}\n\n| | |\n| --- | --- |\n{facts}\n\n{table}\n"
 
@@ -107,7 +107,8 @@ def _ended(line: StepLine) -> str:
     return _utc(times[-1]) if times else ""
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text on one line, without a meaning in Markdown."""
     return " ".join(text.split()).translate(_MARKUP)
 
 

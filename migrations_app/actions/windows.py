@@ -1,0 +1,50 @@
+"""Change windows: weekly times in UTC at which changes may begin, as policies and campaigns hold them."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, time, timedelta
+
+MOST_DAYS = 366
+"""Days that are looked at, at most."""
+
+
+def is_open(window: object, now: datetime) -> bool:
+    """Whether the window is open now (UTC). It spans midnight if it ends before it begins; malformed: never open."""
+    read = _read(window)
+    if read is None:
+        return False
+    begins, ends, days = read
+    clock, today = now.time(), now.weekday()
+    if begins <= ends:
+        return today in days and begins <= clock < ends
+    return (today in days and clock >= begins) or ((today - 1) % 7 in days and clock < ends)
+
+
+def any_open(windows: Iterable[object], now: datetime) -> bool:
+    """Whether one of them is open now; without any it is always open."""
+    told = tuple(windows)
+    return not told or any(is_open(one, now) for one in told)
+
+
+def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datetime, datetime]]:
+    """When the window opens and closes, for each of so many days from the day of `since` on; malformed: never."""
+    read = _read(window)
+    if read is None:
+        return
+    begins, ends, weekdays = read
+    first = datetime.combine(since.date(), time(), tzinfo=UTC)
+    for number in range(min(days, MOST_DAYS)):
+        day = first + timedelta(days=number)
+        if day.weekday() in weekdays:
+            until = day if begins <= ends else day + timedelta(days=1)
+            yield datetime.combine(day, begins, tzinfo=UTC), datetime.combine(until, ends, tzinfo=UTC)
+
+
+def _read(window: object) -> tuple[time, time, frozenset[int]] | None:
+    if not isinstance(window, dict):
+        return None
+    try:
+        begins, ends = time.fromisoformat(str(window["from"])), time.fromisoformat(str(window["to"]))
+    except (KeyError, ValueError):
+        return None
+    days = window.get("days", range(7))
+    return begins, ends, frozenset(day for day in days if isinstance(day, int))

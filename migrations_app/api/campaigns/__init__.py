@@ -1,0 +1,1 @@
+"""campaigns over REST: their shapes and their endpoints."""

@@ -1,0 +1,199 @@
+"""The shapes of campaigns, as the API answers and takes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.api.policies import WindowSerializer
+from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Selection
+from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
+from migrations_app.campaigns.sums import CampaignForecast
+from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.plan import COVERABLE
+from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS
+from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
+from migrations_app.use_cases.campaigns.requests import (
+    LONGEST_CAMPAIGN_NAME,
+    MOST_CLUSTERS,
+    MOST_WAVES,
+    CampaignRequest,
+)
+from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
+from migrations_app.use_cases.rollouts.policies import MOST_WINDOWS
+
+PLAIN_GATES, PLAIN_LIMITS = Gates(), Limits()
+
+
+class CampaignLineSerializer(StructSerializer):
+    """One recipe over many clusters, without them."""
+
+    struct = CampaignRow
+    leave_out = ("author_id",)
+
+
+class CampaignMemberSerializer(StructSerializer):
+    """One cluster: waiting, preparing, asking, running, stopped, done or out, with the code of why."""
+
+    struct = MemberRow
+
+
+class CampaignWaveSerializer(StructSerializer):
+    """One wave and its clusters by state."""
+
+    struct = WaveRow
+
+
+class CampaignAgreedSerializer(StructSerializer):
+    """One person's approval of the campaign."""
+
+    struct = CampaignApprovalRow
+
+
+class CampaignForecastSerializer(StructSerializer):
+    """What the whole would do, from stored scans; null where the number of a cluster is not known."""
+
+    struct = CampaignForecast
+
+    by_people = serializers.IntegerField(help_text="Steps that people or tools outside do.")
+
+
+class CampaignWholeSerializer(CampaignLineSerializer):
+    """With its recipe, its waves and what it would do; its clusters are a list of their own."""
+
+    recipe = serializers.DictField(help_text="As it was asked for, with the defaults filled in.")
+    needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
+    agreed = CampaignAgreedSerializer(many=True)
+    waves = CampaignWaveSerializer(many=True)
+    forecast = CampaignForecastSerializer()
+    hidden = serializers.IntegerField(help_text="Clusters that the caller may not see.")
+    projected_end = serializers.DateTimeField(allow_null=True, help_text="At the pace so far; null where not known.")
+
+
+class CampaignQuerySerializer(PagedSerializer):
+    state = serializers.ChoiceField(
+        required=False, choices=(*CAMPAIGN_STATES, *CAMPAIGN_GROUPS), help_text="A state or a group."
+    )
+
+
+class CampaignMemberQuerySerializer(PagedSerializer):
+    state = serializers.ChoiceField(required=False, choices=MEMBER_STATES, help_text="Clusters in that state alone.")
+
+
+class SelectionSerializer(StrictSerializer):
+    """Clusters that the caller may operate: in one of the groups, in one of the environments, with every label."""
+
+    groups = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=50)
+    environments = serializers.ListField(child=Text(max_length=40), required=False, default=list, max_length=50)
+    labels = serializers.DictField(child=Text(max_length=120), required=False, default=dict)
+    clusters = serializers.ListField(
+        child=serializers.UUIDField(), required=False, default=list, max_length=MOST_CLUSTERS,
+        help_text="Single clusters; empty for all that the rest finds.",
+    )  # fmt: skip
+
+
+class CampaignLimitsSerializer(StrictSerializer):
+    """How many clusters are in work at once; 0 for no limit. The region is the cluster's label `region`."""
+
+    at_once = StrictInteger(required=False, default=PLAIN_LIMITS.at_once, min_value=1, max_value=MOST_CLUSTERS)
+    per_region = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
+    per_environment = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
+
+
+class CampaignGatesSerializer(StrictSerializer):
+    """What opens the next wave, besides every cluster before it being done."""
+
+    soak_seconds = StrictInteger(
+        required=False, default=PLAIN_GATES.soak_seconds, min_value=0, max_value=LONGEST_GATE_SOAK
+    )
+    person = serializers.ChoiceField(required=False, choices=PERSON_GATES, default=PLAIN_GATES.person)
+    most_stops = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
+
+
+class NewCampaignSerializer(StrictSerializer):
+    """The recipe. Sizes of waves: 0 stands for all clusters that are left."""
+
+    name = Text(max_length=LONGEST_CAMPAIGN_NAME)
+    selection = SelectionSerializer(required=False, default=dict)
+    to = Text(
+        required=False, allow_blank=True, max_length=40, default="",
+        help_text="A hop, a minor or a release at which each cluster ends; empty: the next hop of each.",
+    )  # fmt: skip
+    covers = serializers.ChoiceField(required=False, choices=COVERABLE, default="high")
+    parameters = serializers.DictField(
+        required=False, default=dict, child=serializers.DictField(), help_text="Choices, by the id of the action."
+    )
+    soak_seconds = StrictInteger(required=False, default=SOAK_SECONDS, min_value=0, max_value=LONGEST_SOAK)
+    waves = serializers.ListField(
+        child=StrictInteger(min_value=0, max_value=MOST_CLUSTERS), required=False, default=lambda: [1, 5, 0],
+        min_length=1, max_length=MOST_WAVES,
+    )  # fmt: skip
+    order = serializers.ListField(child=Text(max_length=40), required=False, default=list, max_length=50)
+    limits = CampaignLimitsSerializer(required=False, default=dict)
+    gates = CampaignGatesSerializer(required=False, default=dict)
+    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MOST_WINDOWS)
+    stop_all = serializers.BooleanField(required=False, default=False)
+    ticket = Text(required=False, allow_blank=True, max_length=200, default="")
+    note = Text(required=False, allow_blank=True, max_length=2000, default="")
+
+
+class CampaignStartSerializer(StrictSerializer):
+    """The digest of the campaign that was looked at."""
+
+    digest = Text(max_length=64)
+
+
+class CampaignReasonSerializer(StrictSerializer):
+    reason = Text(required=False, allow_blank=True, max_length=2000, default="")
+
+
+class WaveOpenSerializer(StrictSerializer):
+    """The number of the wave, the first being 1, and why it may begin."""
+
+    wave = StrictInteger(min_value=1, max_value=MOST_WAVES + 1)
+    note = Text(max_length=2000)
+
+
+class MemberNameSerializer(StrictSerializer):
+    """The id of a cluster's part, from the list of clusters."""
+
+    member = StrictInteger(min_value=1, max_value=2**53)
+
+
+class MemberOutSerializer(MemberNameSerializer):
+    reason = Text(max_length=2000)
+
+
+def campaign_request(said: Mapping[str, Any]) -> CampaignRequest:
+    """The request of a body."""
+    selected, plain = said["selection"], {"groups", "limits", "gates", "selection", "waves", "order", "windows"}
+    return CampaignRequest(
+        **{name: value for name, value in said.items() if name not in plain},
+        selection=Selection(
+            groups=tuple(map(str, selected.get("groups", ()))),
+            environments=tuple(selected.get("environments", ())),
+            labels=tuple(selected.get("labels", {}).items()),
+            clusters=tuple(map(str, selected.get("clusters", ()))),
+        ),
+        limits=Limits(**said["limits"]),
+        gates=Gates(**said["gates"]),
+        waves=tuple(said["waves"]),
+        order=tuple(said["order"]),
+        windows=tuple(dict(one) for one in said["windows"]),
+    )
+
+
+def campaign_answer(board: CampaignBoard, *, status: int = 200) -> Response:
+    """The campaign with its ETag."""
+    names = [str(name) for name in CampaignLineSerializer().fields]
+    told = {name: getattr(board.row, name) for name in names}
+    told |= {name: getattr(board, name) for name in ("needed", "waves", "forecast", "hidden")}
+    told |= {"agreed": board.approvals, "recipe": msgspec.to_builtins(board.recipe), "projected_end": board.curve.ends}
+    answer = Response(CampaignWholeSerializer(told).data, status=status)
+    answer["ETag"] = etags.of_version(board.row.version)
+    return answer

@@ -1,0 +1,242 @@
+"""campaigns: preview a recipe over many clusters, follow its waves, start and stop it, and settle its clusters."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from django.db import transaction
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api.campaigns.shapes import (
+    CampaignLineSerializer,
+    CampaignMemberQuerySerializer,
+    CampaignMemberSerializer,
+    CampaignQuerySerializer,
+    CampaignReasonSerializer,
+    CampaignStartSerializer,
+    CampaignWholeSerializer,
+    MemberNameSerializer,
+    MemberOutSerializer,
+    NewCampaignSerializer,
+    WaveOpenSerializer,
+    campaign_answer,
+    campaign_request,
+)
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import StrictSerializer
+from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.api.plans import PLAN, ApprovingSerializer, asking
+from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
+from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
+from migrations_app.tasks import wake_campaign, wake_campaign_preview
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
+from migrations_app.use_cases.campaigns.drafts import draft_campaign
+
+
+def _steering(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
+    """The operation of an endpoint that changes a campaign."""
+    return {"POST": Operation(name, body=body, answer=CampaignWholeSerializer, status=202, guarded=True)}
+
+
+class CampaignsView(Endpoint):
+    """Every campaign."""
+
+    needs = {"GET": READ, "POST": PLAN}
+    operations = {
+        "GET": Operation(
+            id="campaigns_list",
+            query=CampaignQuerySerializer,
+            answer=page_of("Campaign", CampaignLineSerializer),
+            named=True,
+        ),
+        "POST": Operation(
+            id="campaigns_create",
+            body=NewCampaignSerializer,
+            answer=CampaignWholeSerializer,
+            status=202,
+            named=True,
+            more=[KEY_NEEDED],
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Campaigns, newest first."""
+        query = query_params(request, CampaignQuerySerializer)
+        page = campaign_page(query.get("state", ""), after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=CampaignLineSerializer)
+
+    @keyed
+    def post(self, request: Request) -> Response:
+        """Stores a draft; workers preview its clusters from their stored scans. No cluster is asked anything."""
+        wanted = campaign_request(body_params(request, NewCampaignSerializer))
+        made = draft_campaign(wanted, person=asking(request), by=actor())
+        transaction.on_commit(partial(wake_campaign_preview, made))
+        answer = campaign_answer(campaign_board(made), status=202)
+        answer["Location"] = reverse("api-campaign", kwargs={"id": made}, request=request)
+        return answer
+
+
+class CampaignView(Endpoint):
+    """One campaign."""
+
+    needs = {"GET": READ}
+    operations = {"GET": Operation("campaigns_read", answer=CampaignWholeSerializer)}
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Its recipe, its waves, what it would do, and who agreed."""
+        query_params(request, StrictSerializer)
+        return campaign_answer(campaign_board(id, limit=1))
+
+
+class CampaignClustersView(Endpoint):
+    """The clusters of a campaign."""
+
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="campaigns_clusters_list",
+            query=CampaignMemberQuerySerializer,
+            answer=page_of("CampaignMember", CampaignMemberSerializer),
+        )
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """One line for each cluster, by wave; those that do not join come last, with the code of why."""
+        query = query_params(request, CampaignMemberQuerySerializer)
+        page = member_page(id, after=cursor_of(request, query), limit=query["limit"], state=query.get("state", ""))
+        return page_answer(request, page, shape=CampaignMemberSerializer)
+
+
+class CampaignAskView(Endpoint):
+    """Asking for approval."""
+
+    needs = {"POST": PLAN}
+    operations = _steering("campaigns_ask", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Asks for the approval of the preview, which claims its clusters; approved at once where nobody is asked."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=approvals.ask_campaign)
+
+
+class CampaignApproveView(Endpoint):
+    """Approving is for people in the browser (A42)."""
+
+    needs = {"POST": READ}
+    operations = {"POST": Operation("campaigns_approve", body=ApprovingSerializer)}
+
+    def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
+        """Always refused with `person_needed`: a campaign is approved by a person, in the browser."""
+        row = campaign_row(id)
+        raise Problem("person_needed", f"open /campaigns/{row.id}/ in the browser")
+
+
+class CampaignStartView(Endpoint):
+    """Starting."""
+
+    needs = {"POST": ACT}
+    operations = _steering("campaigns_start", CampaignStartSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Begins an approved campaign, once."""
+        said = body_params(request, CampaignStartSerializer)
+        return _changed(request, id, change=partial(lifecycle.start_campaign, digest=said["digest"]))
+
+
+class CampaignPauseView(Endpoint):
+    """Pausing."""
+
+    needs = {"POST": STOP}
+    operations = _steering("campaigns_pause", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Pauses it and its journeys under way."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=lifecycle.pause_campaign)
+
+
+class CampaignResumeView(Endpoint):
+    """Resuming."""
+
+    needs = {"POST": ACT}
+    operations = _steering("campaigns_resume", NothingSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Goes on, under every guard of a start; a cluster that is stopped is settled first."""
+        body_params(request, NothingSerializer)
+        return _changed(request, id, change=lifecycle.resume_campaign)
+
+
+class CampaignAbortView(Endpoint):
+    """Aborting."""
+
+    needs = {"POST": STOP}
+    operations = _steering("campaigns_abort", CampaignReasonSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends it: journeys that were not started are withdrawn, those under way are paused."""
+        said = body_params(request, CampaignReasonSerializer)
+        return _changed(request, id, change=partial(lifecycle.abort_campaign, reason=said["reason"]))
+
+
+class CampaignOpenWaveView(Endpoint):
+    """A person's agreement to the next wave."""
+
+    needs = {"POST": ACT}
+    operations = _steering("campaigns_open_wave", WaveOpenSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Agrees that the next wave begins; refused to tokens with `person_needed`."""
+        said = body_params(request, WaveOpenSerializer)
+        change = partial(settling.open_wave, wave=said["wave"] - 1, note=said["note"])
+        return _changed(request, id, change=change)
+
+
+class CampaignLeaveOutView(Endpoint):
+    """Leaving a cluster out."""
+
+    needs = {"POST": ACT}
+    operations = _steering("campaigns_leave_out", MemberOutSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Takes a cluster out that waits or stopped, with a reason."""
+        said = body_params(request, MemberOutSerializer)
+        change = partial(settling.leave_out, member=said["member"], reason=said["reason"])
+        return _changed(request, id, change=change)
+
+
+class CampaignTryAgainView(Endpoint):
+    """Trying a cluster again."""
+
+    needs = {"POST": ACT}
+    operations = _steering("campaigns_try_again", MemberNameSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """A stopped cluster whose journey ended waits for its turn again."""
+        said = body_params(request, MemberNameSerializer)
+        return _changed(request, id, change=partial(settling.try_again, member=said["member"]))
+
+
+def _changed(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
+    """Makes the change at the version that the client has read, wakes a worker, and answers with the campaign."""
+    version = campaign_row(campaign_id).version
+    etags.require_match(request, etags.of_version(version))
+    change(campaign_id, asking(request), by=actor(), version=version)
+    transaction.on_commit(partial(wake_campaign, campaign_id))
+    return campaign_answer(campaign_board(campaign_id, limit=1), status=202)

@@ -1,0 +1,231 @@
+"""What a worker does next for a campaign, decided on values: what begins, what stops, what waits for whom.
+
+A campaign stops by itself at the first broken promise: a journey that failed, was ended or needs a person to settle its
+rollout, a cluster that is unreachable or gone, or one whose release was reverted. It then begins nothing until a person
+resumes it. While it is paused, what its journeys do is still noted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from migrations_app.campaigns.recipe import Recipe, person_opens
+from migrations_app.campaigns.states import AT_WORK, SETTLED, CampaignState, MemberState
+
+Act = Literal[
+    "prepare", "cover", "ask", "start", "note_running", "finish", "next_hop", "stop", "drop", "halt", "open",
+    "complete", "wait",
+]  # fmt: skip
+"""`prepare` drafts the journey of a cluster's next hop, `cover` gives it the approval of the campaign, `ask` asks
+people for it, `start` starts it; `note_running`: it runs again, or was started by hand; `drop`: its cluster is gone;
+`halt` pauses the campaign; `open` opens a wave."""
+BROKEN = frozenset({"rollout_paused", "rollout_needs_attention"})
+"""What a running journey waits for when its rollout stopped by itself."""
+NO_BREACH = frozenset({"asked", "kill_switch", "audit"})
+"""Causes of a paused journey that break no promise of its own: a person, the kill switch, the audit log."""
+
+
+class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The journey of a cluster's current hop. `differs`: codes of how it differs from what the campaign showed."""
+
+    state: str
+    cause_code: str = ""
+    wait_code: str = ""
+    differs: tuple[str, ...] = ()
+
+
+class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """One cluster of the campaign. `wave` counts from 0; `ended_at` is when its last hop was verified.
+
+    `left` are the hops that are left after the current journey; `lost` is the code of what scans show that breaks the
+    promise: unreachable, reverted; `reached`: the newest scan shows the release at which the cluster is to end; `gone`:
+    its registration was removed; `held`: another journey has it.
+    """
+
+    id: str
+    wave: int
+    state: MemberState
+    region: str = ""
+    environment: str = ""
+    journey: JourneySeen | None = None
+    left: int = 0
+    ended_at: datetime | None = None
+    lost: str = ""
+    reached: bool = False
+    gone: bool = False
+    held: bool = False
+
+
+class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """One wave. `agreed`: a person opened it; `stops`: how often a cluster of it stopped by itself."""
+
+    opened: bool = False
+    agreed: bool = False
+    stops: int = 0
+
+
+class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the decision rests on. `halts`: the code of what stops every campaign now, such as kill_switch;
+    `window`: the change windows of the recipe are open."""
+
+    state: CampaignState
+    recipe: Recipe
+    members: tuple[MemberSeen, ...]
+    waves: tuple[WaveSeen, ...]
+    halts: str = ""
+    window: bool = True
+
+    def of_wave(self, wave: int) -> tuple[MemberSeen, ...]:
+        """The clusters of that wave."""
+        return tuple(one for one in self.members if one.wave == wave)
+
+
+class CampaignMove(msgspec.Struct, frozen=True):
+    """What to do, with which cluster, and the code of why. For `open` and `wait`, `wave` is the one that is meant."""
+
+    do: Act
+    member: str = ""
+    code: str = ""
+    wave: int = 0
+    person: bool = False
+
+
+def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]:
+    """The moves that are due now, in order. Nothing begins behind a stop: those moves come with the next look."""
+    noted = tuple(move for one in here.members for move in _noted(one))
+    calm = tuple(move for move in noted if move.do != "next_hop")
+    if here.state != "running":
+        return calm
+    if here.halts:
+        return (*calm, CampaignMove("halt", code=here.halts))
+    working = {one.id for one in at_work(here.members)}
+    broken = next((one for one in noted if one.do == "stop" or (one.do == "drop" and one.member in working)), None)
+    if broken is not None:
+        return (*calm, CampaignMove("halt", member=broken.member, code=broken.code))
+    noted_of = {one.member for one in noted}
+    stopped = next((one for one in here.members if one.state == "stopped" and one.id not in noted_of), None)
+    if stopped is not None:
+        return (*calm, CampaignMove("halt", member=stopped.id, code="member_stopped"))
+    if all(one.state in SETTLED for one in here.members):
+        return (*noted, CampaignMove("complete"))
+    return (*noted, *_begun(here), *_waves(here, now=now))
+
+
+def at_work(members: Sequence[MemberSeen]) -> tuple[MemberSeen, ...]:
+    """The clusters that count for the limits."""
+    return tuple(one for one in members if one.state in AT_WORK)
+
+
+def _noted(one: MemberSeen) -> Iterator[CampaignMove]:
+    """What became of the journey of a cluster, whether the campaign runs or not."""
+    if one.gone and one.state not in SETTLED:
+        # One that waits is only left out; one in the middle of its work breaks the promise.
+        yield CampaignMove("drop", one.id, "cluster_gone")
+        return
+    if one.state == "done" and one.lost == "reverted":
+        yield CampaignMove("stop", one.id, "reverted")
+        return
+    if one.state not in AT_WORK or one.journey is None:
+        return
+    made = one.journey
+    if made.state == "succeeded" and not one.lost:
+        yield CampaignMove("next_hop" if one.left else "finish", one.id, "verified")
+        return
+    if made.state == "expired" and made.cause_code == "no_hop" and one.reached:
+        yield CampaignMove("finish", one.id, "reached")
+        return
+    code = one.lost or broken_code(made)
+    if code and one.state != "stopped":
+        yield CampaignMove("stop", one.id, code)
+    elif not code and one.state != "running" and made.state == "running":
+        yield CampaignMove("note_running", one.id, "fixed" if one.state == "stopped" else "started")
+
+
+def broken_code(made: JourneySeen) -> str:
+    """The code of how the journey broke the promise; empty if it did not."""
+    if made.state == "paused" and made.cause_code not in NO_BREACH:
+        return made.cause_code or "journey_paused"
+    if made.state in ("aborted", "rejected", "expired"):
+        return made.cause_code if made.cause_code not in ("", "asked") else f"journey_{made.state}"
+    if made.state == "running" and made.wait_code in BROKEN:
+        return made.wait_code
+    return ""
+
+
+def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
+    """What goes on, and what begins within the limits."""
+    for one in here.members:
+        if one.state in ("preparing", "asking") and one.journey is not None:
+            yield from _prepared(one, one.journey, window=here.window)
+    if not here.window:
+        return
+    room = FreePlaces(here)
+    for one in here.members:
+        if one.state == "waiting" and here.waves[one.wave].opened and not one.held and not one.gone and room.takes(one):
+            yield CampaignMove("prepare", one.id)
+
+
+def _prepared(one: MemberSeen, made: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
+    if made.state == "previewed":
+        yield CampaignMove("ask", one.id, made.differs[0]) if made.differs else CampaignMove("cover", one.id)
+    elif made.state == "approved" and window:
+        yield CampaignMove("start", one.id)
+
+
+class FreePlaces:
+    """What the limits still allow; every cluster that is taken uses it up."""
+
+    def __init__(self, here: CampaignSeen) -> None:
+        self.limits = here.recipe.limits
+        busy = at_work(here.members)
+        self.all = len(busy)
+        self.regions = Counter(one.region for one in busy)
+        self.environments = Counter(one.environment for one in busy)
+
+    def takes(self, one: MemberSeen) -> bool:
+        """Whether one more may begin; if so it is counted."""
+        limits = self.limits
+        full = (
+            (limits.at_once and self.all >= limits.at_once)
+            or (limits.per_region and self.regions[one.region] >= limits.per_region)
+            or (limits.per_environment and self.environments[one.environment] >= limits.per_environment)
+        )
+        if full:
+            return False
+        self.all += 1
+        self.regions[one.region] += 1
+        self.environments[one.environment] += 1
+        return True
+
+
+def _waves(here: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
+    """Opens the next wave, or says what it waits for."""
+    wave = next((number for number, one in enumerate(here.waves) if not one.opened), None)
+    if wave is None:
+        if not here.window:
+            yield CampaignMove("wait", code="window")
+        return
+    code = gate(here, wave=wave, now=now)
+    if not code:
+        yield CampaignMove("open", wave=wave)
+    else:
+        yield CampaignMove("wait", code=code, wave=wave, person=code in ("person", "stops"))
+
+
+def gate(here: CampaignSeen, *, wave: int, now: datetime) -> str:
+    """The code of what the wave waits for: verified, soak, stops or person; empty if it may open."""
+    before = tuple(one for one in here.members if one.wave < wave)
+    if any(one.state not in SETTLED for one in before):
+        return "verified"
+    last = max((one.ended_at for one in before if one.ended_at is not None), default=None)
+    if last is not None and now - last < timedelta(seconds=here.recipe.gates.soak_seconds):
+        return "soak"
+    seen = here.waves[wave]
+    if seen.agreed:
+        return ""
+    if wave and here.waves[wave - 1].stops > here.recipe.gates.most_stops:
+        return "stops"
+    return "person" if person_opens(here.recipe.gates, wave=wave) else ""

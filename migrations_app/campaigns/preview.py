@@ -1,0 +1,142 @@
+"""What a campaign would do on one cluster, told from its stored scan: hops, steps, nodes, hours, or why it cannot join.
+
+Numbers are estimates: `minutes` counts the nodes of a hop at the pace of the policy, and the time that releases run
+before the work after them; what people do outside is not in it. None means not known, never none.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions import registry
+from migrations_app.campaigns.recipe import Recipe
+from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview
+from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.karpenter.versions import minor_order, parse, parse_minor
+from migrations_app.readiness.plan.runbook import RunbookHop, runbook
+from migrations_app.readiness.report import PathStep, Report
+
+MINUTES_A_NODE = 6
+"""Minutes from the beginning of a node's drain until its pods run elsewhere, as assumed by the estimate."""
+MOST_REASONS = 5
+ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
+"""Lines of the forecast that count nodes which a hop replaces; the largest counts, for they overlap."""
+KARPENTER = "karpenter_"
+KUBERNETES_FITS = "kubernetes_inside_window"
+"""The check that a person waives to take a hop on a Kubernetes that its release was not made for."""
+
+
+def member_preview(known: MemberPreview, report: Report, *, recipe: Recipe, pace: Pace) -> MemberPreview:
+    """What the campaign would do on that cluster, as its report tells; with a cause where it cannot join."""
+    if known.cause:
+        return known
+    facts = report.cluster
+    told = msgspec.structs.replace(
+        known,
+        scanned_at=report.scanned_at,
+        release=facts.karpenter_version or "",
+        owned=_owned(report),
+        pods=next((line.count for line in report.parts if line.name == "pods" and not line.quarantined), None),
+    )
+    path, cause = hops_to(recipe.to, report.target.path, running=facts.karpenter_version)
+    if cause:
+        return msgspec.structs.replace(told, cause=cause)
+    accepted = {one.hop for one in report.checks if one.id == KUBERNETES_FITS and one.status == "waived"}
+    if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
+        return msgspec.structs.replace(told, cause="kubernetes_outside")
+    wanted = {step.hop for step in path}
+    choices = Choices(recipe.parameters, recipe.soak_seconds)
+    hops = (hop for hop in runbook(report).hops if hop.lands.hop in wanted)
+    shown = tuple(
+        _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), told=told, pace=pace) for hop in hops
+    )
+    return msgspec.structs.replace(told, hops=shown)
+
+
+def hops_to(wanted: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
+    """The hops of the path up to that hop, release or minor, and the code why there are none; empty: the next hop."""
+    if running is None:
+        return (), "release_unknown"
+    if not wanted:
+        return tuple(path[:1]), "" if path else "reached"
+    ends = [place for place, step in enumerate(path) if wanted in (step.hop, step.release, parse_minor(step.release))]
+    if ends:
+        return tuple(path[: ends[-1] + 1]), ""
+    return (), "reached" if _past(running, wanted) else "target_not_on_path"
+
+
+def _past(running: str, wanted: str) -> bool:
+    """Whether the running release is at or beyond a hop, release or minor."""
+    here, release = parse(running), parse(wanted)
+    if here is None:
+        return False
+    if release is not None:
+        return not here < release
+    minor = parse_minor(wanted.removesuffix("+"))
+    return minor is not None and minor_order(here.minor) >= minor_order(minor)
+
+
+def differs(shown: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], nodes: int) -> tuple[str, ...]:
+    """Codes of how a journey that was planned from a fresh reading differs from what the campaign showed; empty if not.
+
+    The release has to be a shown one, every action a shown one of that hop, and `nodes`, the largest number of nodes
+    that one kind of request is about, at most a tenth above the nodes that the cluster had, and one more in any case.
+    """
+    hop = shown.hop_to(lands)
+    if hop is None:
+        return ("other_release",)
+    found = []
+    actions = {step.action for step in hop.steps if step.action}
+    if any(step.action not in actions for step in steps if step.kind == "rollout"):
+        found.append("action_added")
+    if nodes and shown.owned is None:
+        found.append("nodes_unknown")
+    elif shown.owned is not None and nodes > shown.owned + max(1, shown.owned // 10):
+        found.append("more_nodes")
+    return tuple(found)
+
+
+def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, pace: Pace) -> HopPreview:
+    nodes = _rolled(hop, told)
+    waits = sum(step.seconds for step in steps) // 60
+    return HopPreview(
+        hop=hop.lands.hop,
+        starts=hop.starts,
+        lands=hop.lands.release,
+        steps=tuple(_step(step) for step in steps),
+        nodes=nodes,
+        minutes=None if nodes is None else waits + rolling_minutes(nodes, pace),
+        blockers=sum(one.severity == "blocker" and one.status == "fail" for one in hop.steps),
+        unknowns=sum(one.status == "unknown" for one in hop.steps),
+        reasons=tuple(
+            dict.fromkeys(one.summary for one in hop.steps if one.severity == "blocker" and one.status != "pass")
+        )[:MOST_REASONS],
+    )
+
+
+def rolling_minutes(nodes: int, pace: Pace) -> int:
+    """How long that many nodes take: in batches, and never more of them in an hour than the policy allows."""
+    batches = -(-nodes // max(1, pace.batch))
+    return max(batches * MINUTES_A_NODE, -(-nodes * 60 // max(1, pace.per_hour)) if nodes else 0)
+
+
+def _step(step: JourneyStep) -> StepPreview:
+    action: Any = registry.find(step.action) if step.action else None
+    return StepPreview(step.kind, step.title, step.action, action.risk if action else "")
+
+
+def _rolled(hop: RunbookHop, told: MemberPreview) -> int | None:
+    """Nodes that the hop replaces: at most those that Karpenter has; None if a line that counts them is unknown."""
+    lines = [line for line in hop.forecast if line.check in ROLLED_BY]
+    if any(line.count is None for line in lines):
+        return None
+    most = max((line.count or 0 for line in lines), default=0)
+    return most if told.owned is None else min(most, told.owned)
+
+
+def _owned(report: Report) -> int | None:
+    if report.nodes_certainty != "exact":
+        return None
+    return sum(count for owner, count in report.nodes.by_owner.items() if owner.startswith(KARPENTER))

@@ -1,0 +1,127 @@
+"""What is shown of a campaign and of each cluster of it, as values; None means not known, never none."""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from migrations_app.actions.changes import RISKS, Risk
+from migrations_app.actions.plan import canonical
+from migrations_app.campaigns.recipe import Recipe
+
+PREVIEWER = 1
+"""Incremented with every change of what a stored preview means."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """The pace of a cluster's policy: nodes at once, and deletions in an hour."""
+
+    batch: int = 1
+    per_hour: int = 60
+
+
+class StepPreview(msgspec.Struct, frozen=True):
+    """One step: who does it, its title, and the action with its highest possible risk if karpdash does it."""
+
+    kind: str
+    title: str
+    action: str = ""
+    risk: str = ""
+
+
+class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """One hop of one cluster. `nodes` are those that are replaced; `minutes` is the estimate of what karpdash does."""
+
+    hop: str
+    starts: str
+    lands: str
+    steps: tuple[StepPreview, ...]
+    nodes: int | None
+    minutes: int | None
+    blockers: int
+    unknowns: int
+    reasons: tuple[str, ...] = ()
+    """Summaries of what keeps the hop from being ready, most severe first."""
+
+    @property
+    def by_people(self) -> int:
+        """Steps that a person or a tool outside does."""
+        return sum(step.kind in ("person", "outside") for step in self.steps)
+
+
+class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be done on one cluster. With a `cause` it does not join; `cause` is a code.
+
+    `uid` and `ca` tell which cluster it is. `owned` are the nodes of Karpenter; None where nodes were not all read.
+    """
+
+    cluster: str
+    name: str
+    environment: str = ""
+    region: str = ""
+    cause: str = ""
+    uid: str = ""
+    ca: str = ""
+    snapshot: str = ""
+    scanned_at: str = ""
+    release: str = ""
+    owned: int | None = None
+    pods: int | None = None
+    hops: tuple[HopPreview, ...] = ()
+    approvals: int = 0
+    """How many people have to agree, by the policy of now."""
+
+    @property
+    def minutes(self) -> int | None:
+        """The estimate of all hops."""
+        return known_sum(hop.minutes for hop in self.hops)
+
+    @property
+    def nodes(self) -> int | None:
+        """Replaced nodes of all hops: one node counts once for each hop that replaces it."""
+        return known_sum(hop.nodes for hop in self.hops)
+
+    @property
+    def risk(self) -> Risk | None:
+        """The highest risk that an action declares; None if karpdash changes nothing. Its plan may risk more."""
+        told = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
+        return max(told, key=RISKS.index, default=None)
+
+    def hop_to(self, lands: str) -> HopPreview | None:
+        """The hop that ends at that release."""
+        return next((hop for hop in self.hops if hop.lands == lands), None)
+
+
+class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is approved: the recipe, the waves as ids of clusters, and what was shown of each cluster."""
+
+    name: str
+    recipe: Recipe
+    waves: tuple[tuple[str, ...], ...]
+    shown: tuple[MemberPreview, ...]
+    author: str = ""
+    previewer: int = PREVIEWER
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical text."""
+        return hashlib.sha256(canonical(self)).hexdigest()
+
+    @property
+    def joined(self) -> tuple[MemberPreview, ...]:
+        """The clusters that are part of it."""
+        return tuple(one for one in self.shown if not one.cause)
+
+    @property
+    def risk(self) -> Risk | None:
+        """The risk up to which its approval counts; None if karpdash changes nothing.
+
+        What a plan really risks is only known when it is made, so people agree to the limit and not to less.
+        """
+        return self.recipe.covers if any(one.risk is not None for one in self.joined) else None
+
+
+def known_sum(counts: Iterable[int | None]) -> int | None:
+    """The sum; None if one of the numbers is not known."""
+    told = tuple(counts)
+    return None if None in told else sum(count or 0 for count in told)

@@ -1,0 +1,58 @@
+"""The states of a campaign and of its clusters, and which may follow which."""
+
+from typing import Literal, get_args
+
+CampaignState = Literal[
+    "draft",
+    "previewed",
+    "awaiting_approval",
+    "approved",
+    "running",
+    "paused",
+    "succeeded",
+    "aborted",
+    "rejected",
+    "expired",
+]
+CAMPAIGN_STATES: tuple[CampaignState, ...] = get_args(CampaignState)
+MAY_FOLLOW: dict[CampaignState, frozenset[CampaignState]] = {
+    "draft": frozenset({"previewed", "expired"}),
+    "previewed": frozenset({"awaiting_approval", "expired"}),
+    "awaiting_approval": frozenset({"approved", "rejected", "expired"}),
+    "approved": frozenset({"awaiting_approval", "running", "rejected", "expired"}),
+    "running": frozenset({"paused", "succeeded", "aborted"}),
+    "paused": frozenset({"running", "aborted"}),
+    "succeeded": frozenset(),
+    "aborted": frozenset(),
+    "rejected": frozenset(),
+    "expired": frozenset(),
+}
+"""An approval that is taken back leads from `approved` to `awaiting_approval` again."""
+UNSTARTED: frozenset[CampaignState] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
+UNDER_WAY: frozenset[CampaignState] = frozenset({"running", "paused"})
+CLAIMING: frozenset[CampaignState] = frozenset({"awaiting_approval", "approved", "running", "paused"})
+"""A cluster of such a campaign joins no other one."""
+OVER_STATES: frozenset[CampaignState] = frozenset(state for state, after in MAY_FOLLOW.items() if not after)
+
+MemberState = Literal["waiting", "preparing", "asking", "running", "stopped", "done", "out"]
+"""waiting for its turn; preparing: its journey is previewed; asking: its journey needs an approval of its own; running;
+stopped by itself; done; out: not part of the campaign, or not any more."""
+MEMBER_STATES: tuple[MemberState, ...] = get_args(MemberState)
+AT_WORK: frozenset[MemberState] = frozenset({"preparing", "asking", "running", "stopped"})
+"""These count for the limits: a cluster that stopped is halfway, and a person is at it."""
+SETTLED: frozenset[MemberState] = frozenset({"done", "out"})
+MEMBER_MAY_FOLLOW: dict[MemberState, frozenset[MemberState]] = {
+    "waiting": frozenset({"preparing", "done", "out"}),
+    "preparing": frozenset({"asking", "running", "stopped", "done", "out"}),
+    "asking": frozenset({"running", "stopped", "out"}),
+    "running": frozenset({"preparing", "stopped", "done", "out"}),
+    "stopped": frozenset({"waiting", "preparing", "asking", "running", "done", "out"}),
+    "done": frozenset({"stopped"}),
+    "out": frozenset(),
+}
+"""From `done` to `stopped` where a later scan does not show the release any more."""
+
+
+def campaign_pairs() -> tuple[tuple[CampaignState, CampaignState], ...]:
+    """Every allowed transition of a campaign, in the order of the table."""
+    return tuple((now, then) for now in CAMPAIGN_STATES for then in CAMPAIGN_STATES if then in MAY_FOLLOW[now])

@@ -1,0 +1,49 @@
+"""The sums of what is shown of a campaign's clusters."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from migrations_app.campaigns.shown import MemberPreview, known_sum
+
+
+class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What the whole campaign would do. A sum is None where the number of one cluster is not known.
+
+    `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
+    of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
+    blocker, which their journeys have to clear, and `unknown` those where something is not known.
+    """
+
+    clusters: int = 0
+    left_out: int = 0
+    causes: dict[str, int] = {}
+    nodes: int | None = 0
+    nodes_known: int = 0
+    pods: int | None = 0
+    minutes: int | None = 0
+    minutes_known: int = 0
+    by_people: int = 0
+    blocked: int = 0
+    unknown: int = 0
+
+
+def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
+    """The sums of the previews."""
+    told = tuple(shown)
+    joined = [one for one in told if not one.cause]
+    causes = Counter(one.cause for one in told if one.cause)
+    return CampaignForecast(
+        clusters=len(joined),
+        left_out=len(told) - len(joined),
+        causes=dict(sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))),
+        nodes=known_sum(one.nodes for one in joined),
+        nodes_known=sum(one.nodes or 0 for one in joined),
+        pods=known_sum(one.pods for one in joined),
+        minutes=known_sum(one.minutes for one in joined),
+        minutes_known=sum(one.minutes or 0 for one in joined),
+        by_people=sum(hop.by_people for one in joined for hop in one.hops),
+        blocked=sum(any(hop.blockers for hop in one.hops) for one in joined),
+        unknown=sum(any(hop.unknowns for hop in one.hops) for one in joined),
+    )

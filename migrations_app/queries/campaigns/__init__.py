@@ -1,0 +1,1 @@
+"""Reading campaigns: lists, the board of one, and who has to agree."""

@@ -1,0 +1,55 @@
+"""How many people have to agree to a campaign, by the policies of now, and whose approval counts."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+
+from migrations_app.access import approval_still_valid
+from migrations_app.actions.changes import Risk
+from migrations_app.journeys.plan import COVERABLE
+from migrations_app.models.campaign import Campaign, CampaignApproval
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.policy import Policy
+from migrations_app.queries.rollouts.policies import approvals_asked, risk_of
+from migrations_app.queries.visibility import rights_over_every
+
+
+def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict[uuid.UUID, int]:
+    """For each cluster how many approvals that risk needs, by the strictest policy of all its registrations."""
+    policies = {row.cluster_id: row for row in Policy.objects.all()}
+    general = policies.get(None) or Policy()
+    if not policies.keys() - {None}:
+        return dict.fromkeys(cluster_ids, approvals_asked(general, risk))
+    rows = Cluster.objects.filter(pk__in=cluster_ids).values_list("pk", "kube_system_uid")
+    uids = dict(rows)
+    twins: dict[str, set[uuid.UUID]] = defaultdict(set)
+    known = {uid for uid in uids.values() if uid}
+    for pk, uid in Cluster.objects.filter(kube_system_uid__in=known).values_list("pk", "kube_system_uid"):
+        twins[uid].add(pk)
+    return {
+        pk: max(
+            approvals_asked(policies.get(one) or general, risk) for one in {pk} | twins.get(uids.get(pk, ""), set())
+        )
+        for pk in cluster_ids
+    }
+
+
+def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> int:
+    """How many people have to agree to the campaign now: as many as the strictest of its clusters asks."""
+    if not row.risk:
+        return 0
+    risk = risk_of(row.risk)
+    return max(approvals_by_cluster(cluster_ids, risk).values(), default=0) if risk in COVERABLE else 0
+
+
+def campaign_approvals_valid(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> list[CampaignApproval]:
+    """The approvals of exactly this plan whose approvers still have the right over every cluster of it (A41)."""
+    given = row.approvals.filter(taken_back_at=None, digest=row.digest, nonce=row.nonce).select_related("approver")
+    return [one for one in given if _counts(row, one, cluster_ids=cluster_ids)]
+
+
+def _counts(row: Campaign, one: CampaignApproval, *, cluster_ids: Collection[uuid.UUID]) -> bool:
+    person = one.approver
+    if person is None or not person.is_active or (row.started_by_token and person.pk == row.starter_id):
+        return False
+    return approval_still_valid(rights_over_every(person, cluster_ids), alone=False)

@@ -1,0 +1,212 @@
+"""Campaigns for pages and the API: lists, the board of waves, and what was previewed of each cluster.
+
+What the caller may not see of a campaign is counted and never named (T11).
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from migrations_app.campaigns.burn_up import burn_up
+from migrations_app.campaigns.recipe import Recipe
+from migrations_app.campaigns.shown import MemberPreview
+from migrations_app.campaigns.states import OVER_STATES, UNDER_WAY, UNSTARTED
+from migrations_app.campaigns.sums import CampaignForecast
+from migrations_app.errors import NotFound
+from migrations_app.journeys.states import OVER
+from migrations_app.models.campaign import Campaign, CampaignApproval, CampaignMember
+from migrations_app.models.journey import JourneyStepRow
+from migrations_app.queries import pagination
+from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
+from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
+from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible, visible_campaigns
+
+PAGE = 50
+BOARD = 50
+"""Lines of a board on one page."""
+MOST_WAITING = 100
+MOST_STOPPED = 20
+CAMPAIGN_GROUPS: dict[str, frozenset[str]] = {
+    "planned": frozenset(UNSTARTED),
+    "under_way": frozenset(UNDER_WAY),
+    "ended": frozenset(OVER_STATES),
+}
+"""Groups of states that a list can be filtered by, besides single states."""
+
+
+def campaign_page(state: str = "", *, after: str = "", limit: int = PAGE) -> Page[CampaignRow]:
+    """One page, newest first. `state` is a state or one of CAMPAIGN_GROUPS. Raises InvalidInput for a bad cursor."""
+    rows = _rows()
+    if state:
+        rows = rows.filter(state__in=sorted(CAMPAIGN_GROUPS.get(state, {state})))
+    keys = moment_and_id(after)
+    if keys:
+        when, last = keys
+        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
+    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
+    return page_of(found, limit=limit, row=_row_of, key=_key)
+
+
+def campaign_row(campaign_id: uuid.UUID) -> CampaignRow:
+    """One campaign without its clusters. Raises NotFound."""
+    return _row_of(_found(campaign_id))
+
+
+def campaign_inbox(person_id: int) -> tuple[CampaignRow, ...]:
+    """Campaigns that wait for this person's approval, oldest first."""
+    waiting = _rows().filter(state="awaiting_approval").exclude(author_id=person_id)
+    mine = CampaignApproval.objects.filter(approver_id=person_id, taken_back_at=None).values("campaign_id")
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=mine).order_by("made_at")[:MOST_WAITING])
+
+
+def campaign_board(
+    campaign_id: uuid.UUID, *, now: datetime | None = None, after: str = "", limit: int = BOARD, state: str = ""
+) -> CampaignBoard:
+    """One campaign with a page of its clusters, those that joined first, by wave. The number of queries is fixed.
+
+    `state` shows the clusters in that state alone. Raises NotFound, InvalidInput for a bad cursor.
+    """
+    row = _found(campaign_id)
+    members = CampaignMember.objects.filter(campaign_id=campaign_id)
+    every = list(members.values_list("cluster_id", "wave", "state", "lands", "ended_at"))
+    seen = members.filter(visible())
+    clusters = tuple(pk for pk, _, standing, lands, _ in every if pk and lands and standing != "out")
+    lines, following = _lines(seen.filter(state=state) if state else seen, after=after, limit=limit)
+    ended = [at for _, _, standing, _, at in every if standing == "done" and at]
+    total = sum(1 for _, _, standing, lands, _ in every if lands and standing != "out")
+    return CampaignBoard(
+        row=_row_of(row),
+        recipe=msgspec.convert(row.recipe, type=Recipe),
+        nonce=row.nonce,
+        needed=campaign_approvals_needed(row, clusters),
+        approvals=_approvals(row, clusters),
+        waves=_waves(row, every),
+        members=lines,
+        next_cursor=following,
+        stopped=_lines(seen.filter(state="stopped"), after="", limit=MOST_STOPPED)[0],
+        hidden=len(every) - seen.count(),
+        forecast=msgspec.convert(row.forecast, type=CampaignForecast),
+        curve=burn_up(began=row.started_at, ended=ended, total=total, now=row.finished_at or now or timezone.now()),
+        clusters=clusters,
+    )
+
+
+def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, state: str = "") -> Page[MemberRow]:
+    """One page of the clusters alone. Raises NotFound, InvalidInput for a bad cursor."""
+    _found(campaign_id)
+    seen = CampaignMember.objects.filter(visible(), campaign_id=campaign_id)
+    lines, following = _lines(seen.filter(state=state) if state else seen, after=after, limit=limit)
+    return Page(lines, following)
+
+
+def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
+    """Every campaign that did not end, with its recipe: for the calendar."""
+    rows = _rows().filter(state__in=sorted(UNSTARTED | UNDER_WAY)).order_by("made_at")[:PAGE]
+    return tuple((_row_of(row), msgspec.convert(row.recipe, type=Recipe)) for row in rows)
+
+
+def _found(campaign_id: uuid.UUID) -> Campaign:
+    found = _rows().filter(pk=campaign_id).first()
+    if found is None:
+        raise NotFound("no such campaign")
+    return found
+
+
+def _rows() -> QuerySet[Campaign]:
+    joined = Q(members__lands__gt="") & ~Q(members__state="out")
+    rows = visible_campaigns().defer("plan")
+    return rows.annotate(total=Count("members", filter=joined), over=Count("members", filter=Q(members__state="done")))
+
+
+def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of `_rows`
+    return from_row(CampaignRow, row, author=row.author_name, started_by=row.started_by_name, done=row.over)
+
+
+def _approvals(row: Campaign, clusters: Iterable[uuid.UUID]) -> tuple[CampaignApprovalRow, ...]:
+    valid = {one.pk for one in campaign_approvals_valid(row, tuple(clusters))}
+    return tuple(
+        CampaignApprovalRow(by=one.approver_name, at=one.at, reason=one.reason, counts=one.pk in valid)
+        for one in row.approvals.all()
+    )
+
+
+def _waves(row: Campaign, every: Iterable[tuple[Any, ...]]) -> tuple[WaveRow, ...]:
+    counts: dict[int, Counter[str]] = {}
+    for _, wave, standing, lands, _ in every:
+        if lands:
+            counts.setdefault(wave, Counter())[standing] += 1
+    return tuple(
+        from_row(
+            WaveRow,
+            one,
+            number=one.number + 1,
+            total=sum(counts.get(one.number, Counter()).values()),
+            counts=dict(counts.get(one.number, {})),
+        )
+        for one in row.waves.all()
+    )
+
+
+_MEMBER = (
+    "cluster_id", "cluster_name", "environment", "region", "wave", "place", "state", "cause_code", "cause", "lands",
+    "hops_left", "shown", "ended_at",
+)  # fmt: skip
+_JOURNEY = ("journey__state", "journey__wait_code", "journey__needs_person")
+
+
+def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[tuple[MemberRow, ...], str]:
+    """One page: those that are out come last, then by wave and place."""
+    keys = pagination.keys_of(after, (int,))
+    start = int(keys[0]) if keys else 0
+    ordered = rows.annotate(left=Q(state="out")).select_related("journey").only(*_MEMBER, *_JOURNEY)
+    found = list(ordered.order_by("left", "wave", "place", "pk")[start : start + limit + 1])
+    shown = found[:limit]
+    steps = _steps([one.journey_id for one in shown if one.journey_id])
+    following = pagination.encode((start + limit,)) if len(found) > limit else ""
+    return tuple(_line(one, steps) for one in shown), following
+
+
+def _steps(journeys: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, int]]:
+    """By journey: steps that are done or skipped, and all."""
+    over = Count("pk", filter=Q(state__in=sorted(OVER)))
+    rows = JourneyStepRow.objects.filter(journey_id__in=journeys).order_by().values_list("journey_id")
+    return {pk: (done, total) for pk, done, total in rows.annotate(done=over, total=Count("pk"))}
+
+
+def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> MemberRow:
+    told, journey = _preview(one.shown), one.journey
+    done, total = steps.get(one.journey_id, (0, 0)) if one.journey_id else (0, 0)
+    return from_row(
+        MemberRow,
+        one,
+        id=one.pk,
+        cluster=one.cluster_id,
+        name=one.cluster_name,
+        wave=one.wave + 1,
+        release=told.release,
+        hops=len(told.hops),
+        nodes=told.nodes,
+        minutes=told.minutes,
+        journey=one.journey_id,
+        journey_state=journey.state if journey else "",
+        wait_code=journey.wait_code if journey else "",
+        needs_person=bool(journey and journey.needs_person),
+        steps_done=done,
+        steps=total,
+    )
+
+
+def _preview(told: Any) -> MemberPreview:  # noqa: ANN401 - the JSON of the column
+    return msgspec.convert(told, type=MemberPreview) if told else MemberPreview(cluster="", name="")
+
+
+def _key(row: Campaign) -> str:
+    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

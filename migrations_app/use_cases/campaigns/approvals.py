@@ -1,0 +1,176 @@
+"""Approval of campaigns, bound to the digest of one: recipe, clusters and previews (A40). It covers their journeys."""
+
+import secrets
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_approve, may_prepare
+from migrations_app.actions.changes import Risk
+from migrations_app.campaigns.states import CLAIMING
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.models.campaign import Campaign, CampaignApproval, CampaignMember
+from migrations_app.models.cluster import Cluster
+from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
+from migrations_app.queries.rollouts.policies import risk_of
+from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.campaigns.transitions import CampaignEvent, LoadedCampaign, load_campaign, store_campaign
+from migrations_app.use_cases.journeys.carried import take_back_from_journeys
+from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
+
+
+def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
+    """Asks for the approval of the previewed campaign, which claims its clusters from then on.
+
+    Approved at once if the policies ask nobody. Raises PermissionDenied, and Conflict: `campaign_holds` names the
+    clusters that another campaign has by now.
+    """
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_prepare(over_every(person, here.clusters)))
+        refuse_other_version(here, version)
+        refuse_late_campaign(here.row)
+        needed = campaign_approvals_needed(here.row, here.clusters)
+        tells = "campaign.approval_requested" if needed else ""
+        event = CampaignEvent(verb="campaign.awaiting_approval", by=by, tells=tells)
+        _in(here, "previewed")
+        store_campaign(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
+        # The audit event holds the head of the log: of two campaigns at once the second one sees the first.
+        _claim(here)
+        if not needed:
+            event = CampaignEvent(verb="campaign.approved", by=by, code="no_approval_asked")
+            store_campaign(here, "approved", event=event)
+    return here.row
+
+
+def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Campaign:
+    """Records one approval; also of a paused campaign, where one was taken back.
+
+    Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired campaign.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        row = here.row
+        if row.state != "paused":
+            _in(here, "awaiting_approval")
+            refuse_late_campaign(row)
+        risk: Risk = risk_of(row.risk) if row.risk else "low"
+        whole = over_every(person, here.clusters)
+        refuse_person(may_approve(whole, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        _refuse_other(row, yes)
+        try:
+            with transaction.atomic():
+                CampaignApproval.objects.create(
+                    campaign=row,
+                    approver_id=person.id,
+                    approver_name=person.name,
+                    digest=yes.digest,
+                    nonce=yes.nonce,
+                    step_up=person.fresh_until is not None and person.fresh_until > now,
+                    reason=yes.reason[:2000],
+                )
+        except IntegrityError:
+            raise Conflict("you have approved this campaign already", code="approved_already") from None
+        event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=yes.reason)
+        enough = len(campaign_approvals_valid(row, here.clusters)) >= campaign_approvals_needed(row, here.clusters)
+        store_campaign(here, row.state, event=event)  # type: ignore[arg-type]  # the column's choices are the states
+        if enough and row.state == "awaiting_approval":
+            store_campaign(here, "approved", event=CampaignEvent(verb="campaign.approved", by=by))
+    return here.row
+
+
+def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
+    """Takes back one's own approval, and with it those of the journeys that it covered and that did not end.
+
+    One that is running pauses before anything else begins; one that waits for its start waits for an approval again.
+    Raises Conflict without an approval of one's own, PermissionDenied for a token.
+    """
+    if person.method != "session":
+        raise PermissionDenied("an approval is taken back by the person who gave it", code="person_needed")
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        row = here.row
+        mine = row.approvals.filter(approver_id=person.id, taken_back_at=None)
+        if row.state not in CLAIMING or not mine.update(taken_back_at=timezone.now()):
+            raise Conflict("there is no approval of yours to take back", code="moved")
+        journeys = [one.journey_id for one in here.members if one.covered and one.journey_id]
+        take_back_from_journeys(journeys, person.id, by=by)
+        held = len(campaign_approvals_valid(row, here.clusters))
+        enough = held >= campaign_approvals_needed(row, here.clusters)
+        event = CampaignEvent(verb="campaign.yes_taken_back", by=by, code="taken_back", words=reason)
+        if enough or row.state in ("awaiting_approval", "paused"):
+            store_campaign(here, row.state, event=event)
+        elif row.state == "approved":
+            store_campaign(here, "awaiting_approval", event=event)
+        else:
+            pausing = {"cause_code": "approval_missing", "cause": reason[:2000], "needs_person": True, "wait_code": ""}
+            store_campaign(here, "paused", event=event, **pausing)
+    return here.row
+
+
+def reject_campaign(
+    campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
+) -> Campaign:
+    """Rejects a campaign that waits for approval or its start; one that is not asked for yet is withdrawn.
+
+    Raises PermissionDenied, Conflict.
+    """
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        whole = over_every(person, here.clusters)
+        if "approve" not in whole.rights:
+            refuse_person(may_prepare(whole))
+        refuse_other_version(here, version)
+        early = here.row.state in ("draft", "previewed")
+        code = "withdrawn" if early else "rejected"
+        event = CampaignEvent(verb="campaign.expired" if early else "campaign.rejected", by=by, code=code, words=reason)
+        columns = {"cause_code": code, "cause": reason[:2000], "finished_at": timezone.now()}
+        store_campaign(here, "expired" if early else "rejected", event=event, **columns)
+    return here.row
+
+
+def refuse_late_campaign(row: Campaign) -> None:
+    """Raises Conflict `expired` for a campaign that waited too long."""
+    if row.expires_at <= timezone.now():
+        raise Conflict("the campaign is too old; make a new one", code="expired")
+
+
+def refuse_other_version(here: LoadedCampaign, version: int | None) -> None:
+    """Raises Conflict `moved` if the campaign is not at the version that the caller saw any more (R33)."""
+    if version is not None and here.row.version != version:
+        words = f"the campaign moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
+        raise Conflict(words, code="moved")
+
+
+def _claim(here: LoadedCampaign) -> None:
+    """Claims the clusters. Raises Conflict `campaign_holds` if another campaign has one, by any registration."""
+    mine = [one for one in here.joined if one.state != "out"]
+    uids = dict(Cluster.objects.filter(pk__in=here.clusters).values_list("pk", "kube_system_uid"))
+    twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
+    taken = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
+    names = sorted(taken.exclude(campaign=here.row).values_list("cluster_name", flat=True))
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        raise Conflict(f"another campaign has {', '.join(names[:5])}{more}", code="campaign_holds")
+    try:
+        with transaction.atomic():
+            CampaignMember.objects.filter(pk__in=[one.pk for one in mine]).update(claims=True)
+    except IntegrityError:
+        raise Conflict("another campaign has one of the clusters", code="campaign_holds") from None
+
+
+def _in(here: LoadedCampaign, state: str) -> None:
+    if here.row.state != state:
+        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
+
+
+def _refuse_other(row: Campaign, yes: ApprovalRequest) -> None:
+    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+        raise Conflict("the campaign is not the one that you looked at", code="digest_moved")
+    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+        raise Conflict("this form is of an older question", code="nonce_moved")
+    if row.risk in TYPED and yes.typed != row.name:
+        raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")

@@ -1,0 +1,160 @@
+"""Starts, pauses, resumes and aborts campaigns, and ends those that nobody started."""
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_start, may_stop
+from migrations_app.campaigns.shown import PREVIEWER
+from migrations_app.campaigns.states import UNSTARTED
+from migrations_app.errors import Conflict
+from migrations_app.models.campaign import Campaign, CampaignMember
+from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
+from migrations_app.queries.rollouts.policies import everything_stopped
+from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
+from migrations_app.use_cases.campaigns import member_journeys
+from migrations_app.use_cases.campaigns.approvals import refuse_late_campaign, refuse_other_version
+from migrations_app.use_cases.campaigns.transitions import (
+    CampaignEvent,
+    LoadedCampaign,
+    load_campaign,
+    store_campaign,
+)
+
+QUIET_CAMPAIGN: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
+AT_ONCE = 200
+
+
+def start_campaign(
+    campaign_id: uuid.UUID, person: Person, *, digest: str, by: Actor, version: int | None = None
+) -> Campaign:
+    """Starts an approved campaign. Digest, approvers' rights and policies are checked under the row's lock (A41).
+
+    Raises PermissionDenied, Conflict: `digest_moved`, `approval_missing`, `kill_switch`, `audit_blocked`, `expired`,
+    `moved`.
+    """
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_start(over_every(person, here.clusters)))
+        if digest != here.row.digest:
+            raise Conflict("the campaign is not the one that was shown", code="digest_moved")
+        refuse_other_version(here, version)
+        if here.row.state != "approved":
+            raise Conflict(f"a campaign that is {here.row.state.replace('_', ' ')} is not started", code="moved")
+        refuse_late_campaign(here.row)
+        if here.plan.previewer != PREVIEWER:
+            raise Conflict("the campaign was made by another release of karpdash; make a new one", code="expired")
+        _refuse_changes()
+        refuse_unapproved(here, person)
+        columns = {**QUIET_CAMPAIGN, **_starter(person), "started_at": timezone.now()}
+        store_campaign(here, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
+    return here.row
+
+
+def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
+    """Pauses the campaign and its journeys under way. Raises PermissionDenied, Conflict."""
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_stop(over_every(person, here.clusters)))
+        refuse_other_version(here, version)
+        columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
+        in_state(here, "running")
+        store_campaign(here, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
+        member_journeys.pause_journeys(here, person, by=by)
+    return here.row
+
+
+def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
+    """Resumes a paused campaign and the journeys that were paused with it, with the checks of a start (A10).
+
+    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, and those of a start.
+    """
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_start(over_every(person, here.clusters)))
+        refuse_other_version(here, version)
+        in_state(here, "paused")
+        stopped = [one.cluster_name for one in here.members if _still_stopped(one)]
+        if stopped:
+            raise Conflict(f"settle {', '.join(stopped[:5])} first", code="member_stopped")
+        _refuse_changes()
+        refuse_unapproved(here, person)
+        columns = {**QUIET_CAMPAIGN, **_starter(person)}
+        store_campaign(here, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
+        member_journeys.resume_journeys(here, person, by=by)
+    return here.row
+
+
+def abort_campaign(
+    campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
+) -> Campaign:
+    """Ends the campaign: journeys that were not started are withdrawn, those under way are paused for a person.
+
+    Raises PermissionDenied, Conflict.
+    """
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_stop(over_every(person, here.clusters)))
+        refuse_other_version(here, version)
+        columns = {**QUIET_CAMPAIGN, "cause_code": "asked", "cause": reason[:2000], "finished_at": timezone.now()}
+        event = CampaignEvent(verb="campaign.aborted", by=by, code="asked", words=reason)
+        store_campaign(here, "aborted", event=event, **columns)
+        member_journeys.withdraw_journeys(here, person, reason="the campaign was ended", by=by)
+        member_journeys.pause_journeys(here, person, by=by)
+    return here.row
+
+
+def expire_campaigns() -> int:
+    """Ends campaigns that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
+    return sum(_expired(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+
+
+def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "") -> None:
+    """Pauses a running campaign because a person has to decide, and tells people."""
+    event = CampaignEvent(verb="campaign.paused", by=WORKER, code=code, words=words, tells="campaign.paused")
+    columns = {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": True}
+    store_campaign(here, "paused", event=event, **columns)
+
+
+def refuse_unapproved(here: LoadedCampaign, person: Person) -> None:
+    """Raises Conflict `approval_missing` if the approvals that hold are fewer than the policies of now ask for."""
+    needed = campaign_approvals_needed(here.row, here.clusters)
+    held = campaign_approvals_valid(here.row, here.clusters)
+    given = [one for one in held if person.method != "token" or one.approver_id != person.id]
+    if len(given) < needed:
+        raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
+
+
+def _still_stopped(one: CampaignMember) -> bool:
+    return one.state == "stopped" and (one.journey is None or one.journey.state not in ("running", "succeeded"))
+
+
+def _expired(campaign_id: uuid.UUID) -> bool:
+    try:
+        here = load_campaign(campaign_id)
+        event = CampaignEvent(verb="campaign.expired", by=WORKER, code="expired")
+        store_campaign(here, "expired", event=event, cause_code="expired", finished_at=timezone.now())
+    except Conflict:
+        return False
+    return True
+
+
+def in_state(here: LoadedCampaign, state: str) -> None:
+    """Raises Conflict `moved` if the campaign is in another state."""
+    if here.row.state != state:
+        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
+
+
+def _starter(person: Person) -> dict[str, Any]:
+    token = person.method == "token"
+    return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
+
+
+def _refuse_changes() -> None:
+    if everything_stopped():
+        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+    assert_writable()

@@ -1,0 +1,180 @@
+"""The moves of a worker for a campaign: each is one transaction with its audit event."""
+
+import logging
+import uuid
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from migrations_app.campaigns.next_moves import (
+    CampaignMove,
+)
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from migrations_app.models.campaign import CampaignJourney, CampaignMember, CampaignWave
+from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.campaigns import member_journeys, transitions
+from migrations_app.use_cases.campaigns.lifecycle import halt_campaign
+from migrations_app.use_cases.campaigns.transitions import (
+    CampaignEvent,
+    LoadedCampaign,
+    load_campaign,
+    store_campaign,
+    store_member,
+)
+
+log = logging.getLogger(__name__)
+PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
+"""Refusals that pass by themselves: another rollout or journey of the cluster, a change window."""
+STOPS_ALL = frozenset({"kill_switch", "audit_blocked", "starter_gone", "author_gone"})
+"""Refusals that concern every cluster."""
+
+
+@dataclass(slots=True)
+class WokenByCampaign:
+    """The ids of journeys that workers have to be woken for; `again`: the campaign can go on at once."""
+
+    journeys: list[uuid.UUID] = field(default_factory=list)
+    again: bool = False
+
+
+def make_campaign_move(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
+    """One move. Raises Conflict `moved` if somebody else changed the campaign; then all is read again."""
+    if move.do in ("halt", "open", "complete", "wait"):
+        _of_campaign(here, move, woken=woken)
+        return
+    member = here.member(int(move.member))
+    if move.do in ("prepare", "next_hop", "cover", "ask", "start"):
+        try:
+            _begin(here, member, move=move, woken=woken)
+        except Conflict as refused:
+            _refused(here, member, code=refused.code, words=refused.message)
+        except PermissionDenied as refused:
+            _refused(here, member, code="right_missing", words=refused.message)
+        except (InvalidInput, NotFound) as wrong:
+            _refused(here, member, code=wrong.code, words=str(wrong))
+        return
+    _note(here, member, move=move)
+    woken.again |= move.do == "finish"
+
+
+def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
+    row = here.row
+    if move.do == "halt":
+        about = here.member(int(move.member)).cluster_name if move.member else ""
+        halt_campaign(here, move.code, words=about)
+        if here.recipe.stop_all:
+            _pause_others(here)
+    elif move.do == "open":
+        event = CampaignEvent(verb="campaign.wave_opened", by=WORKER, detail={"wave": move.wave + 1})
+        with transaction.atomic():
+            store_campaign(here, "running", event=event, wait_code="", needs_person=False)
+            CampaignWave.objects.filter(campaign=row, number=move.wave).update(opened_at=timezone.now())
+        woken.again = True
+    elif move.do == "complete":
+        event = CampaignEvent(verb="campaign.succeeded", by=WORKER, tells="campaign.completed")
+        store_campaign(here, "succeeded", event=event, finished_at=timezone.now(), wait_code="", needs_person=False)
+    elif (row.wait_code, row.needs_person) != (move.code, move.person):
+        tells = "campaign.needs_person" if move.person else ""
+        verb = "campaign.person_needed" if move.person else "campaign.waiting"
+        event = CampaignEvent(verb=verb, by=WORKER, code=move.code, tells=tells, detail={"wave": move.wave + 1})
+        store_campaign(here, "running", event=event, wait_code=move.code, needs_person=move.person)
+
+
+def _pause_others(here: LoadedCampaign) -> None:
+    for member in here.members:
+        if member.cluster_id is None or member.journey is None:
+            continue
+        try:
+            person = member_journeys.account(here.row.starter_id, member.cluster_id)
+        except Conflict:
+            return
+        member_journeys.pause_journeys(LoadedCampaign(here.row, here.waves, [member]), person, by=WORKER)
+
+
+def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: WokenByCampaign) -> None:
+    """Drafts, covers, asks for or starts the journey of a cluster."""
+    row = member.journey
+    if move.do in ("prepare", "next_hop"):
+        woken.journeys.append(_draft_hop(here, member))
+    elif row is not None and move.do in ("cover", "ask"):
+        covered = move.do == "cover"
+        with transaction.atomic():
+            ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
+            asked = ask(here, member, journey=row.pk)
+            waits = asked.state == "awaiting_approval"
+            code = (move.code or "approval_missing") if waits else ""
+            verb = "campaign.member_covered" if covered else "campaign.member_asked"
+            event = CampaignEvent(verb=verb, by=WORKER, code=code, detail={"journey": str(row.pk)})
+            then = "asking" if waits or not covered else "preparing"
+            store_member(here, member, then=then, event=event, covered=covered, cause_code=code)  # type: ignore[arg-type]  # one of the states
+        transitions.reached("after_cover")
+        woken.again = True
+    elif row is not None:
+        with transaction.atomic():
+            member_journeys.start_journey_of(here, row)
+            event = CampaignEvent(verb="campaign.member_started", by=WORKER, detail={"journey": str(row.pk)})
+            store_member(here, member, then="running", event=event, cause_code="", cause="")
+        transitions.reached("after_start")
+        woken.journeys.append(row.pk)
+
+
+def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
+    """What follows when a journey may not be drafted, approved or started now."""
+    if code in PASSES:
+        log.info("not yet", extra={"campaign": str(here.row.pk), "cluster": member.cluster_name, "code": code})
+        if code == "moved":
+            raise Conflict("the campaign was changed meanwhile", code="moved")
+        return
+    again = load_campaign(here.row.pk)
+    if code in STOPS_ALL:
+        halt_campaign(again, code, words=words)
+        raise Conflict(words, code=code)
+    halt_at(again, again.member(member.pk), code=code, words=words)
+    raise Conflict(words, code=code)
+
+
+def halt_at(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
+    """Stops the cluster and with it the campaign, in one transaction."""
+    with transaction.atomic():
+        if member.state == "waiting":
+            halt_campaign(here, code, words=f"{member.cluster_name}: {words}")
+            return
+        event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=code, words=words)
+        store_member(here, member, then="stopped", event=event, cause_code=code, cause=words[:2000])
+        CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
+        halt_campaign(here, code, words=f"{member.cluster_name}: {words}")
+
+
+def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -> None:
+    """Notes what became of the journey of a cluster."""
+    quiet = {"cause_code": "", "cause": ""}
+    match move.do:
+        case "note_running":
+            event = CampaignEvent(verb="campaign.member_running", by=WORKER, code=move.code)
+            store_member(here, member, then="running", event=event, **quiet)
+        case "finish":
+            event = CampaignEvent(verb="campaign.member_done", by=WORKER, code=move.code)
+            store_member(here, member, then="done", event=event, **quiet, ended_at=timezone.now(), hops_left=0)
+        case "drop":
+            event = CampaignEvent(verb="campaign.member_out", by=WORKER, code=move.code)
+            gone = {"cause_code": move.code, "claims": False, "ended_at": timezone.now()}
+            store_member(here, member, then="out", event=event, **gone)
+        case _:
+            with transaction.atomic():
+                event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=move.code)
+                store_member(here, member, then="stopped", event=event, cause_code=move.code)
+                CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
+
+
+def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
+    """Drafts the journey of the next hop of the cluster and returns it. Raises as `draft_of`."""
+    with transaction.atomic():
+        made = member_journeys.draft_of(here, member)
+        event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(made)})
+        begun = {"journey_id": made, "covered": False, "cause_code": "", "cause": ""}
+        store_member(here, member, then="preparing", event=event, **begun, hops_left=max(0, member.hops_left - 1))
+        CampaignJourney.objects.create(member=member, journey_id=made)
+    transitions.reached("after_prepare")
+    return made

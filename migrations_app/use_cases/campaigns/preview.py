@@ -1,0 +1,176 @@
+"""Turns a draft into a preview: each cluster from its stored scan alone, then the waves. No request is sent."""
+
+import uuid
+import zlib
+from collections.abc import Iterable
+from datetime import timedelta
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.actions.plan import canonical
+from migrations_app.campaigns.preview import member_preview
+from migrations_app.campaigns.recipe import Placed, in_waves
+from migrations_app.campaigns.shown import CampaignPlan, MemberPreview, Pace
+from migrations_app.campaigns.states import CLAIMING
+from migrations_app.campaigns.sums import campaign_forecast
+from migrations_app.errors import KarpdashError
+from migrations_app.journeys.states import HOLDING, PLANNED
+from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.journey import Journey
+from migrations_app.queries.campaigns.agreement import approvals_by_cluster
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
+from migrations_app.queries.rollouts.policies import policy_of
+from migrations_app.readiness.action_offers import READ_ONLY
+from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.campaigns.transitions import (
+    CampaignEvent,
+    LoadedCampaign,
+    load_campaign,
+    recipe_of,
+    shown_of,
+    store_campaign,
+)
+
+SCAN_OLD = timedelta(hours=24)
+"""A cluster whose newest scan is older does not join: what it shows may be old."""
+
+
+def preview_member(member_id: int) -> uuid.UUID | None:
+    """Previews one cluster of a draft; returns the campaign if it was the last one, and None if others are left.
+
+    Doing it twice has the effect of once: the first result counts.
+    """
+    member = CampaignMember.objects.select_related("campaign", "cluster").filter(pk=member_id).first()
+    if member is None or member.campaign.state != "draft":
+        return None
+    if member.shown is None:
+        shown = _previewed(member)
+        CampaignMember.objects.filter(pk=member_id, shown__isnull=True).update(shown=msgspec.to_builtins(shown))
+    left = CampaignMember.objects.filter(campaign_id=member.campaign_id, shown__isnull=True).exists()
+    return None if left else member.campaign_id
+
+
+def compose_campaign(campaign_id: uuid.UUID) -> None:
+    """Makes the waves of a draft whose every cluster was previewed, and freezes them with their digest.
+
+    Raises Conflict if the campaign was changed meanwhile.
+    """
+    here = load_campaign(campaign_id)
+    if here.row.state != "draft" or any(one.shown is None for one in here.members):
+        return
+    shown = _without_twins(sorted((shown_of(one) for one in here.members), key=lambda one: one.name))
+    joined = [one for one in shown if not one.cause]
+    recipe = here.recipe
+    waves = in_waves([_placed(one) for one in joined], recipe)
+    plan = CampaignPlan(name=here.row.name, recipe=recipe, waves=waves, shown=tuple(shown), author=here.row.author_name)
+    with transaction.atomic():
+        _store_members(here, shown, waves=waves)
+        CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
+        here.row.digest = plan.digest
+        told = {"clusters": len(joined), "left_out": len(shown) - len(joined), "waves": [len(wave) for wave in waves]}
+        forecast = msgspec.to_builtins(campaign_forecast(shown))
+        frozen = {"plan": canonical(plan), "digest": plan.digest, "risk": plan.risk or "", "forecast": forecast}
+        if not joined:
+            event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=told)
+            ended = {"cause_code": "nothing_joins", "finished_at": timezone.now()}
+            store_campaign(here, "expired", event=event, **frozen, **ended)
+            return
+        event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=told)
+        store_campaign(here, "previewed", event=event, **frozen)
+
+
+def missing_previews(campaign_id: uuid.UUID) -> list[int]:
+    """The clusters of a draft that were not previewed yet."""
+    rows = CampaignMember.objects.filter(campaign_id=campaign_id, shown__isnull=True, campaign__state="draft")
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def _previewed(member: CampaignMember) -> MemberPreview:
+    cluster = member.cluster
+    told = MemberPreview(
+        cluster=str(member.cluster_id or ""),
+        name=member.cluster_name,
+        environment=member.environment,
+        region=member.region,
+        uid=cluster.kube_system_uid if cluster else "",
+        ca=cluster.ca_digest if cluster else "",
+        snapshot=str(cluster.latest_id or "") if cluster else "",
+    )
+    cause = _cause(member, cluster)
+    if cause or cluster is None or cluster.latest_id is None:
+        return msgspec.structs.replace(told, cause=cause or "never_scanned")
+    policy = policy_of(cluster.pk)
+    try:
+        report = report_of(cluster.latest_id)
+        pace = Pace(policy.batch, policy.per_hour)
+        shown = member_preview(told, report, recipe=recipe_of(member.campaign), pace=pace)
+    except (KarpdashError, ValueError, zlib.error):
+        return msgspec.structs.replace(told, cause="scan_unreadable")
+    covers = recipe_of(member.campaign).covers
+    needed = approvals_by_cluster((cluster.pk,), covers)[cluster.pk] if shown.risk else 0
+    return msgspec.structs.replace(shown, approvals=needed)
+
+
+def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
+    """The code why the cluster cannot join, as its row tells; empty if nothing does."""
+    if cluster is None:
+        return "cluster_gone"
+    if cluster.source in READ_ONLY:
+        return "read_only"
+    if cluster.latest is None:
+        return "never_scanned"
+    if cluster.other_uid:
+        return "other_cluster"
+    if cluster.failures >= UNREACHABLE_AFTER:
+        return "unreachable"
+    if timezone.now() - cluster.latest.scanned_at > SCAN_OLD:
+        return "scan_old"
+    every = registrations_of(cluster.pk)
+    if _claimed(every, campaign=member.campaign):
+        return "in_campaign"
+    if Journey.objects.filter(cluster_id__in=every, state__in=sorted(PLANNED | HOLDING)).exists():
+        return "journey_open"
+    return ""
+
+
+def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
+    others = CampaignMember.objects.filter(cluster_id__in=tuple(clusters), claims=True)
+    return others.filter(campaign__state__in=sorted(CLAIMING)).exclude(campaign=campaign).exists()
+
+
+def _without_twins(shown: Iterable[MemberPreview]) -> list[MemberPreview]:
+    """Of two registrations of one cluster the first joins: the second would be worked on twice."""
+    found: list[MemberPreview] = []
+    seen: set[str] = set()
+    for one in shown:
+        twin = not one.cause and one.uid and one.uid in seen
+        found.append(msgspec.structs.replace(one, cause="registered_twice") if twin else one)
+        if not one.cause and one.uid:
+            seen.add(one.uid)
+    return found
+
+
+def _placed(one: MemberPreview) -> Placed:
+    return Placed(id=one.cluster, name=one.name, environment=one.environment, nodes=one.owned or 0)
+
+
+def _store_members(here: LoadedCampaign, shown: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]) -> None:
+    places = {pk: (wave, place) for wave, ids in enumerate(waves) for place, pk in enumerate(ids)}
+    by_cluster = {one.cluster: one for one in shown}
+    for member in here.members:
+        told = by_cluster.get(str(member.cluster_id or ""))
+        wave, place = places.get(str(member.cluster_id or ""), (0, member.place))
+        member.wave, member.place = wave, place
+        if told is None or told.cause:
+            member.state, member.cause_code = "out", told.cause if told else "cluster_gone"
+        else:
+            member.hops_left, member.lands = len(told.hops), told.hops[-1].lands
+        if told is not None:
+            member.shown = msgspec.to_builtins(told)
+    columns = ["wave", "place", "state", "cause_code", "hops_left", "lands", "shown"]
+    CampaignMember.objects.bulk_update(here.members, columns, batch_size=200)

@@ -1,0 +1,109 @@
+"""What a campaign's decision rests on, read as it is stored now."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.utils import timezone
+
+from migrations_app.actions import windows
+from migrations_app.campaigns.next_moves import (
+    CampaignSeen,
+    JourneySeen,
+    MemberSeen,
+    WaveSeen,
+)
+from migrations_app.journeys.states import HOLDING, PLANNED
+from migrations_app.models.campaign import CampaignMember
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.journey import Journey
+from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
+from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
+from migrations_app.queries.rollouts.policies import everything_stopped
+from migrations_app.use_cases.audit import delivery_lag
+from migrations_app.use_cases.campaigns import member_journeys
+from migrations_app.use_cases.campaigns.transitions import (
+    LoadedCampaign,
+)
+
+
+def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
+    """What the decision rests on, as it is stored now."""
+    joined = here.joined
+    clusters = _clusters([one.cluster_id for one in joined if one.cluster_id])
+    waiting = [one.cluster_id for one in joined if one.cluster_id and one.state == "waiting"]
+    held = set(
+        Journey.objects.filter(cluster_id__in=waiting, state__in=sorted(PLANNED | HOLDING)).values_list(
+            "cluster_id", flat=True
+        )
+    )
+    recipe = here.recipe
+    return CampaignSeen(
+        state=here.row.state,  # type: ignore[arg-type]  # the column's choices are the states
+        recipe=recipe,
+        members=tuple(_member_seen(here, one, clusters=clusters, held=one.cluster_id in held) for one in joined),
+        waves=tuple(
+            WaveSeen(opened=one.opened_at is not None, agreed=one.agreed_at is not None, stops=one.stops)
+            for one in here.waves
+        ),
+        halts=_halts(here) if here.row.state == "running" else "",
+        window=windows.any_open(recipe.windows, timezone.now()),
+    )
+
+
+def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, datetime | None]]:
+    """By cluster: failures in a row, and the release and time of its newest scan."""
+    rows = Cluster.objects.filter(pk__in=ids)
+    columns = ("pk", "failures", "latest__karpenter_version", "latest__scanned_at")
+    return {pk: (failures, release or "", at) for pk, failures, release, at in rows.values_list(*columns)}
+
+
+def _member_seen(
+    here: LoadedCampaign, one: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
+    held: bool,
+) -> MemberSeen:  # fmt: skip
+    known = clusters.get(one.cluster_id) if one.cluster_id else None
+    failures, release, scanned = known or (0, "", None)
+    lost = ""
+    if one.state in ("preparing", "asking", "running", "stopped") and failures >= UNREACHABLE_AFTER:
+        lost = "unreachable"
+    reverted = one.ended_at is not None and scanned is not None and scanned > one.ended_at and release != one.lands
+    if reverted and release and one.state in ("done", "stopped"):
+        lost = "reverted"
+    return MemberSeen(
+        id=str(one.pk),
+        wave=one.wave,
+        state=one.state,  # type: ignore[arg-type]  # the column's choices are the states
+        region=one.region,
+        environment=one.environment,
+        journey=_journey_seen(here, one),
+        left=one.hops_left,
+        ended_at=one.ended_at,
+        lost=lost,
+        reached=bool(release) and release == one.lands,
+        gone=known is None,
+        held=held,
+    )
+
+
+def _journey_seen(here: LoadedCampaign, one: CampaignMember) -> JourneySeen | None:
+    made = one.journey
+    if made is None:
+        return None
+    compared = one.state == "preparing" and made.state == "previewed"
+    return JourneySeen(
+        state=made.state,
+        cause_code=made.cause_code,
+        wait_code=made.wait_code,
+        differs=member_journeys.differences_of(here, one, journey=made) if compared else (),
+    )
+
+
+def _halts(here: LoadedCampaign) -> str:
+    """The code of what stops the whole campaign now; empty if nothing does."""
+    if everything_stopped():
+        return "kill_switch"
+    if delivery_lag.why_blocked():
+        return "audit"
+    held = len(campaign_approvals_valid(here.row, here.clusters))
+    return "approval_missing" if held < campaign_approvals_needed(here.row, here.clusters) else ""

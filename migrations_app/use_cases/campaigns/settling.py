@@ -1,0 +1,100 @@
+"""What people settle in a campaign: the next wave, and clusters that stopped."""
+
+import uuid
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_resolve, may_start
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.journeys.states import ENDED
+from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
+from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.campaigns import member_journeys
+from migrations_app.use_cases.campaigns.approvals import refuse_other_version
+from migrations_app.use_cases.campaigns.lifecycle import in_state
+from migrations_app.use_cases.campaigns.transitions import (
+    CampaignEvent,
+    LoadedCampaign,
+    load_campaign,
+    store_campaign,
+    store_member,
+)
+
+
+def open_wave(
+    campaign_id: uuid.UUID, person: Person, *, wave: int, note: str, by: Actor, version: int | None = None
+) -> Campaign:
+    """A person agrees that the next wave begins, with a note; the other gates of it still count.
+
+    Raises PermissionDenied for a token, InvalidInput without a note, Conflict for another wave than the next one.
+    """
+    if not note.strip():
+        raise InvalidInput("a reason is needed", where="note", code="reason_needed")
+    with transaction.atomic():
+        here = load_campaign(campaign_id, lock=True)
+        refuse_person(may_resolve(over_every(person, here.clusters)))
+        refuse_other_version(here, version)
+        in_state(here, "running")
+        following = next((one for one in here.waves if one.opened_at is None), None)
+        if following is None or following.number != wave or following.agreed_at is not None:
+            raise Conflict("this wave does not wait for a person", code="moved")
+        event = CampaignEvent(
+            verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
+        )  # fmt: skip
+        store_campaign(here, "running", event=event, wait_code="", needs_person=False)
+        told = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
+        CampaignWave.objects.filter(pk=following.pk).update(**told)
+    return here.row
+
+
+def leave_out(
+    campaign_id: uuid.UUID, person: Person, *, member: int, reason: str, by: Actor, version: int | None = None
+) -> Campaign:
+    """Takes a cluster out that waits or stopped, with a reason; a journey of it that was started stays as it is.
+
+    Raises PermissionDenied, InvalidInput without a reason, Conflict.
+    """
+    if not reason.strip():
+        raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
+    with transaction.atomic():
+        here, row = _member(campaign_id, person, member=member, version=version)
+        if row.state not in ("waiting", "stopped", "asking"):
+            raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
+        told = {"cause_code": "left_out", "cause": reason.strip()[:2000], "claims": False, "ended_at": timezone.now()}
+        event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
+        alone = LoadedCampaign(here.row, here.waves, [row])
+        store_member(here, row, then="out", event=event, **told)
+        member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
+    return here.row
+
+
+def try_again(
+    campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None
+) -> Campaign:
+    """A stopped cluster whose journey ended waits for its turn again, and gets a new journey then.
+
+    Raises PermissionDenied, and Conflict: one whose journey goes on is fixed there.
+    """
+    with transaction.atomic():
+        here, row = _member(campaign_id, person, member=member, version=version)
+        if row.state != "stopped" or (row.journey is not None and row.journey.state not in ENDED):
+            raise Conflict("its journey did not end: retry or skip its step there", code="journey_open")
+        event = CampaignEvent(verb="campaign.member_again", by=by, code="retried")
+        again = {"cause_code": "", "cause": "", "journey": None, "covered": False, "ended_at": None}
+        store_member(here, row, then="waiting", event=event, **again, hops_left=row.hops_left + 1)
+    return here.row
+
+
+def _member(
+    campaign_id: uuid.UUID, person: Person, *, member: int, version: int | None
+) -> tuple[LoadedCampaign, CampaignMember]:
+    """The campaign, locked, and the part of one cluster. Raises NotFound, PermissionDenied, Conflict."""
+    here = load_campaign(campaign_id, lock=True)
+    row = here.member(member)
+    refuse_person(may_start(over_every(person, here.clusters)))
+    refuse_other_version(here, version)
+    if here.row.state not in ("running", "paused"):
+        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
+    return here, row

@@ -1,0 +1,185 @@
+"""Every change of a campaign or of one of its clusters: compare-and-set, audit event and outbox row in one transaction.
+
+No other code changes a state. What may follow what is decided in `migrations_app/campaigns/states.py`.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.campaigns.recipe import Recipe
+from migrations_app.campaigns.shown import CampaignPlan, MemberPreview
+from migrations_app.campaigns.states import MAY_FOLLOW, MEMBER_MAY_FOLLOW, CampaignState, MemberState
+from migrations_app.errors import Conflict, NotFound
+from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
+from migrations_app.models.rollout import Outbox
+from migrations_app.use_cases.audit.log import Actor, Event, record
+
+CRASH_POINTS = (
+    "before_store",
+    "after_store",
+    "before_member",
+    "after_member",
+    "after_prepare",
+    "after_cover",
+    "after_start",
+)
+
+
+def _nothing(_name: str) -> None:
+    return
+
+
+reached: Callable[[str], None] = _nothing
+"""Called with the name of the point that was reached; a test process replaces it to crash there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignEvent:
+    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+
+    `tells` is the topic of a notification; empty for none.
+    """
+
+    verb: str
+    by: Actor
+    code: str = ""
+    words: str = ""
+    tells: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LoadedCampaign:
+    """A campaign with its waves and clusters as they were read; `row.version` guards the campaign and its waves."""
+
+    row: Campaign
+    waves: list[CampaignWave]
+    members: list[CampaignMember]
+
+    @property
+    def recipe(self) -> Recipe:
+        return recipe_of(self.row)
+
+    @property
+    def plan(self) -> CampaignPlan:
+        return msgspec.json.decode(bytes(self.row.plan), type=CampaignPlan)
+
+    @property
+    def joined(self) -> list[CampaignMember]:
+        """The clusters that are part of it or were."""
+        return [one for one in self.members if one.lands]
+
+    @property
+    def clusters(self) -> list[uuid.UUID]:
+        """The ids of the clusters that are part of it and still registered."""
+        return [one.cluster_id for one in self.joined if one.cluster_id and one.state != "out"]
+
+    def member(self, member_id: int) -> CampaignMember:
+        """One of its clusters. Raises NotFound."""
+        found = next((one for one in self.members if one.pk == member_id), None)
+        if found is None:
+            raise NotFound("the campaign has no such cluster")
+        return found
+
+
+def recipe_of(row: Campaign) -> Recipe:
+    """The recipe of the campaign."""
+    return msgspec.convert(row.recipe, type=Recipe)
+
+
+def shown_of(member: CampaignMember) -> MemberPreview:
+    """What the preview told of the cluster."""
+    return msgspec.convert(member.shown, type=MemberPreview)
+
+
+def load_campaign(campaign_id: uuid.UUID, *, lock: bool = False) -> LoadedCampaign:
+    """The campaign with its clusters. Raises NotFound. `lock` holds the row until the transaction ends."""
+    rows = Campaign.objects.select_for_update() if lock else Campaign.objects
+    row = rows.filter(pk=campaign_id).first()
+    if row is None:
+        raise NotFound("no such campaign")
+    members = CampaignMember.objects.filter(campaign=row).select_related("journey").defer("journey__plan")
+    return LoadedCampaign(
+        row, list(CampaignWave.objects.filter(campaign=row).order_by("number")), list(members.order_by("wave", "place"))
+    )
+
+
+def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
+    """Stores a state and columns with the event.
+
+    Raises Conflict `moved` if the campaign was changed since it was read, or may not change so.
+    """
+    row, before = here.row, here.row.state
+    if then != before and then not in MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
+        raise Conflict(f"a campaign that is {_spoken(before)} cannot become {_spoken(then)}", code="moved")
+    reached("before_store")
+    changed = {"state": then, "version": row.version + 1, "changed_at": timezone.now(), **columns}
+    with transaction.atomic():
+        if not Campaign.objects.filter(pk=row.pk, state=before, version=row.version).update(**changed):
+            raise Conflict("the campaign was changed meanwhile", code="moved")
+        _record(row, event, detail={"from": before, "to": then})
+        if then not in ("draft", "previewed") and not MAY_FOLLOW[then]:
+            CampaignMember.objects.filter(campaign=row, claims=True).update(claims=False)
+    for name, value in changed.items():
+        setattr(row, name, value)
+    reached("after_store")
+
+
+def store_member(
+    here: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
+) -> None:  # fmt: skip
+    """Stores the state of one cluster with the event, while the campaign is as it was read.
+
+    Raises Conflict `moved` if the campaign or the cluster's part was changed since, or may not change so.
+    """
+    before = member.state
+    if then != before and then not in MEMBER_MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
+        raise Conflict(f"a cluster that is {before} cannot become {then}", code="moved")
+    reached("before_member")
+    now = timezone.now()
+    changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
+    with transaction.atomic():
+        # The row of the campaign is written, so that a pause and this change never pass each other.
+        same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+        mine = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
+        if not same.update(changed_at=now) or not mine.update(**changed):
+            raise Conflict("the campaign was changed meanwhile", code="moved")
+        detail = {"cluster": member.cluster_name, "from": before, "to": then}
+        _record(here.row, event, detail=detail, cluster=str(member.cluster_id or ""))
+    for name, value in changed.items():
+        setattr(member, name, value)
+    reached("after_member")
+
+
+def campaign_name(row: Campaign) -> str:
+    """The campaign as the audit log and notifications name it."""
+    return f"Campaign {row.name}"
+
+
+def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], cluster: str = "") -> None:
+    told = {**detail, **event.detail} | ({"why": event.words} if event.words else {})
+    record(
+        Event(
+            verb=event.verb,
+            actor=event.by,
+            object=campaign_name(row),
+            outcome=event.code or str(detail.get("to", "")),
+            cluster_id=cluster,
+            plan_digest=row.digest,
+            correlation=str(row.pk),
+            detail=told,
+        )
+    )
+    if event.tells:
+        body = {"campaign": str(row.pk), "cluster": cluster, "subject": row.name, "title": campaign_name(row)}
+        Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})
+
+
+def _spoken(state: str) -> str:
+    return state.replace("_", " ")

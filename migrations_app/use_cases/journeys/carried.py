@@ -1,0 +1,48 @@
+"""Gives a journey the approvals of what covers it, such as those of its campaign."""
+
+import uuid
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from migrations_app.models.journey import Journey, JourneyApproval
+from migrations_app.queries.journeys.journeys import approvals_needed
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, load, move, store
+from migrations_app.use_cases.rollouts.approvals import CarriedApproval
+
+
+def carry_to_journey(
+    journey_id: uuid.UUID, given: Iterable[CarriedApproval], *, source: str, by: Actor
+) -> Journey:  # A40, A42
+    """Gives a journey that waits for approval these approvals; it is approved if they are enough by the policy of now.
+
+    The caller has compared the journey with what was approved. `source` names it. The author's own is left out.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        row = here.row
+        if row.state != "awaiting_approval":
+            return row
+        for one in given:
+            if one.approver_id in (None, row.author_id):
+                continue
+            told = {"approver_name": one.approver_name, "digest": row.digest, "nonce": row.nonce}
+            JourneyApproval.objects.create(
+                journey=row, approver_id=one.approver_id, step_up=one.step_up, reason=source, **told
+            )
+            words = f"{source}, approved by {one.approver_name}"
+            event = JourneyEvent(verb="journey.yes", by=by, code="carried", words=words)
+            store(here, here.progress, event=event)
+        if row.approvals.count() >= approvals_needed(row, here.plan):
+            move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by))
+    return here.row
+
+
+def take_back_from_journeys(journeys: Iterable[uuid.UUID], approver_id: int, *, by: Actor) -> None:
+    """Takes the approval of that person away from journeys that did not end: their next step waits for another one."""
+    for pk in journeys:
+        with transaction.atomic():
+            here = load(pk, lock=True)
+            if here.row.finished_at is None and here.row.approvals.filter(approver_id=approver_id).delete()[0]:
+                store(here, here.progress, event=JourneyEvent(verb="journey.yes_taken_back", by=by, code="taken_back"))

@@ -1,0 +1,1 @@
+"""Pages of campaigns: lists, the recipe, the board of waves, the calendar, the receipt, and their forms."""

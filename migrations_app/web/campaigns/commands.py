@@ -1,0 +1,180 @@
+"""Forms of campaigns. Every form sends the version, and where needed the digest, that the user saw."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from migrations_app.tasks import wake_campaign, wake_campaign_preview
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
+from migrations_app.use_cases.campaigns.drafts import draft_campaign
+from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.campaigns.pages import page_of_campaign, recipe_page
+from migrations_app.web.campaigns.recipe_form import request_of
+from migrations_app.web.double_submit import submit_once
+from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
+from migrations_app.web.rollouts.page import refusal_status
+
+CampaignAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+
+
+def refused_on_board(act: CampaignAct) -> CampaignAct:
+    """Decorator: a refusal is shown on the campaign's page with the current state."""
+
+    @wraps(act)
+    def guarded(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+        try:
+            # Rendered outside of the action, so that its transaction is rolled back first.
+            return submit_once(act)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
+        except (PermissionDenied, Conflict, InvalidInput) as refused:
+            return page_of_campaign(request, campaign_id, refused=refused, status=refusal_status(refused))
+
+    return guarded
+
+
+@require_right(*OPERATE)
+@require_POST
+def create(request: HttpRequest) -> HttpResponse:
+    """Drafts a campaign; workers preview its clusters."""
+    try:
+        return submit_once(_created)(request)  # type: ignore[return-value]  # as above
+    except (PermissionDenied, Conflict, InvalidInput) as refused:
+        return recipe_page(request, refused=refused, status=refusal_status(refused))
+
+
+def _created(request: HttpRequest) -> HttpResponse:
+    made = draft_campaign(request_of(request.POST), person=person_of(request), by=actor())
+    transaction.on_commit(partial(wake_campaign_preview, made))
+    return redirect("campaign", made)
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def ask(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Asks for approval of the preview."""
+    return _done(request, campaign_id, change=approvals.ask_campaign)
+
+
+@require_right(*APPROVE)
+@require_POST
+@refused_on_board
+def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Approves the digest in the form."""
+    said = request.POST
+    yes = ApprovalRequest(
+        digest=said.get("digest", ""),
+        nonce=said.get("nonce", ""),
+        reason=_text(request, "reason"),
+        typed=said.get("typed", ""),
+    )
+    approvals.approve_campaign(campaign_id, person_of(request), yes=yes, by=actor())
+    return redirect("campaign", campaign_id)
+
+
+@require_right(*APPROVE)
+@require_POST
+@refused_on_board
+def take_back(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Takes back the user's own approval."""
+    approvals.take_back(campaign_id, person_of(request), reason=_text(request, "reason"), by=actor())
+    return redirect("campaign", campaign_id)
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_board
+def reject(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Rejects the campaign, or withdraws a preview."""
+    return _done(request, campaign_id, change=partial(approvals.reject_campaign, reason=_text(request, "reason")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Starts an approved campaign."""
+    digest = request.POST.get("digest", "")
+    return _done(request, campaign_id, change=partial(lifecycle.start_campaign, digest=digest))
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_board
+def pause(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Pauses the campaign and its journeys."""
+    return _done(request, campaign_id, change=lifecycle.pause_campaign)
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def resume(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Resumes the campaign and the journeys that were paused with it."""
+    return _done(request, campaign_id, change=lifecycle.resume_campaign)
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on_board
+def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Ends the campaign where it is."""
+    return _done(request, campaign_id, change=partial(lifecycle.abort_campaign, reason=_text(request, "reason")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """A person agrees that the next wave begins."""
+    wave = _number(request.POST.get("wave", "")) - 1
+    return _done(request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note")))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Takes a cluster out, with a reason."""
+    reason = _text(request, "reason")
+    return _of_member(request, campaign_id, change=partial(settling.leave_out, reason=reason))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_board
+def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """A stopped cluster waits for its turn again."""
+    return _of_member(request, campaign_id, change=settling.try_again)
+
+
+def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+    member = _number(request.POST.get("member", ""))
+    try:
+        return _done(request, campaign_id, change=partial(change, member=member))
+    except NotFound:
+        raise InvalidInput("the campaign has no such cluster", where="member", code="unknown_member") from None
+
+
+def _done(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+    """Makes the change at the version that the user saw, and wakes a worker after the commit."""
+    change(campaign_id, person_of(request), by=actor(), version=_number(request.POST.get("version", "")))
+    transaction.on_commit(partial(wake_campaign, campaign_id))
+    return redirect("campaign", campaign_id)
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.POST.get(name, "").strip()[:LONGEST]
+
+
+def _number(text: str) -> int:
+    """The number in the text; 0, which never matches a version, if there is none."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -1,0 +1,167 @@
+"""The list of campaigns, the form of a new one, the board of one with its live part, the calendar and the receipt."""
+
+import hashlib
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from migrations_app.campaigns.recipe import PERSON_GATES, Recipe, Selection
+from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
+from migrations_app.errors import InvalidInput, KarpdashError
+from migrations_app.journeys.plan import COVERABLE
+from migrations_app.karpenter.hops import HOPS
+from migrations_app.queries.campaigns.campaigns import (
+    CAMPAIGN_GROUPS,
+    campaign_board,
+    campaign_inbox,
+    campaign_page,
+    windows_of_campaigns,
+)
+from migrations_app.queries.campaigns.values import CampaignBoard
+from migrations_app.queries.fleet.groups import group_page
+from migrations_app.use_cases.accounts.rights import over_every
+from migrations_app.use_cases.campaigns.requests import MOST_CLUSTERS
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.campaigns import presenter
+from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
+from migrations_app.web.campaigns.receipt import campaign_receipt
+from migrations_app.web.campaigns.recipe_form import sizes_text
+from migrations_app.web.double_submit import form_key
+
+
+@require_right()
+@require_safe
+def campaigns(request: HttpRequest) -> HttpResponse:
+    """Every campaign, newest first, with those that wait for the user's approval on top."""
+    asked = request.GET.get("state", "")
+    state = asked if asked in CAMPAIGN_GROUPS or asked in CAMPAIGN_STATES else ""
+    cursor = request.GET.get("cursor", "")
+    try:
+        page = campaign_page(state, after=cursor)
+    except InvalidInput:  # an invalid cursor: start with the first page
+        page = campaign_page(state)
+    may_approve = request.user.has_perm("migrations_app.approve_rollout")
+    waiting = campaign_inbox(int(request.user.pk or 0)) if may_approve else ()
+    context = {"section": "rollouts", "page": page, "state": state, "cursor": cursor, "waiting": waiting}
+    return render(request, "campaign/list.html", context)
+
+
+@require_right(*OPERATE)
+@require_safe
+def new(request: HttpRequest) -> HttpResponse:
+    """The form of a new campaign."""
+    return recipe_page(request)
+
+
+def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, status: int = 200) -> HttpResponse:
+    """The form; with `refused`, what was said and why it is refused."""
+    plain = Recipe(selection=Selection())
+    context = {
+        "section": "rollouts",
+        "groups": group_page(limit=500).rows,
+        "chosen": request.POST.getlist("groups"),
+        "hops": HOPS,
+        "limits": COVERABLE,
+        "gates": PERSON_GATES,
+        "plain": plain,
+        "plain_waves": sizes_text(plain.waves),
+        "form_key": form_key(),
+        "refused": refused,
+        "said": request.POST,
+    }
+    return render(request, "campaign/new.html", context, status=status)
+
+
+@require_right()
+@require_safe
+def campaign(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """The board of the campaign."""
+    return page_of_campaign(request, campaign_id)
+
+
+def page_of_campaign(
+    request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
+) -> HttpResponse:
+    """The page. With `refused`, the refusal is shown above the current state (R33)."""
+    board = _board(request, campaign_id)
+    person = over_every(person_of(request), board.clusters)
+    forms = presenter.campaign_forms(board, person)
+    context = _live(request, board, forms=forms) | {
+        "section": "rollouts",
+        "next_wave": presenter.waits_for_person(board),
+        "typed": presenter.name_asked(board),
+        "held": presenter.held(board),
+        "polled": board.row.state in presenter.POLLED,
+        "refused": refused,
+        "said": request.POST,
+    }
+    return render(request, "campaign/page.html", context, status=status)
+
+
+@require_right()
+@require_safe
+def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """The board alone, polled every two seconds; 304 while it has not changed."""
+    board = _board(request, campaign_id)
+    told = [(one.id, one.state, one.journey_state, one.wait_code, one.steps_done) for one in board.members]
+    waves = [(one.number, one.counts, one.opened_at) for one in board.waves]
+    text = f"{board.row.version} {board.row.done} {told} {waves}"
+    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:40]}"'
+    if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
+        answer = HttpResponse(status=304)
+    else:
+        person = over_every(person_of(request), board.clusters)
+        answer = render(
+            request, "campaign/_live.html", _live(request, board, forms=presenter.campaign_forms(board, person))
+        )
+    answer["ETag"] = tag
+    answer["X-Rollout-Version"] = str(board.row.version)
+    return answer
+
+
+@require_right()
+@require_safe
+def receipt(_request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """The receipt for the change ticket as Markdown."""
+    board = campaign_board(campaign_id, limit=MOST_CLUSTERS)
+    answer = HttpResponse(campaign_receipt(board, board.members), content_type="text/markdown; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="campaign-{campaign_id}.md"'
+    return answer
+
+
+@require_right()
+@require_safe
+def calendar(request: HttpRequest) -> HttpResponse:
+    """When campaigns that did not end may begin something, for the next two weeks."""
+    now = timezone.now()
+    lines = [(row, window_days(recipe.windows, now=now)) for row, recipe in windows_of_campaigns()]
+    days = window_days((), now=now)
+    return render(request, "campaign/calendar.html", {"section": "rollouts", "lines": lines, "days": days, "now": now})
+
+
+def _board(request: HttpRequest, campaign_id: uuid.UUID) -> CampaignBoard:
+    asked = request.GET.get("state", "")
+    state = asked if asked in MEMBER_STATES else ""
+    try:
+        return campaign_board(campaign_id, after=request.GET.get("cursor", ""), state=state)
+    except InvalidInput:  # an invalid cursor: start with the first page
+        return campaign_board(campaign_id, state=state)
+
+
+def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms) -> dict[str, Any]:
+    now = timezone.now()
+    return {
+        "board": board,
+        "row": board.row,
+        "may": forms,
+        "chart": burn_up_chart(board.curve, now=board.row.finished_at or now),
+        "cursor": request.GET.get("cursor", ""),
+        "page": board,
+        "sizes": sizes_text(board.recipe.waves),
+        "form_key": form_key(),
+        "now": now,
+    }

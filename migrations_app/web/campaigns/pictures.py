@@ -1,0 +1,91 @@
+"""Server-drawn pictures of campaigns: the burn-up with its projected end, and the calendar of change windows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from migrations_app.actions.windows import spans
+from migrations_app.campaigns.burn_up import BurnUp
+
+WIDTH, HEIGHT, TOP = 1000, 300, 6
+TICKS = 5
+AHEAD = 0.25
+"""How much of the width is kept for the time ahead, where no end is projected."""
+CALENDAR_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnUpChart:
+    """Paths in the units of the drawing, and the labels of both axes with their place in percent."""
+
+    done: str
+    ahead: str
+    now: float
+    times: tuple[tuple[float, str], ...]
+    counts: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDay:
+    """One day of the calendar: when the window is open, as texts; `whole` if it is open all day."""
+
+    day: datetime
+    open: tuple[str, ...]
+    whole: bool = False
+
+
+def burn_up_chart(told: BurnUp, *, now: datetime) -> BurnUpChart | None:
+    """The drawing; None before the start."""
+    if not told.points or not told.total:
+        return None
+    began = told.points[0].at
+    last = told.ends or now
+    length = max((last - began).total_seconds(), 60.0) * (1 if told.ends else 1 + AHEAD)
+
+    def x(at: datetime) -> float:
+        return min(WIDTH, (at - began).total_seconds() / length * WIDTH)
+
+    def y(done: int) -> float:
+        return HEIGHT - done / told.total * (HEIGHT - TOP)
+
+    path = [f"M0 {y(0):.1f}"]
+    before = 0
+    for point in told.points[1:]:
+        path.append(f"L{x(point.at):.1f} {y(before):.1f}L{x(point.at):.1f} {y(point.done):.1f}")
+        before = point.done
+    path.append(f"L{x(now):.1f} {y(before):.1f}")
+    ahead = f"M{x(now):.1f} {y(before):.1f}L{x(told.ends):.1f} {y(told.total):.1f}" if told.ends else ""
+    steps = range(TICKS)
+    return BurnUpChart(
+        done=" ".join(path),
+        ahead=ahead,
+        now=x(now),
+        times=tuple(
+            (100 * number / TICKS, f"{began + timedelta(seconds=length * number / TICKS):%d %b %H:%M}")
+            for number in steps
+        ),
+        counts=tuple(
+            (100 * y(count) / HEIGHT, str(count)) for count in sorted({0, told.total // 2, told.total}, reverse=True)
+        ),
+    )
+
+
+def window_days(windows: Sequence[Mapping[str, Any]], *, now: datetime) -> tuple[WindowDay, ...]:
+    """The next days with the times at which something may begin; without windows every day is open."""
+    first = datetime.combine(now.date(), time(), tzinfo=UTC)
+    days = [first + timedelta(days=number) for number in range(CALENDAR_DAYS)]
+    if not windows:
+        return tuple(WindowDay(day=day, open=(), whole=True) for day in days)
+    found = [
+        span for one in windows for span in spans(dict(one), since=now - timedelta(days=1), days=CALENDAR_DAYS + 1)
+    ]
+    return tuple(WindowDay(day=day, open=tuple(_of_day(day, sorted(found)))) for day in days)
+
+
+def _of_day(day: datetime, found: Iterable[tuple[datetime, datetime]]) -> Iterable[str]:
+    until = day + timedelta(days=1)
+    for begins, ends in found:
+        if begins < until and ends > day:
+            closes = "24:00" if ends >= until else f"{ends:%H:%M}"
+            yield f"{max(begins, day):%H:%M}-{closes}"

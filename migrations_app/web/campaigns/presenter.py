@@ -1,0 +1,64 @@
+"""What the page of a campaign offers: which forms there are, and why one of them is disabled."""
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
+from migrations_app.actions.changes import Risk
+from migrations_app.queries.campaigns.values import CampaignBoard, WaveRow
+from migrations_app.queries.rollouts.policies import risk_of
+from migrations_app.use_cases.rollouts.approvals import TYPED
+
+POLLED = ("draft", "running", "paused")
+"""States in which the page looks for news by itself."""
+Forms = dict[str, str | None]
+"""Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
+
+
+def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
+    """The forms of the campaign. `person` has the permissions that hold over every cluster of it."""
+    state = board.row.state
+    shown: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
+        "ask": (("previewed",), may_prepare),
+        "start": (("approved",), may_start),
+        "pause": (("running",), may_stop),
+        "resume": (("paused",), may_start),
+        "abort": (("running", "paused"), may_stop),
+        "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
+    }
+    found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
+    lacking = state == "paused" and held(board) < board.needed
+    found["approve"] = _why(_approving(board, person)) if state == "awaiting_approval" or lacking else None
+    mine = any(one.by == person.name and one.counts for one in board.approvals)
+    found["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
+    found["open"] = _why(may_resolve(person)) if waits_for_person(board) else None
+    settles = state in ("running", "paused")
+    found["settle"] = _why(may_start(person)) if settles else None
+    return found
+
+
+def held(board: CampaignBoard) -> int:
+    """How many approvals count now."""
+    return sum(one.counts for one in board.approvals)
+
+
+def waits_for_person(board: CampaignBoard) -> WaveRow | None:
+    """The wave that a person may open now; None if there is none."""
+    if board.row.state != "running" or board.row.wait_code not in ("person", "stops"):
+        return None
+    return next((one for one in board.waves if one.opened_at is None and one.agreed_at is None), None)
+
+
+def name_asked(board: CampaignBoard) -> bool:
+    """Whether an approver types the name of the campaign."""
+    return board.row.risk in TYPED
+
+
+def _approving(board: CampaignBoard, person: Person) -> Refusal | None:
+    risk: Risk = risk_of(board.row.risk) if board.row.risk else "low"
+    return may_approve(person, author=board.row.author_id or 0, editors=(), risk=risk, now=timezone.now())
+
+
+def _why(refusal: Refusal | None) -> str:
+    return refusal.why if refusal else ""

@@ -1,0 +1,162 @@
+"""As the foreman of journeys, for campaigns: workers that walk a whole campaign and die at a named place.
+
+Run as `python -m tests.use_cases.campaigns.overseer`. A worker does what tasks and the sweeper would, for the campaign
+and for every journey of it, until nothing is left that goes on without a person.
+"""
+
+import os
+import signal
+import time
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from tests.use_cases.journeys import foreman as journeys
+from tests.use_cases.rollouts import foreman
+
+IDLE, MOST = 4, 200
+
+
+def scan(cluster: str) -> str:
+    """Scans the cluster once; the state of the scan."""
+    from migrations_app.models.cluster import Cluster
+    from migrations_app.models.scan import Scan
+    from migrations_app.use_cases.scans.queue import enqueue
+
+    asked = enqueue(Cluster.objects.get(pk=cluster), by="test")
+    journeys._work(uuid.UUID(cluster))
+    return str(Scan.objects.get(pk=asked.scan_id).state)
+
+
+def campaign(source: str) -> str:
+    """The id of a campaign over all clusters in waves of one, previewed from their stored scans."""
+    from migrations_app.campaigns.recipe import Gates, Selection
+    from migrations_app.use_cases.campaigns.drafts import draft_campaign
+    from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews, preview_member
+    from migrations_app.use_cases.campaigns.requests import CampaignRequest
+
+    wanted = CampaignRequest(
+        name="fleet", selection=Selection(), parameters={"upgrade_crds": {"source": source}}, soak_seconds=1,
+        waves=(1, 0), gates=Gates(soak_seconds=0, person="never", most_stops=1),
+    )  # fmt: skip
+    made = draft_campaign(wanted, person=_person("ada"), by=_actor("ada"))
+    for member in missing_previews(made):
+        preview_member(member)
+    compose_campaign(made)
+    return str(made)
+
+
+def agree(pk: str) -> None:
+    """Ada asks, cleo approves, ada starts."""
+    from migrations_app.models.campaign import Campaign
+    from migrations_app.use_cases.campaigns.approvals import approve_campaign, ask_campaign
+    from migrations_app.use_cases.campaigns.lifecycle import start_campaign
+    from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+
+    key = uuid.UUID(pk)
+    ask_campaign(key, _person("ada"), by=_actor("ada"))
+    row = Campaign.objects.get(pk=key)
+    yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.name)
+    approve_campaign(key, _person("cleo"), yes=yes, by=_actor("cleo"))
+    start_campaign(key, _person("ada"), digest=row.digest, by=_actor("ada"))
+
+
+def go_on(pk: str) -> None:
+    """Ada resumes the campaign."""
+    from migrations_app.use_cases.campaigns.lifecycle import resume_campaign
+
+    resume_campaign(uuid.UUID(pk), _person("ada"), by=_actor("ada"))
+
+
+def retry(journey: str, step: str) -> None:
+    """Ada retries a failed step of a journey."""
+    from migrations_app.use_cases.journeys import steps
+
+    steps.retry(uuid.UUID(journey), _person("ada"), step=step, by=_actor("ada"))
+
+
+def oversee(pk: str, point: str = "", nth: int = 1) -> int:
+    """The process id of a worker that walks the campaign, or is killed when it comes to that point the nth time."""
+    from django.db import connections
+
+    connections.close_all()
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        _oversee(uuid.UUID(pk), point=point, nth=nth)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def board(pk: str) -> dict[str, Any]:
+    """The campaign and its clusters by name: state, cause and journey."""
+    from migrations_app.models.campaign import Campaign, CampaignMember
+
+    row = Campaign.objects.get(pk=pk)
+    members = CampaignMember.objects.filter(campaign=row).order_by("wave", "place")
+    return {
+        "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.wait_code,
+        "clusters": {
+            one.cluster_name: [one.wave, one.state, one.cause_code, str(one.journey_id or "")] for one in members
+        },
+    }  # fmt: skip
+
+
+def _oversee(pk: uuid.UUID, *, point: str, nth: int) -> None:
+    from migrations_app.models.campaign import CampaignMember
+    from migrations_app.models.journey import Journey
+    from migrations_app.use_cases.campaigns import transitions
+    from migrations_app.use_cases.campaigns.worker import advance_campaign
+    from migrations_app.use_cases.journeys.worker import advance_journey
+    from migrations_app.use_cases.rollouts import lease
+
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=foreman.TTL), foreman.RENEW  # type: ignore[assignment]  # tests only
+    left = nth
+
+    def reached(name: str) -> None:
+        nonlocal left
+        left -= name == point
+        if name == point and left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    transitions.reached = reached
+    idle = 0
+    for _ in range(MOST):
+        before = _seen(pk)
+        woken = advance_campaign(pk)
+        busy = woken.again
+        for journey in CampaignMember.objects.filter(campaign_id=pk).exclude(journey=None).select_related("journey"):
+            made = Journey.objects.get(pk=journey.journey_id)
+            if made.state in ("draft", "running"):
+                busy |= advance_journey(made.pk, holder=f"walker-{os.getpid()}").again
+                busy |= journeys._work(made.cluster_id)
+        idle = 0 if busy or _seen(pk) != before else idle + 1
+        if idle == IDLE:
+            return
+        if idle:
+            time.sleep(1.0)
+
+
+def _seen(pk: uuid.UUID) -> list[Any]:
+    from migrations_app.models.campaign import Campaign, CampaignMember
+
+    members = CampaignMember.objects.filter(campaign_id=pk).order_by("pk")
+    return [*Campaign.objects.filter(pk=pk).values_list("version"), *members.values_list("version", "journey__version")]
+
+
+def _person(name: str) -> Any:
+    return journeys._person(name)
+
+
+def _actor(name: str) -> Any:
+    return journeys._actor(name)
+
+
+_ALL = (scan, campaign, agree, go_on, retry, oversee, board)
+WORDS = journeys.WORDS | {word.__name__: word for word in _ALL}
+
+if __name__ == "__main__":
+    foreman.serve(WORDS)
