@@ -21,12 +21,14 @@ class SourceRecord(ActionValue, frozen=True):
 
 class HelmRequest(ActionValue, frozen=True):
     """One change that helm will send. `digest` is that of its body; empty for the deletion of a hook's object, whose
-    body does not matter. `again`: it may be sent more than once.
+    body does not matter. `live` is that of the object as it was when the change was worked out. `again`: it may be sent
+    more than once.
     """
 
     method: str
     path: str
     digest: str = ""
+    live: str = ""
     again: bool = False
 
     def allows(self, method: str, path: str, digest: str) -> bool:

@@ -28,10 +28,7 @@ spec:
           image: public.ecr.aws/karpenter/controller:{{ .Values.controller.image.tag | default .Chart.AppVersion }}
           env:
             - {name: CLUSTER_NAME, value: {{ .Values.settings.clusterName | quote }}}
-            - {name: FROM_SECRET, value: {{ .Values.hidden | default "none" | quote }}}
-            {{- if .Values.noLeader }}
-            - {name: DISABLE_LEADER_ELECTION, value: "true"}
-            {{- end }}
+            - {name: FROM_SECRET, value: {{ (.Values.podAnnotations).password | default "none" | quote }}}
 """
 ACCOUNT = """\
 apiVersion: v1
@@ -82,9 +79,53 @@ def packed(version: str, templates: Mapping[str, str] = BASE, *, name: str = "ka
     return body.getvalue()
 
 
-def install(helm: Helm, server: ApiServer, chart: bytes, values: dict[str, Any] | None = None) -> None:
+def install(
+    helm: Helm, server: ApiServer, chart: bytes, values: dict[str, Any] | None = None, *, release: str = RELEASE
+) -> None:
     """The first revision of the release, by a real helm with the administrator's rights."""
     file = Path(helm.folder, "first.tgz")
     file.write_bytes(chart)
-    words = ("install", RELEASE, str(file), "--namespace", NAMESPACE, "--create-namespace")
+    words = ("install", release, str(file), "--namespace", NAMESPACE, "--create-namespace")
     helm.run(*words, values=values or {}, kubeconfig=server.kubeconfig(server.admin_token))
+
+
+def play_controllers(server: ApiServer, *, leader: bool = True) -> None:
+    """What Deployment, kubelet and leader do: pods of the newest template, ready, and one of them holds the Lease."""
+    home = f"/api/v1/namespaces/{NAMESPACE}"
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/karpenter"
+    made = server.admin.get(path)
+    spec = made["spec"]["template"]["spec"]
+    image, count = spec["containers"][0]["image"], made["spec"]["replicas"]
+    status = {"observedGeneration": made["metadata"]["generation"]}
+    status |= dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas", "readyReplicas"), count)
+    server.admin.patch(f"{path}/status", {"status": status})
+    for old in server.admin.items(f"{home}/pods"):
+        if old["spec"]["containers"][0]["image"] != image:
+            server.admin.request("DELETE", f"{home}/pods/{old['metadata']['name']}", gracePeriodSeconds=0)
+    tag = image.rpartition(":")[2].replace(".", "-")
+    names = [f"karpenter-{tag}-{number}" for number in range(count)]
+    for name in names:
+        if server.admin.request("GET", f"{home}/pods/{name}").status == 404:
+            pod = {"name": name, "namespace": NAMESPACE, "labels": made["spec"]["template"]["metadata"]["labels"]}
+            plain = {"containers": [{"name": "controller", "image": image}], "automountServiceAccountToken": False}
+            server.admin.create({"apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": plain})
+        ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
+        server.admin.patch(f"{home}/pods/{name}/status", {"status": ready})
+    _hold(server, f"{names[0]}_7c1" if leader else "somebody-else_1")
+
+
+def _hold(server: ApiServer, holder: str) -> None:
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/karpenter-leader-election"
+    if server.admin.request("GET", lease).status == 404:
+        metadata = {"name": "karpenter-leader-election", "namespace": NAMESPACE}
+        server.admin.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": {}})
+    server.admin.patch(lease, {"spec": {"holderIdentity": holder}})
+
+
+def finish_hooks(server: ApiServer) -> None:
+    """What the Job's controller does: every Job is complete."""
+    for job in server.admin.items(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"):
+        if not job.get("status", {}).get("succeeded"):
+            done = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+            path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{job['metadata']['name']}/status"
+            server.admin.patch(path, {"status": done})

@@ -108,7 +108,9 @@ def _run(
             write_private(folder / CHART_FILE, given.chart)
         values = msgspec.json.encode(dict(given.values or {}))
         words = (*words_of(asked), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
-        return run(tool.program, words, folder=folder, stdin=values, seconds=tool.seconds + SPARE_SECONDS, stop=stop)
+        seconds = tool.seconds + SPARE_SECONDS
+        end = run(tool.program, words, folder=folder, stdin=values, seconds=seconds, stop=stop)
+        return HelmEnd(end.code, end.words.replace(relay.url, "the cluster"))
 
 
 def words_of(asked: HelmRun) -> Iterator[str]:

@@ -6,6 +6,7 @@ K13, K16). When the process ends, helm has no way to the cluster any more.
 """
 
 import json
+import re
 import secrets
 import threading
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ WATCH_SECONDS = "3"
 LONGEST_IDLE = 120.0
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON = "application/json"
+_SCHEMA = re.compile(r"application/com\.github\.proto-openapi\.spec\.v[23]@v1\.0\+protobuf", re.ASCII)
 
 
 class ClusterRelay:
@@ -77,6 +79,7 @@ class ClusterRelay:
                 body=asked.body,
                 content_type=asked.content_type,
                 purpose=self._purpose,
+                accept=asked.accept,
             )
         except KarpdashError as silence:
             return refusal(504, "Timeout", f"karpdash: {silence.message}")
@@ -131,7 +134,13 @@ def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayA
         query=tuple(query.items()),
         body=body,
         content_type=given.headers.get("Content-Type") or _JSON,
+        accept=_accepted(given.headers.get("Accept") or "", parts.path),
     )
+
+
+def _accepted(text: str, path: str) -> str:
+    """JSON for everything but schemas, which helm reads in one form only."""
+    return text if path.startswith("/openapi/") and _SCHEMA.fullmatch(text) else _JSON
 
 
 def _decoded(raw: bytes) -> Any:  # noqa: ANN401 - plain JSON

@@ -4,6 +4,7 @@ At a preview every change is sent as a dry run. At the real run only the changes
 the same content, and every record of the release that is written carries the marks of the rollout (A23).
 """
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ class RelayedRequest:
     query: tuple[tuple[str, str], ...] = ()
     body: Any = None
     content_type: str = "application/json"
+    accept: str = "application/json"
 
     @property
     def object_path(self) -> str:
@@ -73,11 +75,6 @@ class RelayedChange:
 
     asked: RelayedRequest
     answer: RelayAnswer
-
-    @property
-    def planned(self) -> HelmRequest:
-        """The change as a plan names it."""
-        return HelmRequest(method=self.asked.method, path=self.asked.object_path, digest=self.asked.digest)
 
 
 class RelayRules(Protocol):
@@ -207,10 +204,4 @@ def _marked(body: Any, marks: Mapping[str, str]) -> Any:  # noqa: ANN401 - plain
 
 
 def _replaced(asked: RelayedRequest, *, body: Any, query: tuple[tuple[str, str], ...] | None = None) -> RelayedRequest:  # noqa: ANN401 - plain JSON
-    return RelayedRequest(
-        method=asked.method,
-        path=asked.path,
-        query=asked.query if query is None else query,
-        body=body,
-        content_type=asked.content_type,
-    )
+    return dataclasses.replace(asked, query=asked.query if query is None else query, body=body)

@@ -176,11 +176,14 @@ class Transport:
         body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,
+        accept: str = JSON,
     ) -> WriteResponse:
         """The response of any status to a request that another program made, by the same rules. Sent once, never
         retried. Raises ReadError if none came.
         """
-        return self._once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
+        return self._once(
+            method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
+        )
 
     def _once(
         self,
@@ -191,8 +194,9 @@ class Transport:
         body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,
+        accept: str = JSON,
     ) -> WriteResponse:
-        headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
         call = _Call(
             method=method,
             request=api_request(_VERBS[method], path),

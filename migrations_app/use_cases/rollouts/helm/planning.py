@@ -1,5 +1,6 @@
 """Plans a run of helm by playing it: what it would send, object by object, as dry runs of a real helm (A26, A27)."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Tree, content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate
-from migrations_app.actions.helm_request import HelmDoing, HelmProposal, HelmRun, SourceRecord
+from migrations_app.actions.helm_request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import landing
 from migrations_app.actions.targets.helm_releases import one_release, refuse_no_way_back
 from migrations_app.actions.undo import restorable
@@ -19,6 +20,7 @@ from migrations_app.clients.helm.relay_rules import DryRules, RelayedRequest
 from migrations_app.clients.kubernetes.api import Resource, Writer, api_request
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.conversion.chart_values.trees import hidden
+from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
@@ -71,7 +73,7 @@ def propose(
         made = read_record(seen.record)
         hooks = hook_requests(transport, made, doing=run.do)
     former = records[run.before]
-    planned = (*(one.planned for one in seen.changes), *hooks)
+    planned = (*planned_requests(seen), *hooks)
     before, after = _sides(seen)
     proposal = HelmProposal(
         run=msgspec.structs.replace(run, requests=tuple(planned)),
@@ -112,6 +114,8 @@ def _upgrade(
         leaf = key.rpartition(".")[2]
         if text and hidden({leaf: msgspec.json.decode(text)}) != {leaf: msgspec.json.decode(text)}:
             raise InvalidInput(f"the value of {key} looks like a secret: change it by hand first", code="secret_value")
+    if not changes and last.chart.metadata.version.removeprefix("v") == str(to):
+        raise Unavailable(f"{where} is at {to} already", code="nothing_to_do")
     values = values_after(last.values, changes)
     run = HelmRun(
         do="upgrade",
@@ -160,6 +164,30 @@ def _rule(asked: RelayedRequest) -> str:
     verb = "list" if asked.method == "GET" and not found.name else verbs[asked.method]
     where = f" in {found.namespace}" if found.namespace else ""
     return f'{{apiGroups: ["{found.group}"], resources: ["{found.plural}"], verbs: ["{verb}"]}}{where}'
+
+
+def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
+    """The changes that were played, each with the object that it was worked out from."""
+    return tuple(
+        HelmRequest(
+            method=one.asked.method,
+            path=one.asked.object_path,
+            digest=one.asked.digest,
+            live=_live(_tree(seen.reads.get(one.asked.path))) if one.asked.method != "POST" else "",
+        )
+        for one in seen.changes
+    )
+
+
+def _live(read: Tree | None) -> str:
+    """A digest of the object without what only the server and its controllers write; empty if there is none."""
+    if read is None:
+        return ""
+    kept = restorable(read)
+    told = kept["metadata"].get("annotations") or {}
+    own = {key: text for key, text in told.items() if key not in CONTROLLER_ANNOTATIONS}
+    plain = kept | {"metadata": kept["metadata"] | {"annotations": own}}
+    return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
 def _sides(seen: DryRules) -> tuple[Tree, Tree]:

@@ -26,7 +26,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.helm.given import given_for, helm_tool
-from migrations_app.use_cases.rollouts.helm.planning import relay_limits
+from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from migrations_app.use_cases.runtime.connections import connect_transport
 
@@ -143,7 +143,7 @@ def _refuse_changed(tool: HelmTool, transport: Transport, run: HelmRun, *, given
     end, seen = play_dry(tool, transport, run, given=given)
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
-    now = {one.planned for one in seen.changes}
+    now = set(planned_requests(seen))
     hooks = {one for one in run.requests if one.again or _is_of_hook(run, one.path)}
     planned = set(run.requests) - hooks
     if different := sorted(one.path for one in now ^ planned):
