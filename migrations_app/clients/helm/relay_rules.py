@@ -56,8 +56,12 @@ class RelayedRequest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the body."""
-        return hashlib.sha256(msgspec.json.encode(self.body, order="sorted")).hexdigest()
+        """SHA-256 of the body, without the namespace, which the path has."""
+        body = self.body
+        if self.method == "POST" and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
+            told = {key: value for key, value in body["metadata"].items() if key != "namespace" and value is not None}
+            body = body | {"metadata": told}
+        return hashlib.sha256(msgspec.json.encode(body, order="sorted")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,8 @@ class PlannedRules:
     def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
         if not asked.changes:
             return asked
-        if self.refused or not self._is_planned(asked):
+        # After a refusal helm may still write into its record that it failed, and nothing else.
+        if not self._is_planned(asked) or (self.refused and not asked.is_record):
             self.refused = self.refused or f"{asked.method} {asked.object_path} is not in the plan"
             return refusal(403, "Forbidden", f"karpdash: {self.refused}")
         try:
