@@ -91,7 +91,7 @@ def test_killed_before_or_after_the_run_it_is_done_once(gang, point):  # R02, A2
 
 
 @pytest.mark.parametrize("point", runs.NAMES[1:])
-def test_killed_in_the_middle_nothing_is_sent_again_and_a_person_decides(gang, point):  # R02, A22, A25
+def test_killed_in_the_middle_nothing_is_sent_again_and_a_person_decides(gang, point):  # R02, A25, A37
     row = planned(gang)
     assert gang.work(row, point) == KILLED
     assert finished(gang, row) == "paused: release_pending"

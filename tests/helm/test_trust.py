@@ -45,7 +45,7 @@ def script(folder: Path, text: str) -> Path:
     return program
 
 
-def test_helm_sees_no_credential_no_address_and_nothing_of_the_surroundings(tmp_path, monkeypatch):  # T01, T23, T24
+def test_helm_sees_no_credential_no_address_and_nothing_of_the_surroundings(tmp_path, monkeypatch):  # K19, T01, T23
     monkeypatch.setenv("KARPDASH_SECRET_KEY", "canary-key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-aws")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")

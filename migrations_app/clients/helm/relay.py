@@ -2,7 +2,7 @@
 
 helm knows neither the address of the cluster nor any credential. Its kubeconfig names this relay with a random path,
 and the relay sends what its rules let through to the registered cluster alone, under all rules of the transport (K02 to
-K13, K16). When the process ends, helm has no way to the cluster any more.
+K13, K16, K19). When the process ends, helm has no way to the cluster any more.
 """
 
 import json

@@ -1,5 +1,5 @@
 """Carries out a run of helm as one request of a rollout: played once more, sent once, stopped when it has to be (A17
-to A22, A36).
+to A22, A36, A37).
 
 While helm runs, this thread asks twice a second whether the rollout may go on: the lease has to outlast every change,
 and an abort or the kill switch ends the run. Changes wait for such an answer that is fresh.
