@@ -16,7 +16,7 @@ class ControllerGate(ActionValue, frozen=True):
     leader: str = ""
 
 
-class ControllerPod(ActionValue, frozen=True):
+class PodOfController(ActionValue, frozen=True):
     """One pod of the controller that is not being deleted."""
 
     name: str
@@ -34,7 +34,7 @@ class ControllerSeen(ActionValue, frozen=True):
     total: int = 0
     updated: int = 0
     available: int = 0
-    pods: tuple[ControllerPod, ...] | None = None
+    pods: tuple[PodOfController, ...] | None = None
     holder: str | None = ""
 
 
@@ -62,7 +62,7 @@ def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
     yield from _of_pods(gate, seen, pods=seen.pods)
 
 
-def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[ControllerPod, ...]) -> Iterator[str]:
+def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
     right = [pod for pod in pods if set(gate.images) <= set(pod.images)]
     other = [pod.name for pod in pods if pod not in right]
     if other:

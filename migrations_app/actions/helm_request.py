@@ -31,7 +31,7 @@ class HelmRequest(ActionValue, frozen=True):
     live: str = ""
     again: bool = False
 
-    def allows(self, method: str, path: str, digest: str) -> bool:
+    def allows(self, method: str, path: str, *, digest: str) -> bool:
         return (method, path) == (self.method, self.path) and self.digest in ("", digest)
 
 
@@ -58,12 +58,12 @@ class HelmRun(ActionValue, frozen=True):
     @property
     def makes(self) -> ObjectTarget:
         """The record that shows the run: that of the new revision."""
-        return record_target(self.namespace, self.release, self.before + 1)
+        return record_target(self.namespace, self.release, revision=self.before + 1)
 
     @property
     def former(self) -> ObjectTarget:
         """The record of the revision that it replaces."""
-        return record_target(self.namespace, self.release, self.before)
+        return record_target(self.namespace, self.release, revision=self.before)
 
     def as_change(self) -> Change:
         """The run as the change of a step: its target is the record that it makes."""
@@ -85,7 +85,7 @@ class HelmProposal(ActionValue, frozen=True):
     """What ran before: the gate of a rollback."""
 
 
-def record_target(namespace: str, release: str, revision: int) -> ObjectTarget:
+def record_target(namespace: str, release: str, *, revision: int) -> ObjectTarget:
     """The Secret that holds that revision."""
     row = kinds.SECRET
     name = f"{RECORD}.{release}.v{revision}"

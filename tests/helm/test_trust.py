@@ -55,7 +55,8 @@ def test_helm_sees_no_credential_no_address_and_nothing_of_the_surroundings(tmp_
     tell = f'{{ set; {loop}; echo "words: $*"; echo *; }} > {seen}'
     tool = HelmTool(program=script(tmp_path, tell), version="v3.8.1", seconds=5)
     with speaking(SERVED) as (transport, evil):
-        play_dry(tool, transport, RUN, given=HelmInput(chart=packed("1.0.14"), values={"secret": "canary-value"}))
+        given = HelmInput(chart=packed("1.0.14"), values={"secret": "canary-value"})
+        play_dry(tool, RUN, transport=transport, given=given)
         told = seen.read_text()
         assert str(evil.port) not in told
     assert "http://127.0.0.1:" in told
@@ -204,7 +205,7 @@ def test_a_run_that_has_to_end_is_killed_with_all_that_it_started(tmp_path):  # 
     guards = RunGuards(permit=lambda: None, stop=(tmp_path / "child").exists, reached=lambda _name: None, marks={})
     tool = HelmTool(program=program, version="v3.8.1", seconds=50)
     with speaking(SERVED) as (transport, _):
-        done = carry_out(tool, transport, RUN, given=HelmInput(), guards=guards, purpose="t")
+        done = carry_out(tool, RUN, transport=transport, given=HelmInput(), guards=guards, purpose="t")
     assert (done.end.code, done.sent) == (None, ())
     child = int((tmp_path / "child").read_text())
     eventually(

@@ -63,18 +63,18 @@ class RealRun:
     refused: str
 
 
-def play_dry(tool: HelmTool, transport: Transport, asked: HelmRun, *, given: HelmInput) -> tuple[HelmEnd, DryRules]:
+def play_dry(tool: HelmTool, asked: HelmRun, *, transport: Transport, given: HelmInput) -> tuple[HelmEnd, DryRules]:
     """Lets helm do all of it while each change is sent as a dry run; hooks are left out, since nothing would run them.
 
     How it ended, and what was seen: the changes with their answers, and the record of the new revision.
     """
     rules = DryRules()
-    end = _run(tool, transport, asked, given=given, rules=rules, purpose="helm dry-run", hooks=False)
+    end = _run(tool, asked, transport=transport, given=given, rules=rules, purpose="helm dry-run", hooks=False)
     return end, rules
 
 
 def carry_out(
-    tool: HelmTool, transport: Transport, asked: HelmRun, *, given: HelmInput, guards: RunGuards, purpose: str
+    tool: HelmTool, asked: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
 ) -> RealRun:
     """Lets helm do it once; only what the plan names passes."""
     rules = PlannedRules(
@@ -85,15 +85,17 @@ def carry_out(
         permit=guards.permit,
         reached=guards.reached,
     )
-    end = _run(tool, transport, asked, given=given, rules=rules, purpose=purpose, hooks=True, stop=guards.stop)
+    end = _run(
+        tool, asked, transport=transport, given=given, rules=rules, purpose=purpose, hooks=True, stop=guards.stop
+    )
     return RealRun(end=end, sent=tuple(rules.sent), refused=rules.refused)
 
 
 def _run(
     tool: HelmTool,
-    transport: Transport,
     asked: HelmRun,
     *,
+    transport: Transport,
     given: HelmInput,
     rules: RelayRules,
     purpose: str,

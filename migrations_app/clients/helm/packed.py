@@ -20,7 +20,7 @@ class PackedChart(msgspec.Struct, frozen=True):
     digest: str
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _ChartName(msgspec.Struct, frozen=True):
     name: str = ""
     version: str = ""
 
@@ -52,8 +52,8 @@ def _is_head(path: str) -> bool:
     return path.partition("/")[2] == CHART
 
 
-def _read(body: bytes) -> _Head:
+def _read(body: bytes) -> _ChartName:
     try:
-        return msgspec.convert(next(iter(read_documents(body, limits=YAML)), {}), type=_Head, strict=False)
+        return msgspec.convert(next(iter(read_documents(body, limits=YAML)), {}), type=_ChartName, strict=False)
     except (InvalidInput, msgspec.ValidationError):
         raise InvalidInput("the chart's Chart.yaml cannot be read", where="source", code="strange_chart") from None

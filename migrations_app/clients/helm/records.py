@@ -17,23 +17,23 @@ PENDING = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalli
 DEPLOYED, FAILED = "deployed", "failed"
 
 
-class _Info(msgspec.Struct, frozen=True):
+class _RecordStatus(msgspec.Struct, frozen=True):
     status: str = ""
     description: str = ""
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class _RecordChartMetadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     version: str = ""
     app_version: str = ""
 
 
-class _Chart(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
+class _RecordChart(msgspec.Struct, frozen=True):
+    metadata: _RecordChartMetadata = _RecordChartMetadata()
     values: dict[str, Any] | None = None
 
 
-class _Hook(msgspec.Struct, frozen=True):
+class _RecordHook(msgspec.Struct, frozen=True):
     name: str = ""
     kind: str = ""
     manifest: str = ""
@@ -47,11 +47,11 @@ class ReleaseRecord(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     version: int = 0
-    info: _Info = _Info()
-    chart: _Chart = _Chart()
+    info: _RecordStatus = _RecordStatus()
+    chart: _RecordChart = _RecordChart()
     config: dict[str, Any] | None = None
     manifest: str = ""
-    hooks: list[_Hook] | None = None
+    hooks: list[_RecordHook] | None = None
 
     @property
     def revision(self) -> int:

@@ -82,13 +82,13 @@ class ClusterRelay:
                 accept=asked.accept,
             )
         except KarpdashError as silence:
-            return refusal(504, "Timeout", f"karpdash: {silence.message}")
+            return refusal(504, reason="Timeout", message=f"karpdash: {silence.message}")
         return RelayAnswer(told.status, told.body, told.audit_id)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         relay, prefix = self, f"/{self._secret}/"
 
-        class _Handler(BaseHTTPRequestHandler):
+        class _RelayedCall(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = LONGEST_IDLE
 
@@ -106,8 +106,8 @@ class ClusterRelay:
                 """Requests are never logged (K17)."""
 
         for method in _METHODS:
-            setattr(_Handler, f"do_{method}", _Handler.take)
-        return _Handler
+            setattr(_RelayedCall, f"do_{method}", _RelayedCall.take)
+        return _RelayedCall
 
 
 def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayAnswer:
@@ -115,10 +115,10 @@ def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayA
     length = given.headers.get("Content-Length") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY or given.headers.get("Transfer-Encoding"):
         given.close_connection = True
-        return refusal(413, "RequestEntityTooLarge", "karpdash: the request is larger than it may be")
+        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
     raw = given.rfile.read(int(length))
     if not given.path.startswith(prefix):
-        return refusal(404, "NotFound", "karpdash: no such place")
+        return refusal(404, reason="NotFound", message="karpdash: no such place")
     parts = urlsplit(given.path.removeprefix(prefix[:-1]))
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if query.get("watch") in ("true", "1"):
@@ -127,7 +127,7 @@ def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayA
         check_path(parts.path)
         body = _decoded(raw)
     except (InvalidResponse, msgspec.DecodeError, RecursionError, ValueError):
-        return refusal(400, "BadRequest", "karpdash: the request cannot be read")
+        return refusal(400, reason="BadRequest", message="karpdash: the request cannot be read")
     return RelayedRequest(
         method=given.command,
         path=parts.path,

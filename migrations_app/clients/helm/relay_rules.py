@@ -16,6 +16,7 @@ import msgspec
 from migrations_app.actions.helm_request import HelmRequest
 from migrations_app.clients.helm.releases import TYPE
 from migrations_app.clients.kubernetes.writer import dried
+from migrations_app.errors import KarpdashError
 
 Body = dict[str, Any]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -91,7 +92,7 @@ class RelayRules(Protocol):
         """Called with the request as helm made it, and the server's answer; returns what helm is told."""
 
 
-def refusal(status: int, reason: str, message: str) -> RelayAnswer:
+def refusal(status: int, *, reason: str, message: str) -> RelayAnswer:
     """An answer in the form of the API server."""
     body = {
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": status,
@@ -99,12 +100,17 @@ def refusal(status: int, reason: str, message: str) -> RelayAnswer:
     return RelayAnswer(status, body)
 
 
+def refused(message: str) -> RelayAnswer:
+    """The answer to a change that is not sent."""
+    return refusal(403, reason="Forbidden", message=message)
+
+
 @dataclass(slots=True)
 class ReadRules:
     """Reads pass, changes do not."""
 
     def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
-        return refusal(403, "Forbidden", "karpdash: this run only reads") if asked.changes else asked
+        return refused("karpdash: this run only reads") if asked.changes else asked
 
     def after(self, _asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
         return answer
@@ -130,7 +136,7 @@ class DryRules:
         if not asked.changes:
             return RelayAnswer(200, kept) if kept is not None else asked
         if len(self.changes) >= MOST_REQUESTS:
-            return refusal(403, "Forbidden", f"karpdash: more than {MOST_REQUESTS} changes")
+            return refused(f"karpdash: more than {MOST_REQUESTS} changes")
         if kept is not None:
             self._records[asked.object_path] = self.record = asked.body
             return RelayAnswer(200, asked.body)
@@ -177,12 +183,12 @@ class PlannedRules:
         # After a refusal helm may still write into its record that it failed, and nothing else.
         if not self._is_planned(asked) or (self.refused and not asked.is_record):
             self.refused = self.refused or f"{asked.method} {asked.object_path} is not in the plan"
-            return refusal(403, "Forbidden", f"karpdash: {self.refused}")
+            return refused(f"karpdash: {self.refused}")
         try:
             self.permit()
-        except Exception as stop:  # noqa: BLE001 - whatever forbids it: helm is told no, and the run ends with it
-            self.refused = str(stop) or type(stop).__name__
-            return refusal(403, "Forbidden", f"karpdash: {self.refused}")
+        except KarpdashError as stop:
+            self.refused = stop.message
+            return refused(f"karpdash: {self.refused}")
         self.reached("helm_before_record" if asked.is_record else "helm_before_object")
         return _replaced(asked, body=_marked(asked.body, self.marks)) if asked.object_path == self.record else asked
 
@@ -196,7 +202,9 @@ class PlannedRules:
         if asked.is_record:
             writes = {self.record: ("POST", "PUT"), self.former: ("PUT",)}
             return asked.method in writes.get(asked.object_path, ())
-        found = next((one for one in self.requests if one.allows(asked.method, asked.object_path, asked.digest)), None)
+        found = next(
+            (one for one in self.requests if one.allows(asked.method, asked.object_path, digest=asked.digest)), None
+        )
         if found is None or (found in self._used and not found.again):
             return False
         self._used.add(found)

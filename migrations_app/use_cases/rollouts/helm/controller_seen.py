@@ -7,7 +7,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.controller_gate import ControllerGate, ControllerPod, ControllerSeen
+from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, PodOfController
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import ReadError
 from migrations_app.karpenter import kinds
@@ -38,7 +38,7 @@ def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | No
     )
 
 
-def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[ControllerPod, ...] | None:
+def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[PodOfController, ...] | None:
     labels = value_at(deployment, ("spec", "selector", "matchLabels"))
     if not isinstance(labels, dict) or not labels:
         return None
@@ -51,10 +51,10 @@ def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[Controll
     return tuple(_pod(one) for one in every if not value_at(one, ("metadata", "deletionTimestamp")))
 
 
-def _pod(read: Any) -> ControllerPod:  # noqa: ANN401 - plain JSON
+def _pod(read: Any) -> PodOfController:  # noqa: ANN401 - plain JSON
     conditions = value_at(read, ("status", "conditions")) or []
     ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
-    return ControllerPod(
+    return PodOfController(
         name=str(value_at(read, ("metadata", "name"))), images=tuple(images_of(read.get("spec"))), ready=ready
     )
 

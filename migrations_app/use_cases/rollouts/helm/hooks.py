@@ -44,27 +44,27 @@ def _requests(transport: Transport, tree: dict[str, Any], *, namespace: str) -> 
     yield HelmRequest(method="DELETE", path=f"{collection}/{name}", again=True)
 
 
-class _Served(msgspec.Struct, frozen=True):
+class _HookPlace(msgspec.Struct, frozen=True):
     root: str
     plural: str
     namespaced: bool
 
 
-class _Resource(msgspec.Struct, frozen=True):
+class _HookKind(msgspec.Struct, frozen=True):
     name: str
     kind: str
     namespaced: bool = False
 
 
-class _ResourceList(msgspec.Struct, frozen=True):
-    resources: list[_Resource] = []
+class _HookKinds(msgspec.Struct, frozen=True):
+    resources: list[_HookKind] = []
 
 
-def _served(transport: Transport, api_version: str, *, kind: str) -> _Served:
+def _served(transport: Transport, api_version: str, *, kind: str) -> _HookPlace:
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     body = transport.get(root).body
-    found = msgspec.json.decode(body, type=_ResourceList).resources
+    found = msgspec.json.decode(body, type=_HookKinds).resources
     row = next((one for one in found if one.kind == kind and "/" not in one.name), None)
     if row is None:
         raise InvalidInput(f"a hook makes a {kind} of {api_version}, which is not served", code="refused")
-    return _Served(root, row.name, row.namespaced)
+    return _HookPlace(root, row.name, row.namespaced)

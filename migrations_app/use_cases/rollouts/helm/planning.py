@@ -66,7 +66,7 @@ def propose(
     else:
         run, what = _upgrade(records, inventory=inventory, given=given, chart=chart)
     with connect_transport(cluster, user=user, within=relay_limits(tool), purpose="helm preview") as transport:
-        end, seen = play_dry(tool, transport, run, given=what)
+        end, seen = play_dry(tool, run, transport=transport, given=what)
         _refuse_missing(seen)
         if not end.done:
             raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")

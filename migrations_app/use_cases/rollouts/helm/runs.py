@@ -133,14 +133,14 @@ class HelmWriter:
         with connect_transport(
             row.cluster, user=row.author_name, within=relay_limits(tool), purpose="action"
         ) as transport:
-            _refuse_changed(tool, transport, run, given=given)
-            done = carry_out(tool, transport, run, given=given, guards=guards, purpose=f"{purpose} helm")
+            _refuse_changed(tool, run, transport=transport, given=given)
+            done = carry_out(tool, run, transport=transport, given=given, guards=guards, purpose=f"{purpose} helm")
         return _result(done, why=watch.why)
 
 
-def _refuse_changed(tool: HelmTool, transport: Transport, run: HelmRun, *, given: HelmInput) -> None:
+def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, given: HelmInput) -> None:
     """Plays it once more. Raises InvalidInput `changed` unless the same requests would be sent as at the preview."""
-    end, seen = play_dry(tool, transport, run, given=given)
+    end, seen = play_dry(tool, run, transport=transport, given=given)
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
     now = set(planned_requests(seen))

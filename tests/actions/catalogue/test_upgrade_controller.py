@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.catalogue import roll_back_controller, upgrade_controller
+from migrations_app.actions.catalogue import upgrade_controller
 from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT
 from migrations_app.actions.helm_request import HelmProposal, HelmRequest, HelmRun, SourceRecord, run_of
 from migrations_app.actions.plan import numbered
@@ -35,8 +35,8 @@ class Scene:
         self.helm = helm
 
 
-def steps(found=FOUND, action=upgrade_controller):
-    return numbered(action.prepare(Scene(found), {}))
+def steps(found=FOUND):
+    return numbered(upgrade_controller.prepare(Scene(found), {}))
 
 
 def test_the_step_is_bound_to_the_record_before_and_shown_by_the_record_after():  # A02, A37
@@ -85,10 +85,9 @@ def test_where_the_tables_know_no_way_back_there_is_none():
 
 
 def test_a_rehearsal_plays_no_helm():
-    for action in (upgrade_controller, roll_back_controller):
-        with pytest.raises(Unavailable) as refused:
-            steps(None, action)
-        assert refused.value.code == "helm_only_live"
+    with pytest.raises(Unavailable) as refused:
+        steps(None)
+    assert refused.value.code == "helm_only_live"
 
 
 RECORD = {"metadata": {"name": "sh.helm.release.v1.karpenter.v5", "uid": "u5", "labels": {"status": "deployed"}}}
