@@ -77,8 +77,8 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
     if stage.phase == "crds":
         kept = installed.crds_kept_by if installed else ""
         failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
-        if failing and kept == HELM and choices.by_helm and installed and installed.crd_release:
-            yield helm_landing(stage, release, chart=CRD_CHART, choices=choices, checks=(LANDS,))
+        if failing and kept == HELM and _crds_by_helm(installed, choices):
+            yield helm_landing(stage, release, chart=CRD_CHART, given={}, checks=(LANDS,))
         elif failing and kept not in GITOPS:
             given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
             yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
@@ -86,7 +86,8 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
             yield _step(stage, "outside", checks=(LANDS,), protects=True)
         return
     if choices.by_helm and installed and installed.kept_by == HELM:
-        yield helm_landing(stage, release, chart=CHART, choices=choices)
+        given = choices.parameters.get(UPGRADE_CONTROLLER, {})
+        yield helm_landing(stage, release, chart=CHART, given=given)
     else:
         yield _step(stage, "outside", release=release, protects=True)
     if choices.soak_seconds:
@@ -97,15 +98,21 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
         )  # fmt: skip
 
 
+def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
+    """Whether their chart is installed and helm may upgrade it; where the author says how CRDs are brought, that is
+    done."""
+    return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
+
+
 def helm_landing(
-    stage: Stage, release: str, *, chart: str, choices: Choices, checks: tuple[str, ...] = ()
+    stage: Stage, release: str, *, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
     """The step in which karpdash upgrades one of Karpenter's charts by helm. The release of the controller has to run
     afterwards; that of the CRDs is told by its checks."""
-    given = {**choices.parameters.get(UPGRADE_CONTROLLER, {}), "chart": chart, "release": release}
+    parameters = {**given, "chart": chart, "release": release}
     runs = "" if chart == CRD_CHART else release
     return _step(
-        stage, "rollout", checks=checks, release=runs, action=UPGRADE_CONTROLLER, parameters=given, protects=True
+        stage, "rollout", checks=checks, release=runs, action=UPGRADE_CONTROLLER, parameters=parameters, protects=True
     )
 
 

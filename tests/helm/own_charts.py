@@ -3,7 +3,7 @@
 import io
 import tarfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,19 +82,25 @@ def packed(version: str, templates: Mapping[str, str] = BASE, *, name: str = "ka
 
 
 def install(
-    helm: Helm, server: ApiServer, chart: bytes, values: dict[str, Any] | None = None, *, release: str = RELEASE
+    helm: Helm,
+    server: ApiServer,
+    chart: bytes,
+    values: dict[str, Any] | None = None,
+    *,
+    release: str = RELEASE,
+    namespace: str = NAMESPACE,
 ) -> None:
     """The first revision of the release, by a real helm with the administrator's rights."""
     file = Path(helm.folder, "first.tgz")
     file.write_bytes(chart)
-    words = ("install", release, str(file), "--namespace", NAMESPACE, "--create-namespace")
+    words = ("install", release, str(file), "--namespace", namespace, "--create-namespace")
     helm.run(*words, values=values or {}, kubeconfig=server.kubeconfig(server.admin_token))
 
 
-def play_controllers(server: ApiServer, *, leader: bool = True) -> None:
+def play_controllers(server: ApiServer, *, leader: bool = True, namespace: str = NAMESPACE) -> None:
     """What Deployment, kubelet and leader do: pods of the newest template, ready, and one of them holds the Lease."""
-    home = f"/api/v1/namespaces/{NAMESPACE}"
-    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/karpenter"
+    home = f"/api/v1/namespaces/{namespace}"
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/karpenter"
     made = server.admin.get(path)
     spec = made["spec"]["template"]["spec"]
     image, count = spec["containers"][0]["image"], made["spec"]["replicas"]
@@ -108,18 +114,18 @@ def play_controllers(server: ApiServer, *, leader: bool = True) -> None:
     names = [f"karpenter-{tag}-{number}" for number in range(count)]
     for name in names:
         if server.admin.request("GET", f"{home}/pods/{name}").status == 404:
-            pod = {"name": name, "namespace": NAMESPACE, "labels": made["spec"]["template"]["metadata"]["labels"]}
+            pod = {"name": name, "namespace": namespace, "labels": made["spec"]["template"]["metadata"]["labels"]}
             plain = {"containers": [{"name": "controller", "image": image}], "automountServiceAccountToken": False}
             server.admin.create({"apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": plain})
         ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
         server.admin.patch(f"{home}/pods/{name}/status", {"status": ready})
-    _hold(server, f"{names[0]}_7c1" if leader else "somebody-else_1")
+    _hold(server, f"{names[0]}_7c1" if leader else "somebody-else_1", namespace=namespace)
 
 
-def _hold(server: ApiServer, holder: str) -> None:
-    lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/karpenter-leader-election"
+def _hold(server: ApiServer, holder: str, *, namespace: str) -> None:
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/karpenter-leader-election"
     if server.admin.request("GET", lease).status == 404:
-        metadata = {"name": "karpenter-leader-election", "namespace": NAMESPACE}
+        metadata = {"name": "karpenter-leader-election", "namespace": namespace}
         server.admin.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": {}})
     server.admin.patch(lease, {"spec": {"holderIdentity": holder}})
 
@@ -134,15 +140,15 @@ def finish_hooks(server: ApiServer) -> None:
 
 
 @contextmanager
-def hooks_finished(server: ApiServer) -> Iterator[None]:
-    """Plays the Job's controller beside what the block does."""
+def played_beside(play: Callable[[], object]) -> Iterator[None]:
+    """Plays a part of the cluster's controllers again and again beside what the block does."""
     over = threading.Event()
 
-    def play() -> None:
+    def again() -> None:
         while not over.wait(0.2):
-            finish_hooks(server)
+            play()
 
-    thread = threading.Thread(target=play)
+    thread = threading.Thread(target=again)
     thread.start()
     try:
         yield

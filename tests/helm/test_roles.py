@@ -9,7 +9,7 @@ from migrations_app.use_cases.clusters.registration import Details, register_kub
 from tests.actions.on_server import carried_out, previewed
 from tests.deploy.roles import _binding, roles
 from tests.helm.conftest import NEXT
-from tests.helm.own_charts import HOOK, NAMESPACE, hooks_finished, play_controllers
+from tests.helm.own_charts import HOOK, NAMESPACE, finish_hooks, play_controllers, played_beside
 from tests.helm.test_on_server import image
 from tests.servers.access import wait_for_access
 
@@ -47,7 +47,7 @@ def test_the_printed_roles_are_enough_for_a_whole_upgrade(stage):  # A26, T25
     row = previewed(cluster, "upgrade_controller", source=source)
     assert (row.state, row.cause) == ("previewed", "")
     mark = stage.server.audit_mark()
-    with hooks_finished(stage.server):
+    with played_beside(lambda: finish_hooks(stage.server)):
         done = carried_out(row, between=lambda: play_controllers(stage.server))
     assert (done.state, done.cause, image(stage).rpartition(":")[2]) == ("succeeded", "", NEXT)
     ours = [one for one in stage.server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
