@@ -86,8 +86,8 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
             yield _step(stage, "outside", checks=(LANDS,), protects=True)
         return
     if choices.by_helm and installed and installed.kept_by == HELM:
-        given = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield helm_landing(stage, release, chart=CHART, given=given)
+        chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
+        yield helm_landing(stage, release, chart=CHART, given=chosen)
     else:
         yield _step(stage, "outside", release=release, protects=True)
     if choices.soak_seconds:
