@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from migrations_app.actions.render import diff_lines
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import backups, preview
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
@@ -46,6 +47,8 @@ def test_the_preview_plays_all_of_it_and_changes_nothing(stage):  # A26, A27, A2
     assert set(before["objects"]) - set(after["objects"]) == {f"ConfigMap {NAMESPACE}/karpenter-global-settings"}
     told = after["objects"][f"Deployment {NAMESPACE}/karpenter"]["spec"]["template"]["spec"]["containers"][0]
     assert told["image"].endswith(f":{NEXT}")
+    shown = [(sign, line.strip()) for sign, line in diff_lines(before, after) if "image:" in line]
+    assert [(sign, line.rpartition(":")[2]) for sign, line in shown] == [("-", FIRST), ("+", NEXT)]
 
 
 def test_the_release_before_is_kept_sealed_and_no_secret_is_shown(stage):  # T22, T23
