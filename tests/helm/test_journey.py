@@ -57,7 +57,8 @@ def test_the_preview_of_a_journey_shows_what_helm_would_do(people, clean_apiserv
     ]  # fmt: skip
     here = standing(people, journey)
     assert [one[3] for one in here["steps"] if one[1] == "rollout"] == ["upgrade_crds", "upgrade_controller"]
-    sent = [one for one in clean_apiserver.audit_events(people.mark) if "helm" in one["userAgent"]]
+    every = clean_apiserver.audit_events(people.mark)
+    sent = [one for one in every if one["userAgent"].startswith("karpdash") and "helm" in one["userAgent"]]
     assert {one["verb"] for one in sent} >= {"create", "patch"}
     records = clean_apiserver.admin.items(f"/api/v1/namespaces/{HOME}/secrets", labelSelector="name=karpenter")
     assert [one["metadata"]["labels"]["version"] for one in records] == ["1"]
