@@ -15,6 +15,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
 from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
+from migrations_app.readiness.rbac.controller_roles import controller_file
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
@@ -32,6 +33,7 @@ def pages() -> dict[str, str]:
         "schema/plan-v2.json": json.dumps(typed_plan_schema(), indent=2) + "\n",
         f"{DEPLOY}/rbac/scan.yaml": docs.scan_file(),
         f"{DEPLOY}/rbac/act.yaml": docs.act_file(all_actions()),
+        f"{DEPLOY}/rbac/upgrade-controller.yaml": controller_file(),
         **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in docs.chart_files(all_actions()).items()},
     }
 

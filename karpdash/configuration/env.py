@@ -122,6 +122,13 @@ class Env:
         "Where charts are pulled from: official, a mirror such as oci://registry.example/karpenter, or empty.",
         read=read_charts,
     )
+    controller_upgrades: bool = setting(
+        False, "1: plans may upgrade Karpenter's Helm release by a real helm; it needs a ClusterRole of its own."
+    )
+    helm: str = setting("", "Path of the helm 3 that controller upgrades run; empty: the one on the worker's path.")
+    helm_seconds: int = setting(
+        300, "Seconds that the hooks of a chart may take in a controller upgrade.", low=10, high=1_800
+    )
     email: MailServer | None = setting(
         None,
         "smtp:// (STARTTLS) or smtps://user:password@host:port?from=address, for e-mail; empty: none.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
 from migrations_app.actions.conditions import Tree
+from migrations_app.actions.helm_request import HelmDoing, HelmProposal
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -31,6 +32,8 @@ class PlanningContext:
     """For a rollback: the steps of the rollout that took effect, newest first."""
     made: Mapping[str, str] = field(default_factory=dict)
     """The uid of what each of those steps created, by step id."""
+    helm: HelmProposal | None = None
+    """What helm would do, for an action with `needs_helm`; None where no helm was asked, as in a rehearsal."""
 
 
 class Unavailable(InvalidInput):
@@ -81,6 +84,8 @@ class Action:
     sources: tuple[str, ...] = ()
     needs_chart: bool = False
     """It plans from a chart: its parameters `source` and `release` select it, `PlanningContext.files` holds it."""
+    needs_helm: HelmDoing | None = None
+    """It plans what a real helm would do, played as dry runs: `PlanningContext.helm` holds that."""
     _prepare: Prepare | None = None
     _foresee: Forecaster | None = None
     _reads: Reads | None = None

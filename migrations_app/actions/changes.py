@@ -7,7 +7,7 @@ import msgspec
 
 from migrations_app.errors import InvalidInput
 
-Verb = Literal["create", "apply", "patch", "delete"]
+Verb = Literal["create", "apply", "patch", "delete", "helm"]
 Risk = Literal["low", "medium", "high", "destructive"]
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "destructive")
 Body = dict[str, Any]
@@ -79,7 +79,7 @@ class Change(ActionValue, frozen=True):
     """One request. `body` is sent as is, plus uid and resourceVersion, which come from the read just before (A18).
 
     `create` sends a complete object, `apply` a server-side apply without force, `patch` a merge patch, and `delete`
-    the options of a deletion.
+    the options of a deletion. `helm` is a run of helm (`helm_request.HelmRun`): its target is the record that it makes.
     """
 
     verb: Verb
@@ -99,7 +99,7 @@ class Change(ActionValue, frozen=True):
 
     @property
     def method(self) -> str:
-        return {"create": "POST", "apply": "PATCH", "patch": "PATCH", "delete": "DELETE"}[self.verb]
+        return {"create": "POST", "apply": "PATCH", "patch": "PATCH", "delete": "DELETE", "helm": "POST"}[self.verb]
 
     @property
     def content_type(self) -> str:
@@ -107,7 +107,7 @@ class Change(ActionValue, frozen=True):
 
     @property
     def need(self) -> "RbacNeed":
-        verb = {"apply": "patch"}.get(self.verb, self.verb)
+        verb = {"apply": "patch", "helm": "create"}.get(self.verb, self.verb)
         return RbacNeed(verb=verb, group=self.target.group, plural=self.target.plural, subresource=self.subresource)
 
 

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget
+from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, controller_reasons
 
 Judgement = Literal["wait", "go", "pause"]
 
@@ -26,6 +27,8 @@ class Gate(ActionValue, frozen=True):
     """No node of Karpenter is being drained: what it replaces by itself is over, too."""
     pending_above: int | None = 0
     seconds: int = 900
+    controller: ControllerGate | None = None
+    """The controller runs what was installed: rollout, pods, images, leader."""
 
 
 class BlockedEviction(ActionValue, frozen=True):
@@ -82,6 +85,8 @@ class ClusterCounters(ActionValue, frozen=True):
     nodes: tuple[NodeMark, ...] = ()
     """The first nodes of Karpenter by zone and name; `nodes_rest` counts those left out."""
     nodes_rest: int = 0
+    controller: ControllerSeen | None = None
+    """The controller, where the gate asks for it; None where it does not, or it could not be read."""
 
 
 class GateDecision(ActionValue, frozen=True):
@@ -118,6 +123,8 @@ def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> li
         found += _none("nodes of Provisioners", now.legacy_nodes)
     if gate.no_drains:
         found += _none("nodes that Karpenter drains", now.draining_nodes)
+    if gate.controller is not None:
+        found += controller_reasons(gate.controller, now.controller)
     if gate.pending_above is not None:
         many = _at_most("Pending pods", now.pending_pods, before=before.pending_pods, above=gate.pending_above)
         found += [f"{words}: {_named(now)}" if now.pending and now.pending_pods else words for words in many]

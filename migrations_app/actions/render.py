@@ -21,6 +21,7 @@ from migrations_app.actions.changes import (
 )
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.helm_words import helm_command, told_run
 from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.manifests.writer import stream, text_of
@@ -59,6 +60,8 @@ def _said(step: Step) -> Iterator[str]:
 
 
 def _way(change: Change) -> str:
+    if change.verb == "helm":
+        return told_run(change)
     verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
     return f"{verb} {change.target.said}"
 
@@ -70,6 +73,7 @@ def gate_words(gate: Gate) -> str:
     parts += ["all that was launched is Ready"] if gate.replaced else []
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []
+    parts += [f"the controller runs {', '.join(gate.controller.images)}"] if gate.controller else []
     if gate.pending_above is not None:
         parts.append(
             "no more pods are Pending than before" + (f", but {gate.pending_above}" * bool(gate.pending_above))
@@ -91,6 +95,8 @@ def as_kubectl(step: Step) -> str:
 def command(change: Change) -> str:
     """The request as one kubectl command, with its input if it has one. Raises InvalidInput for an invalid name."""
     checked_name(change.target.name)
+    if change.verb == "helm":
+        return helm_command(change)
     home = ("-n", change.target.namespace) if change.target.namespace else ()
     if change.verb in ("create", "apply"):
         verb = ("create",) if change.verb == "create" else ("apply", "--server-side")
@@ -145,6 +151,8 @@ def gitops_patch(plan: Plan) -> str:
 
 
 def _why_not(change: Change) -> str:
+    if change.verb == "helm":
+        return "helm does it, with the values of the release"
     if change.target.kind in NOT_IN_GIT:
         return f"no repository holds a {change.target.kind}"
     return "only the cluster holds a status" if change.subresource else ""

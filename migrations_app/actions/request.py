@@ -39,6 +39,8 @@ def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> 
         return _deletion(change.body, tie)
     if change.verb == "create":
         return _marked(change.body, own)
+    if change.verb == "helm":
+        return change.body | {"marks": dict(own)}
     head: Body = {"uid": tie.uid, "resourceVersion": tie.resource_version}
     if change.verb == "apply":
         if not tie.uid:

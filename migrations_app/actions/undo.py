@@ -4,6 +4,7 @@ the object since (A35).
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import msgspec
 
@@ -20,6 +21,8 @@ from migrations_app.actions.conditions import (
     Tree,
     holds,
 )
+from migrations_app.actions.helm_request import HelmProposal, run_of
+from migrations_app.actions.helm_step import helm_step
 from migrations_app.actions.plan import Step
 from migrations_app.karpenter import kinds
 
@@ -67,14 +70,22 @@ class UndoStep:
 
 
 def inverses(
-    applied: tuple[Step, ...], *, objects: Mapping[ObjectTarget, Tree], made: Mapping[str, str]
+    applied: tuple[Step, ...],
+    *,
+    objects: Mapping[ObjectTarget, Tree],
+    made: Mapping[str, str],
+    helm: HelmProposal | None = None,
 ) -> Iterator[UndoStep]:
     """The inverse of each step, in the given order (newest first). Raises Unavailable with the step that has none, or
-    the object that another writer changed since. A replaced node stays replaced; what was done beside it is undone.
+    the object that another writer changed since. `helm` is its rollback as it was played. A replaced node stays
+    replaced; what was done beside it is undone.
     """
     written: set[tuple[str, Field]] = set()
     for step in applied:
         if step.change is None:
+            continue
+        if step.change.verb == "helm":
+            yield _run_back(step, step.change, objects=objects, made=made, helm=helm)
             continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
         written |= {(step.change.target.path, field) for field in _fields(step.brings)}
@@ -90,7 +101,9 @@ def _inverse(
 ) -> UndoStep:
     if step.undo is None:
         left = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
-        return _left(step, step.note or "nothing takes it back") if left else _refuse_final(step)
+        if not left:
+            _refuse_final(step)
+        return _left(step, step.note or "nothing takes it back")
     read = objects.get(bare(change.target))
     undo = _tied(step, step.undo, made=made)
     if undo.verb == "create":
@@ -104,12 +117,30 @@ def _inverse(
     return _sent(step, undo, over=over)
 
 
+def _run_back(
+    step: Step,
+    change: Change,
+    *,
+    objects: Mapping[ObjectTarget, Tree],
+    made: Mapping[str, str],
+    helm: HelmProposal | None,
+) -> UndoStep:
+    """The rollback of a run of helm, unless the release was changed since."""
+    if step.undo is None:
+        _refuse_final(step)
+    _refuse_changed(step, change, read=objects.get(change.target), written=set(), uid=made.get(step.id, ""))
+    wanted = run_of(step.undo.body)
+    if helm is None or (helm.run.before, helm.run.to) != (wanted.before, wanted.to):
+        raise Unavailable(f"the release is not as this step left it: {step.title}", code="changed")
+    return UndoStep(helm_step(helm, title=f"Take back: {step.title}"))
+
+
 def bare(target: ObjectTarget) -> ObjectTarget:
     """The same target without uid, as used for the keys of PlanningContext.objects."""
     return msgspec.structs.replace(target, uid="")
 
 
-def _refuse_final(step: Step) -> UndoStep:
+def _refuse_final(step: Step) -> NoReturn:
     raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
 
 

@@ -29,6 +29,7 @@ from migrations_app.api.plans import PLAN
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
+from migrations_app.queries.rollouts.policies import controller_upgrades_allowed
 from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.plan.chart_values import ChartHop
@@ -65,7 +66,8 @@ class ClusterActionsView(Endpoint):
         query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         report = report_of(head.snapshot.id) if head.snapshot else None
-        told = offers(report, held=reason_disabled(may_prepare=_may_prepare(request), source=head.source))
+        held = reason_disabled(may_prepare=_may_prepare(request), source=head.source)
+        told = offers(report, held=held, by_helm=controller_upgrades_allowed(id))
         rows = [msgspec.to_builtins(one) for one in told]
         return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
 

@@ -12,6 +12,7 @@ from msgspec import structs
 from migrations_app.actions import registry
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.registry import all_checks
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
 from migrations_app.readiness.action_order import LAST_RESORT
@@ -23,6 +24,8 @@ from migrations_app.readiness.report import Installed
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, where the author says nothing else."""
 UPGRADE_CRDS = "upgrade_crds"
+UPGRADE_CONTROLLER = "upgrade_controller"
+HELM = "helm"
 STORED = "stored_versions_clean"
 """The check that tells when only the new version is stored."""
 PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
@@ -32,10 +35,14 @@ LONGEST_COMMAND = 4000
 
 
 class Choices(NamedTuple):
-    """What the author chose: parameters by the id of the action, and how long the new release runs before the rest."""
+    """What the author chose: parameters by the id of the action, and how long the new release runs before the rest.
+
+    `by_helm`: installation and policy let karpdash upgrade Karpenter's Helm releases itself.
+    """
 
     parameters: Mapping[str, Mapping[str, Any]]
     soak_seconds: int = SOAK_SECONDS
+    by_helm: bool = False
 
 
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
@@ -70,19 +77,43 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
     if stage.phase == "crds":
         kept = installed.crds_kept_by if installed else ""
         failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
-        if failing and kept not in GITOPS:
+        if failing and kept == HELM and _crds_by_helm(installed, choices):
+            yield helm_landing(stage, release, chart=CRD_CHART, given={}, checks=(LANDS,))
+        elif failing and kept not in GITOPS:
             given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
             yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
         elif stage.checks:
             yield _step(stage, "outside", checks=(LANDS,), protects=True)
         return
-    yield _step(stage, "outside", release=release, protects=True)
+    if choices.by_helm and installed and installed.kept_by == HELM:
+        chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
+        yield helm_landing(stage, release, chart=CHART, given=chosen)
+    else:
+        yield _step(stage, "outside", release=release, protects=True)
     if choices.soak_seconds:
         title = f"Let {release} run before anything else is changed"
         yield JourneyStep(
             id="", kind="wait", title=title, phase=stage.phase, seconds=choices.soak_seconds, protects=True,
             back=stage.back,
         )  # fmt: skip
+
+
+def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
+    """Whether their chart is installed and helm may upgrade it; where the author says how CRDs are brought, that is
+    done."""
+    return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
+
+
+def helm_landing(
+    stage: Stage, release: str, *, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
+) -> JourneyStep:
+    """The step in which karpdash upgrades one of Karpenter's charts by helm. The release of the controller has to run
+    afterwards; that of the CRDs is told by its checks."""
+    parameters = {**given, "chart": chart, "release": release}
+    runs = "" if chart == CRD_CHART else release
+    return _step(
+        stage, "rollout", checks=checks, release=runs, action=UPGRADE_CONTROLLER, parameters=parameters, protects=True
+    )
 
 
 def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:

@@ -22,6 +22,7 @@ READ_ONLY = ("sample", "bundle")
 NEVER_SCANNED = "The cluster was never scanned."
 MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
+NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,16 +50,21 @@ def offers(
     report: Report | None,
     *,
     held: str = "",
+    by_helm: bool = False,
     actions: Iterable[Action] | None = None,
     checks: Iterable[Check] | None = None,
 ) -> tuple[Offer, ...]:
     """An offer for each action: those that something calls for come first, and what destroys comes last.
 
-    `held` is told before what keeps the single action. Without a report nothing is enabled.
+    `by_helm`: installation and policy allow runs of helm, which no check calls for. `held` is told before what keeps
+    the single action. Without a report nothing is enabled.
     """
     resolving = _resolving(all_checks() if checks is None else checks)
     given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
-    found = [_offer(one, report, named=resolving.get(one.id, ()), held=held) for one in given]
+    off = held or ("" if by_helm or report is None else NOT_BY_HELM)
+    found = [
+        _offer(one, report, named=resolving.get(one.id, ()), held=off if one.needs_helm else held) for one in given
+    ]
     return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
 
 
@@ -83,7 +89,7 @@ def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
 def _offer(action: Action, report: Report | None, *, named: tuple[str, ...], held: str) -> Offer:
     asked = [one for one in report.checks if one.id in named] if report else []
     failing = [one for one in asked if one.status == "fail"]
-    why = held or (_unseen(action, report) or _why_not(failing, asked) if report else NEVER_SCANNED)
+    why = held or (_unseen(action, report) or _uncalled(action, failing, asked=asked) if report else NEVER_SCANNED)
     return Offer(
         action_id=action.id,
         label=_label(action, report, failing=failing) if report else action.title,
@@ -108,6 +114,11 @@ def _missing(name: str, lines: Mapping[str, object]) -> str:
         return f"{name} could not be read: {why or 'not asked'}"
     odd = getattr(line, "quarantined", 0)
     return f"{odd} of {name} could not be read" if odd else ""
+
+
+def _uncalled(action: Action, failing: list[Finding], *, asked: list[Finding]) -> str:
+    """What is missing to call for it; nothing has to call for a run of helm."""
+    return "" if action.needs_helm else _why_not(failing, asked)
 
 
 def _why_not(failing: list[Finding], asked: list[Finding]) -> str:

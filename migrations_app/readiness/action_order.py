@@ -11,14 +11,17 @@ from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_offers import Offer
 from migrations_app.readiness.report import Report
 
+CONTROLLER = "Controller"
+BY_HELM = ("upgrade_controller", "roll_back_controller")
+"""What no check calls for: it is offered wherever it is possible."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("CRDs", ("remove_stale_webhooks", "adopt_crds", "upgrade_crds")),
-    ("Controller", ()),
+    (CONTROLLER, BY_HELM),
     ("Objects", ("rewrite_stored_versions", "convert_and_apply", "rename_markers")),
     ("Nodes", ("taint_and_drift", "roll_nodes")),
     ("Clean up", ("remove_legacy",)),
 )
-"""What is done in which order; the controller is upgraded outside karpdash."""
+"""What is done in which order; the controller is upgraded outside karpdash, unless helm may be run."""
 LAST_RESORT = ("forced_deletion",)
 SUCCESSORS = "pools_admit_provisioner_pods"
 """The check that passes where every Provisioner has a ready NodePool."""
@@ -51,16 +54,17 @@ def possible_now(offers: Iterable[Offer], report: Report | None) -> tuple[Offer,
 
 
 def in_order(offers: Iterable[Offer]) -> ActionPath:
-    """The offers that something calls for, by step."""
-    called = {offer.action_id: offer for offer in offers if offer.checks}
-    unneeded = tuple(offer for offer in offers if not offer.checks)
+    """The offers that something calls for, by step, and the possible runs of helm."""
+    every = tuple(offers)
+    called = {one.action_id: one for one in every if one.checks or (one.enabled and one.action_id in BY_HELM)}
+    unneeded = tuple(offer for offer in every if offer.action_id not in called)
     steps = [(title, tuple(called[name] for name in names if name in called)) for title, names in STEPS]
     first = next((title for title, found in steps if any(offer.enabled for offer in found)), "")
     return ActionPath(
         steps=tuple(
-            ActionStep(title=title, offers=found, outside=not names, current=title == first)
-            for (title, names), (_, found) in zip(STEPS, steps, strict=True)
-            if found or not names
+            ActionStep(title=title, offers=found, outside=not found, current=title == first)
+            for title, found in steps
+            if found or title == CONTROLLER
         ),
         last_resort=tuple(called[name] for name in LAST_RESORT if name in called),
         unneeded=unneeded,

@@ -38,6 +38,14 @@ def test_only_the_first_step_that_is_possible_is_current():
     ]  # fmt: skip
 
 
+def test_a_run_of_helm_stands_at_the_controller_where_it_is_possible_and_nowhere_else():
+    for enabled in (True, False):
+        path = in_order([an_offer("upgrade_crds"), an_offer("upgrade_controller", enabled=enabled, checks=())])
+        told = {step.title: (step.outside, [one.action_id for one in step.offers]) for step in path.steps}
+        assert told["Controller"] == (not enabled, ["upgrade_controller"] * enabled)
+        assert [one.action_id for one in path.unneeded] == ["upgrade_controller"] * (not enabled)
+
+
 def test_what_destroys_is_the_last_resort_and_what_nothing_calls_for_is_apart():
     path = in_order([an_offer("forced_deletion"), an_offer("rename_markers", checks=())])
     assert [offer.action_id for offer in path.last_resort] == ["forced_deletion"]

@@ -7,6 +7,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.action_offers import (
     MAY_NOT,
     NEVER_SCANNED,
+    NOT_BY_HELM,
     OLDER,
     ROLL_BACK,
     Offer,
@@ -14,6 +15,7 @@ from migrations_app.readiness.action_offers import (
     offers,
     reason_disabled,
 )
+from migrations_app.readiness.action_order import BY_HELM
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report
 
@@ -106,8 +108,10 @@ def test_every_action_that_a_check_names_exists():
 
 
 def test_every_action_is_named_by_a_check():
-    """Taking back alone belongs to no check: it is offered at the rollout that it takes back."""
-    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK}
+    """Taking back alone belongs to no check: it is offered at the rollout that it takes back. Nor do runs of helm: no
+    check fails because the next release does not run yet.
+    """
+    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, *BY_HELM}
     assert len(NAMED) == 10
 
 
@@ -171,3 +175,13 @@ def test_what_is_called_for_comes_first_and_what_destroys_last():
     assert {one.action_id for one in found if one.enabled} == {
         "adopt_crds", "convert_and_apply", "forced_deletion", "remove_legacy",
     }  # fmt: skip
+
+
+def test_runs_of_helm_are_offered_where_they_are_allowed_and_nothing_keeps_them():
+    def told(**more):
+        found = offers(report(), **more)
+        return {(one.enabled, one.why) for one in found if (action := find(one.action_id)) and action.needs_helm}
+
+    assert told() == {(False, NOT_BY_HELM)}
+    assert told(by_helm=True) == {(True, "")}
+    assert told(by_helm=True, held=OLDER) == {(False, OLDER)}

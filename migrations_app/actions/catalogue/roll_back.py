@@ -24,7 +24,7 @@ action = Action(
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if not scene.applied:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
-    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
+    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
     if not any(one.sends for one in found):
         raise Unavailable(f"nothing can be taken back: {found[0].step.note}", code="nothing_to_do")
     yield from (one.step for one in found)
@@ -33,7 +33,7 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
-    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made))
+    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
     pools = {target.name for one in found if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
     nodes = sum(one.pool in pools for one in ownership(scene.inventory).nodes) if pools else 0
     return Forecast(

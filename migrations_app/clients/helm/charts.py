@@ -75,6 +75,15 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
 
 
+def read_chart_file(charts: Path, name: str) -> bytes:
+    """The packed chart of that name in the folder. Raises InvalidInput (code `no_chart`, `bad_name`)."""
+    if not _NAME.fullmatch(name) or len(name) > 128:
+        raise InvalidInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
+    if _kind(charts / name) != "file":
+        raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
+    return _read(charts / name, MOST_BYTES)
+
+
 def _kind(place: Path) -> str:
     try:
         mode = place.lstat().st_mode

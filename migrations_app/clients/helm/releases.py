@@ -108,6 +108,15 @@ def read_release(body: bytes) -> HelmRelease | UnparsableObject | None:
         return _quarantined(record.metadata, "$.data.release", why=str(wrong))
 
 
+def decoded_release(secret: dict[str, Any]) -> bytes:
+    """The JSON of the whole release in a Secret, under the same limits. Raises ValueError with the reason."""
+    try:
+        record = msgspec.convert(secret, type=_Record)
+        return _unpacked(_payload(record))
+    except (_OddError, msgspec.ValidationError) as wrong:
+        raise ValueError(str(wrong)) from None
+
+
 def packed(release: HelmRelease) -> str:
     """The value of `data.release` for a bundle's Secret: `read_release` returns the same release from it."""
     documents = [

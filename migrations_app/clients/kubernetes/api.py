@@ -19,7 +19,7 @@ from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import ServedResource
 
-Verb = Literal["get", "list", "create", "patch", "delete"]
+Verb = Literal["get", "list", "create", "update", "patch", "delete"]
 
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 LONGEST_PATH = 2048

@@ -44,7 +44,9 @@ _JITTER = random.SystemRandom()
 _IMPORTING = threading.Lock()
 """Its modules import each other: two threads that begin with different ones would each see a half of the other's."""
 _CLOSED = "the client is closed"
-_VERBS: dict[str, Verb] = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
+_VERBS: dict[str, Verb] = {
+    "GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
+}  # fmt: skip
 _MOST_SAID = 64 * KIB
 """Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
 # These libraries log requests with their headers at debug level (K17).
@@ -68,7 +70,7 @@ class _Call:
     request: ApiRequest
     query: Query = ()
     headers: dict[str, str]
-    body: Mapping[str, Any] | bytes | None = None
+    body: Mapping[str, Any] | list[Any] | bytes | None = None
     ends: float
 
 
@@ -163,14 +165,44 @@ class Transport:
         A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
         change happened.
         """
-        verb: Verb = _VERBS[method]
-        headers = self._headers(1, JSON) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        return self._once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
+
+    def forward(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query,
+        body: Mapping[str, Any] | list[Any] | None,
+        content_type: str,
+        purpose: str,
+        accept: str = JSON,
+    ) -> WriteResponse:
+        """The response of any status to a request that another program made, by the same rules. Sent once, never
+        retried. Raises ReadError if none came.
+        """
+        return self._once(
+            method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
+        )
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query,
+        body: Mapping[str, Any] | list[Any] | None,
+        content_type: str,
+        purpose: str,
+        accept: str = JSON,
+    ) -> WriteResponse:
+        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
         call = _Call(
             method=method,
-            request=api_request(verb, path),
+            request=api_request(_VERBS[method], path),
             query=query,
             headers=headers,
-            body=body if "json" in content_type else msgspec.json.encode(body),
+            body=body if body is None or "json" in content_type else msgspec.json.encode(body),
             ends=self._call_ends(),
         )
         pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))

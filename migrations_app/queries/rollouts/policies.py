@@ -17,6 +17,7 @@ from migrations_app.queries.visibility import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
 """Minimum approvals that no policy can lower (A43)."""
+UPGRADE_CONTROLLER = "upgrade_controller"
 ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it away"
 
 
@@ -58,6 +59,12 @@ def policy_of(cluster_id: uuid.UUID | None) -> Policy:
     """The cluster's own policy, else the general one; an unsaved row with the defaults if there is none."""
     own = Policy.objects.filter(cluster_id=cluster_id).first() if cluster_id else None
     return own or Policy.objects.filter(cluster=None).first() or Policy()
+
+
+def controller_upgrades_allowed(cluster_id: uuid.UUID) -> bool:
+    """Whether installation and policy let karpdash upgrade the controller of that cluster by helm."""
+    allowed = policy_of(cluster_id).actions
+    return bool(settings.ENV.controller_upgrades) and ("*" in allowed or UPGRADE_CONTROLLER in allowed)
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:

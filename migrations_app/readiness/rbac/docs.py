@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.actions.base import Action
+from migrations_app.readiness.rbac.controller_roles import cluster_rules
+from migrations_app.readiness.rbac.controller_roles import release_rules as helm_release_rules
 from migrations_app.readiness.rbac.roles import (
     ACT,
     IDENTITY,
@@ -52,6 +54,7 @@ def permissions_page(actions: Sequence[Action]) -> str:
     parts = [HEAD, "| API group | resources | verbs | only |\n| --- | --- | --- | --- |", *map(_row, scan_rules())]
     parts += [SECRETS, *map(_row, release_rules())]
     parts += [ACTING, *(_row(rule) for rule in act_rules(actions) if rule not in (IDENTITY, REVIEWS))]
+    parts += [BY_HELM, *map(_row, cluster_rules()), BY_HELM_RELEASE, *map(_row, helm_release_rules())]
     parts += [BY_ACTION, *_of_actions(actions)]
     return "\n".join(parts) + "\n"
 
@@ -64,7 +67,8 @@ def _row(rule: RbacRule) -> str:
 def _of_actions(actions: Sequence[Action]) -> Iterator[str]:
     for action in actions:
         asked = ", ".join(f"{need.verb} {_resource(need.plural, need.subresource)}" for need in sorted(action.may))
-        yield f"| `{action.id}` | {action.title} | {asked or 'what the rollout that it takes back asked for'} |"
+        none = "karpdash-upgrade-controller" if action.needs_helm else "what the rollout that it takes back asked for"
+        yield f"| `{action.id}` | {action.title} | {asked or none} |"
 
 
 def _resource(plural: str, subresource: str) -> str:
@@ -99,6 +103,23 @@ For a cluster where karpdash may do more than look, bound beside `karpdash-scan`
 its preview, with the rules that are missing. To allow single actions only, take the rules of those from the table
 below, with `get` on the same objects; which actions may be used on a cluster is a policy of karpdash as well.
 There is no `deletecollection`, no deletion of namespaces, no Secret, no exec and no impersonation in it.
+
+| API group | resources | verbs | only |
+| --- | --- | --- | --- |"""
+BY_HELM = """
+## To upgrade the controller by helm: karpdash-upgrade-controller
+
+Off by default: it needs `KARPDASH_CONTROLLER_UPGRADES=1` and these two roles, in
+[upgrade-controller.yaml](../deploy/rbac/upgrade-controller.yaml). **Who holds them can become what Karpenter is**:
+`escalate` and `bind` let it write the rights of the controller. What helm sends is limited to the plan that people
+approved, but the account is not. The first role is for a ClusterRoleBinding. Names are those of the charts without
+overrides; a preview tells each rule that your values need beside them.
+
+| API group | resources | verbs | only |
+| --- | --- | --- | --- |"""
+BY_HELM_RELEASE = """
+The second one, `karpdash-upgrade-controller-release`, is for a RoleBinding in the namespace of Karpenter's release
+only. It reads and writes every Secret there, because helm keeps its releases in Secrets.
 
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""

@@ -18,6 +18,7 @@ from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import JourneyPlan
 from migrations_app.journeys.states import JourneyProgress, StepProgress
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow
+from migrations_app.queries.rollouts.policies import controller_upgrades_allowed
 from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.audit.log import WORKER
@@ -76,7 +77,8 @@ def _composed(here: LoadedJourney) -> Woken:
         cause = JourneyEvent(verb="journey.expired", by=WORKER, code="no_hop", words=_why_no_hop(report))
         move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
         return Woken()
-    choices = Choices(row.choices["parameters"], row.choices["soak_seconds"])
+    parameters, soak = row.choices["parameters"], row.choices["soak_seconds"]
+    choices = Choices(parameters, soak, by_helm=controller_upgrades_allowed(row.cluster_id))
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
     with transaction.atomic():
         made = [

@@ -98,6 +98,9 @@ class RehearsalExecution:
     def refuse_batch(self) -> None:
         """Rights, freezes and change windows are those of the real run."""
 
+    def refuse_stopped(self) -> None:
+        """Nobody stops a rehearsal."""
+
     def refuse_short_lease(self, seconds: float) -> None:
         """There is no lease."""
 

@@ -22,6 +22,8 @@ from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 from migrations_app.use_cases.runtime.connections import keys
 
 EXPORT_FIELD = "exported"
+HIDDEN = "#whole"
+"""The end of the path of a backup with secrets in it: kept sealed, and part of no download."""
 
 
 def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
@@ -40,10 +42,30 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
     return kept
 
 
+def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
+    """Stores these bytes sealed, and verifies that they read back. Raises Conflict `export_unproven` if not."""
+    digest = hashlib.sha256(plain).hexdigest()
+    sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
+    kept, _ = Exported.objects.update_or_create(
+        rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
+    )
+    if hashlib.sha256(_opened(row, kept.pk)).hexdigest() != digest:
+        raise Conflict("what was exported does not read back", code="export_unproven")
+    Exported.objects.filter(pk=kept.pk).update(proven_at=timezone.now())
+    return kept
+
+
 def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
-    """The backups as manifests, in the order of the export. Raises Conflict when their key is missing."""
-    pks = row.exported.order_by("pk").values_list("pk", flat=True)
+    """The backups as manifests, in the order of the export, without the ones that are never shown. Raises Conflict when
+    their key is missing.
+    """
+    pks = row.exported.exclude(path__endswith=HIDDEN).order_by("pk").values_list("pk", flat=True)
     return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+
+
+def opened_backup(row: Rollout, path: str) -> bytes:
+    """The bytes of that backup. Raises Conflict when its key is missing."""
+    return _opened(row, row.exported.get(path=path).pk)
 
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:

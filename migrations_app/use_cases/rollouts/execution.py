@@ -109,6 +109,9 @@ class Execution(Protocol):
     def refuse_batch(self) -> None:
         """Raises RolloutHalted if the starter's rights, a freeze or a change window do not allow the next batch."""
 
+    def refuse_stopped(self) -> None:
+        """Raises StopRequested if somebody, or the kill switch, stops the rollout."""
+
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease lasts that long."""
 

@@ -36,6 +36,7 @@ from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
 from migrations_app.use_cases.rollouts.execution import Execution, RolloutHalted
+from migrations_app.use_cases.rollouts.helm.controller_seen import controller_seen
 
 T = TypeVar("T")
 MOST_BLOCKED = 50
@@ -162,6 +163,7 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
+        controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
         nodes=marks[:MOST_MARKED],
         nodes_rest=len(marks[MOST_MARKED:]),
     )

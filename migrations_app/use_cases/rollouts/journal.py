@@ -94,6 +94,10 @@ class ExecutionContext:
     def refuse_batch(self) -> None:
         limits.refuse_batch(self.row)
 
+    def refuse_stopped(self) -> None:
+        with transaction.atomic():
+            refuse_if_stopped(self)
+
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
         if not lease.lasts(self.fence, seconds) and not lease.renew(self.fence):

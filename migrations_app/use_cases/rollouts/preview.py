@@ -5,6 +5,7 @@ The chart of a release comes from the registry or from the data folder.
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.utils import timezone
 
 from migrations_app.actions import registry, states
 from migrations_app.actions.base import Action, PlanningContext, Unavailable
+from migrations_app.actions.helm_request import run_of
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare
@@ -31,6 +33,8 @@ from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
+from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release
+from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.proof import (
     ProofResult,
     prove_steps,
@@ -120,13 +124,29 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     limits = RolloutLimits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
     with connect_writer(row.cluster, user=row.author_name) as writer:
         _keep_identity(row, writer)
+        helm = _helm(action, row, inventory=inventory, writer=writer)
         scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
+        scene = replace(scene, helm=helm.proposal if helm else None)
         steps = numbered(action.steps(scene, row.parameters))
         draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
         planned = msgspec.structs.replace(draft, steps=steps)
         refuse_missing_rights(writer, to_carry_out(planned))
         proven = prove_steps(writer, steps)
+    if helm is not None:
+        export_release(row, helm)
+        proven.diffs.update(diffs_of_runs(proven.steps, helm))
     return msgspec.structs.replace(planned, steps=proven.steps), proven
+
+
+def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer) -> HelmPreview | None:
+    """What helm would do; None for an action that runs none. A rollback of a run of helm plays its own rollback."""
+    doing, given = action.needs_helm, row.parameters
+    ran = [step.change for step in _taken_back(row).get("applied", ()) if step.change and step.change.verb == "helm"]
+    if ran:
+        doing, given = "rollback", {"chart": run_of(ran[0].body).chart}
+    if doing is None:
+        return None
+    return propose(row.cluster, user=row.author_name, doing=doing, inventory=inventory, writer=writer, given=given)
 
 
 def _keep_identity(row: Rollout, writer: Writer) -> None:

@@ -57,10 +57,14 @@ def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, str]]:
 
 
 def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
-    """The rights that the plan's requests and undo requests need, and the reads before them."""
-    changes = [change for step in plan.steps for change in (step.change, step.undo) if change]
+    """The rights that the plan's requests and undo requests need, and the reads before them.
+
+    Those of helm are proven by what it does when all is played as dry runs.
+    """
+    own = [step for step in plan.steps if step.change is None or step.change.verb != "helm"]
+    changes = [change for step in own for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
-    yield from to_read({source.target: None for step in plan.steps for source in step.computed_from})
+    yield from to_read({source.target: None for step in own for source in step.computed_from})
     yield from ((change.need, change.target.name) for change in changes)
 
 
@@ -87,6 +91,8 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
             read[change.target] = found
         again = change.target.path in touched
         tied.append(_tied(step, found, again=again))
+        if change.verb == "helm":
+            continue  # what its preview has played is proof and difference
         if again or _waits(change, touched):
             doubts[step.id] = LATER
         else:

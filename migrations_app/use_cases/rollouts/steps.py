@@ -10,6 +10,7 @@ from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, pro
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, completed, digest_of, marks
 from migrations_app.actions.states import SKIP, Position, begins_batch
+from migrations_app.clients.helm.settled import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.use_cases.rollouts.execution import (
@@ -126,7 +127,10 @@ def _pass_over(work: Execution, *, here: Position, read: Tree | None) -> None:
     step, change = here.step, here.step.change
     if change is None:
         return
-    ours = holds(Exists(marks=_own(work)), read) if change.verb == "create" else here.in_doubt
+    marked = change.verb in ("create", "helm")
+    ours = holds(Exists(marks=_own(work)), read) if marked else here.in_doubt
+    if change.verb == "helm" and not ours:
+        raise RolloutHalted("changed", f"somebody else has made {change.target.said} since the preview")
     if ours:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
@@ -229,6 +233,10 @@ def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
     read = writer.read(here.step.change.target)
     if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
         return _brought(work, line, read=read)
+    if here.step.change.verb == "helm" and read is not None:
+        settled = settled_run(read, own=_own(work), late=work.is_late(line, deadline=DEADLINE_SECONDS))
+        if settled is not None:
+            return _run_over(work, here, line=line, settled=settled)
     if not work.is_late(line, deadline=DEADLINE_SECONDS):
         return work.report_waiting(f"the outcome of the last request ({here.step.title})")
     if _untouched(here, line, read=read):
@@ -237,6 +245,13 @@ def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
     raise RolloutHalted(
         "changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile"
     )
+
+
+def _run_over(work: Execution, here: Position, *, line: AttemptLine, settled: SettledRun) -> bool:
+    """Records how a run of helm ended that did not succeed; raises RolloutHalted, as nothing is sent again."""
+    _settle_concluded(work, line, outcome=settled.outcome, reason=settled.words)
+    work.refuse_stopped()
+    raise RolloutHalted(settled.code, f"{here.step.title}: {settled.words}")
 
 
 def _brought(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:

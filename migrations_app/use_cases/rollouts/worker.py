@@ -29,6 +29,7 @@ from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.attempts import counting_attempt, halt_crash_loop
 from migrations_app.use_cases.rollouts.execution import LeaseLost, RolloutHalted
+from migrations_app.use_cases.rollouts.helm.runs import HelmWriter, runs_helm
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.steps import carry_out, refuse_other_cluster
@@ -88,7 +89,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
         _refuse_strange(row, plan)
         with connect_writer(row.cluster) as writer:
             refuse_other_cluster(work, writer)
-            return _work(work, writer)
+            return _work(work, HelmWriter(writer, work) if runs_helm(plan) else writer)
     except StopRequested as told:
         return _stop(work, told)
     except RolloutHalted as halt:

@@ -16,7 +16,7 @@ from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
-from migrations_app.clients.kubernetes.transport import TokenSource
+from migrations_app.clients.kubernetes.transport import TokenSource, Transport
 from migrations_app.clients.kubernetes.writer import open_writer
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place
@@ -69,6 +69,23 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
             yield writer
         finally:
             add_requests(cluster.pk, writer.calls())
+
+
+@contextmanager
+def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purpose: str) -> Iterator[Transport]:
+    """Opens the bare transport for a relay, and closes it at the end; its requests are counted. Raises as
+    `connect_writer`.
+    """
+    with (
+        _way(cluster, user=user) as (connection, token),
+        closing(
+            Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose)
+        ) as transport,
+    ):
+        try:
+            yield transport
+        finally:
+            add_requests(cluster.pk, dict(transport.meter.calls))
 
 
 @contextmanager

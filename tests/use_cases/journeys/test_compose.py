@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Finding
@@ -112,3 +113,31 @@ def test_choices_of_the_author_are_kept():
 def test_stored_versions_are_waited_for_before_the_next_hop():
     waits = [one for one in steps("beta_037") if one.checks == ("stored_versions_clean",)]
     assert [(one.kind, one.protects) for one in waits] == [("outside", True)]
+
+
+def test_the_controller_is_karpdashs_step_only_where_helm_keeps_it_and_it_is_allowed():
+    """By installation and policy; Flux and Argo CD keep theirs, and a person is asked there."""
+    kept = {name: installed.kept_by for name in NAMES if (installed := report(name).cluster.installed)}
+    assert {"helm"} < set(kept.values())
+    for name, by in kept.items():
+        for place, hop in enumerate(hops(name)):
+            asked = steps(name, place, Choices({"upgrade_controller": {"source": "mine.tgz"}}, 600, by_helm=True))
+            found = [one for one in asked if one.action == "upgrade_controller" and one.release]
+            release = hop.lands.release
+            given = {"source": "mine.tgz", "chart": "karpenter", "release": release}
+            assert [(one.release, one.parameters, one.protects) for one in found] == [(release, given, True)] * (
+                by == "helm"
+            )
+            assert "upgrade_controller" not in {one.action for one in steps(name, place)}
+
+
+def test_the_chart_of_the_crds_is_upgraded_by_helm_where_a_release_of_it_is_installed():
+    installed = report("beta_037").cluster.installed
+    assert installed is not None
+    for crd_release, action in (("", "upgrade_crds"), ("kube-system/karpenter-crd", "upgrade_controller")):
+        here = msgspec.structs.replace(installed, crds_kept_by="helm", crd_release=crd_release)
+        found = journey_steps(hops("beta_037")[0], installed=here, choices=Choices({}, 0, by_helm=True))
+        landing = [one for one in found if one.checks == ("hop_crds_installed",)]
+        assert [(one.kind, one.action, one.parameters.get("chart")) for one in landing] == [
+            ("rollout", action, "karpenter-crd" if crd_release else None)
+        ]

@@ -1,0 +1,36 @@
+"""Takes Karpenter's Helm release back to the revision before, also where helm failed or was stopped in the middle."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.helm_step import helm_step
+from migrations_app.actions.plan import Forecast, Step
+
+action = Action(
+    __name__,
+    title="Roll Karpenter's Helm release back",
+    button="Roll Karpenter's Helm release back",
+    why="A release that failed or was left pending blocks every further upgrade until it is taken back.",
+    risk="high",
+    parts=("controller", "helm_releases", "version"),
+    may=(),
+    parameters=(Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),),
+    needs_helm="rollback",
+    sources=("helm/helm@v3.8.1:pkg/action/rollback.go",),
+)
+
+
+@action.prepare
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    found = scene.helm
+    if found is None:
+        raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
+    run = found.run
+    title = f"Roll Helm release {run.namespace}/{run.release} back to revision {run.to} ({run.version})"
+    yield helm_step(found, title=title)
+
+
+@action.foresee
+def foresee(_scene: PlanningContext, _parameters: Parameters) -> Forecast:
+    """The forecast: no node moves by it."""
+    return Forecast(cannot_be_undone=("the newer release is only brought back by a new upgrade",))

@@ -1,0 +1,64 @@
+"""Upgrades Karpenter's Helm release by a real helm, as it was played before: the controller, or its CRDs' chart."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Change
+from migrations_app.actions.helm_request import HelmProposal, HelmRun
+from migrations_app.actions.helm_step import helm_step
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.karpenter.versions import parse
+
+action = Action(
+    __name__,
+    title="Upgrade Karpenter's Helm release",
+    button="Upgrade Karpenter's Helm release",
+    why="The new release of the controller is what an upgrade is about; helm installs it as it was played before.",
+    risk="high",
+    parts=("controller", "helm_releases", "version"),
+    may=(),
+    parameters=(
+        Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),
+        Parameter(
+            "source", "Where is the chart? oci, or the name of a .tgz in the data folder's charts/", False, "oci"
+        ),
+        Parameter("release", "Which release? Empty: the one that the next hop lands on.", False, ""),
+    ),
+    needs_helm="upgrade",
+    sources=("helm/helm@v3.8.1:pkg/action/upgrade.go",),
+)
+
+
+@action.prepare
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    found = scene.helm
+    if found is None:
+        raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
+    run = found.run
+    back, why = _way_back(found)
+    yield helm_step(
+        found,
+        title=f"Upgrade Helm release {run.namespace}/{run.release} from {found.from_version} to {run.version}",
+        note=f"Chart {run.source} ({run.chart_digest}). {why or 'Taken back by helm rollback.'}",
+        undo=back,
+    )
+
+
+@action.foresee
+def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
+    """The forecast: no node moves by it; what cannot be undone is said."""
+    why = _way_back(scene.helm)[1] if scene.helm else ""
+    return Forecast(cannot_be_undone=(why,) if why else ())
+
+
+def _way_back(found: HelmProposal) -> tuple[Change | None, str]:
+    """The rollback, or why there is none."""
+    run = found.run
+    if why := no_way_back(parse(run.version), parse(found.from_version)):
+        return None, f"It is not taken back by karpdash: {why}."
+    back = HelmRun(
+        do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,
+        to=run.before, version=found.from_version,
+    )  # fmt: skip
+    return back.as_change(), ""

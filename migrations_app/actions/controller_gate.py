@@ -1,0 +1,83 @@
+"""What has to run after the controller was upgraded, and what of it does not yet: rollout, pods, images, leader."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.changes import ActionValue
+
+MOST_NAMED = 3
+
+
+class ControllerGate(ActionValue, frozen=True):
+    """The controller that has to run. `leader` is the Lease of its leader; empty if it elects none."""
+
+    namespace: str
+    deployment: str
+    images: tuple[str, ...]
+    leader: str = ""
+
+
+class PodOfController(ActionValue, frozen=True):
+    """One pod of the controller that is not being deleted."""
+
+    name: str
+    images: tuple[str, ...] = ()
+    ready: bool = False
+
+
+class ControllerSeen(ActionValue, frozen=True):
+    """The controller as it was read. None: it could not be read; `holder` is empty if nobody holds the Lease."""
+
+    found: bool = False
+    observed: bool = False
+    """Whether the Deployment's controller has seen its newest content."""
+    wanted: int = 0
+    total: int = 0
+    updated: int = 0
+    available: int = 0
+    pods: tuple[PodOfController, ...] | None = None
+    holder: str | None = ""
+
+
+def controller_reasons(gate: ControllerGate, seen: ControllerSeen | None) -> list[str]:
+    """What is not as it has to be, in words; empty if everything is."""
+    if seen is None:
+        return ["the controller could not be read"]
+    return list(_reasons(gate, seen))
+
+
+def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
+    where = f"Deployment {gate.namespace}/{gate.deployment}"
+    if not seen.found:
+        yield f"{where} is not there"
+        return
+    if not seen.observed:
+        yield f"{where} was not taken up yet"
+    if seen.updated < seen.wanted or seen.total > seen.updated:
+        yield f"{where}: {seen.updated} of {seen.wanted} replicas are updated, {seen.total} are there"
+    if seen.available < seen.wanted:
+        yield f"{where}: {seen.available} of {seen.wanted} replicas are available"
+    if seen.pods is None:
+        yield "the pods of the controller could not be read"
+        return
+    yield from _of_pods(gate, seen, pods=seen.pods)
+
+
+def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
+    right = [pod for pod in pods if set(gate.images) <= set(pod.images)]
+    other = [pod.name for pod in pods if pod not in right]
+    if other:
+        yield f"other images run in {', '.join(other[:MOST_NAMED])}"
+    waiting = [pod.name for pod in right if not pod.ready]
+    if waiting:
+        yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
+    if len(right) < seen.wanted:
+        yield f"{len(right)} of {seen.wanted} pods run {', '.join(gate.images)}"
+    if gate.leader:
+        yield from _of_leader(gate, seen, names=[pod.name for pod in right if pod.ready])
+
+
+def _of_leader(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
+    if seen.holder is None:
+        yield f"Lease {gate.namespace}/{gate.leader} could not be read, so the leader is not known"
+    elif not any(seen.holder == name or seen.holder.startswith(f"{name}_") for name in names):
+        yield f"the leader is {seen.holder or 'nobody'}, and not one of the new pods"

@@ -1,0 +1,41 @@
+"""The step of a plan that runs helm: what it sends, what shows that it was done, and what is waited for."""
+
+import msgspec
+
+from migrations_app.actions.changes import Change
+from migrations_app.actions.conditions import Exists, FieldEquals
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.helm_request import HelmProposal
+from migrations_app.actions.plan import SourceObject, Step
+
+SETTLE_SECONDS = 900
+STATUS = ("metadata", "labels", "status")
+DEPLOYED = "deployed"
+MOST_NAMED = 40
+
+
+def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: Change | None = None) -> Step:
+    """One run of helm as a step of high risk, bound to the record of the revision that it replaces."""
+    run = proposal.run
+    former = SourceObject(
+        target=msgspec.structs.replace(run.former, uid=proposal.record.uid), digest=proposal.record.digest
+    )
+    return Step(
+        id="",
+        title=title,
+        change=run.as_change(),
+        brings=(Exists(), FieldEquals(field=STATUS, value=DEPLOYED)),
+        undo=undo,
+        undo_brings=(Exists(), FieldEquals(field=STATUS, value=DEPLOYED)) if undo else (),
+        risk="high",
+        after=Gate(controller=proposal.gate, seconds=SETTLE_SECONDS) if proposal.gate else None,
+        note=" ".join(part for part in (note, objects_words(proposal)) if part),
+        computed_from=(former,),
+    )
+
+
+def objects_words(proposal: HelmProposal) -> str:
+    """What becomes of each object, in one sentence."""
+    told = [f"{said} ({what})" for said, what in proposal.objects]
+    rest = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+    return f"Objects: {', '.join(told[:MOST_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."

@@ -1,0 +1,50 @@
+"""The Helm release of a chart that may be changed: there is one, it is known, and no other tool keeps it."""
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.inventory.facts.controller import CHART, installation, records_unread
+from migrations_app.inventory.facts.managers import REVERTS
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.karpenter.releases import rollback_targets
+from migrations_app.karpenter.versions import Release, parse
+
+
+def one_release(inventory: Inventory, chart: str) -> HelmRelease:
+    """The release of that chart. Raises Unavailable with the reason if there is none, or more than one, or if Flux,
+    Argo CD or Terraform keeps it and would undo what helm does.
+    """
+    if why := records_unread(inventory):
+        raise Unavailable(f"Helm's release records could not all be read: {why}", code="not_seen")
+    found = [one for one in inventory.helm_releases.items if one.chart == chart]
+    if not found:
+        raise Unavailable(f"no Helm release of the chart {chart} is installed", code="no_release")
+    if len(found) > 1:
+        names = ", ".join(sorted(f"{one.namespace}/{one.name}" for one in found))
+        raise Unavailable(f"{len(found)} releases of the chart {chart} are installed: {names}", code="two_releases")
+    _refuse_kept(inventory)
+    return found[0]
+
+
+def _refuse_kept(inventory: Inventory) -> None:
+    here = installation(inventory)
+    tool = REVERTS.get(here.managed.by) if here else None
+    if tool:
+        raise Unavailable(f"{tool} keeps the controller and would undo what helm does: change it there", code="kept")
+
+
+def refuse_no_way_back(running: str, to: str, *, chart: str = CHART) -> None:
+    """Raises Unavailable unless the release that runs can be rolled back to that one, by the tables."""
+    if why := no_way_back(parse(running), parse(to)):
+        raise Unavailable(f"{chart}: {why}", code="no_way_back")
+
+
+def no_way_back(running: Release | None, to: Release | None) -> str:
+    """Why a controller of that release cannot be replaced by the earlier one, in words; empty if it can.
+
+    The rule of the check `way_back_open`: patches of one minor read what each other wrote.
+    """
+    if running is None or to is None:
+        return "the release of a revision is not known, so nothing tells whether it can be gone back to"
+    if running.minor == to.minor or to in rollback_targets(running):
+        return ""
+    return f"the tables know no way back from {running} to {to}"

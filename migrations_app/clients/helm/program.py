@@ -1,0 +1,222 @@
+"""Runs a real helm in a place of its own: no credential, no plugin, no setting of this machine, a time limit.
+
+The kubeconfig names a relay on loopback (`relay.py`) and nothing else. The values go in by standard input, so that no
+file ever holds them. Output is cleaned and redacted, and the whole process group is killed when the run has to end.
+"""
+
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from migrations_app.clients.secret import clean
+from migrations_app.errors import InvalidInput, InvalidSetting
+
+PREFIX = "karpdash-helm-"
+MAJOR, FIRST_MINOR = 3, 8
+"""The versions of helm whose options and records are known."""
+VERSION_SECONDS = 20.0
+POLL_SECONDS = 0.25
+MOST_OUTPUT = 64 * 1024
+MOST_TOLD = 1500
+_VERSION = re.compile(r"v(\d{1,3})\.(\d{1,3})\.\d{1,3}")
+_LEFT_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class HelmEnd:
+    """How a run ended. `code` is None if it was killed; `words` are the end of what it printed, redacted."""
+
+    code: int | None
+    words: str
+
+    @property
+    def done(self) -> bool:
+        return self.code == 0
+
+
+def find_helm(setting: str, *, where: str = "KARPDASH_HELM") -> Path:
+    """The program that the setting names, or the one on the path. Raises InvalidSetting with the reason."""
+    found = setting or shutil.which("helm")
+    if not found:
+        raise InvalidSetting("no helm is found on the path of the worker", where=where, code="helm_missing")
+    path = Path(found)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        raise InvalidSetting("there is no such program", where=where, code="helm_missing") from None
+    if not path.is_absolute() or not stat.S_ISREG(mode) or not os.access(path, os.X_OK):
+        raise InvalidSetting("the absolute path of a program is wanted", where=where, code="helm_missing")
+    return path
+
+
+def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
+    """The version of the program. Raises InvalidSetting (code `helm_version`) for one that is not known to work."""
+    with private_folder() as folder:
+        words = ("version", "--template", "{{.Version}}")
+        end = run(program, words, folder=folder, stdin=b"", seconds=VERSION_SECONDS)
+    found = _VERSION.search(end.words) if end.done else None
+    if found is None:
+        raise InvalidSetting("the program does not tell its version as helm does", where=where, code="helm_version")
+    if int(found[1]) != MAJOR or int(found[2]) < FIRST_MINOR:
+        told = (
+            f"helm {found[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
+        )
+        raise InvalidSetting(told, where=where, code="helm_version")
+    return found[0]
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder that only this user can enter, removed at the end; those of killed workers are removed on the way."""
+    _sweep(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(top: Path) -> None:
+    for left in top.glob(f"{PREFIX}*"):
+        try:
+            found = left.lstat()
+        except OSError:
+            continue
+        if found.st_uid == os.getuid() and time.time() - found.st_mtime > _LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def write_kubeconfig(folder: Path, url: str) -> None:
+    """A kubeconfig with one cluster and no credential, as a file that only this user can read."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "relay",
+        "clusters": [{"name": "relay", "cluster": {"server": url}}],
+        "users": [{"name": "relay", "user": {}}],
+        "contexts": [{"name": "relay", "context": {"cluster": "relay", "user": "relay"}}],
+    }
+    write_private(folder / "kubeconfig", msgspec.json.encode(document))
+
+
+def write_private(path: Path, body: bytes) -> None:
+    """A new file that only this user can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(body)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """All that helm sees of its surroundings: folders below its own one, and no variable of this process."""
+    homes = {
+        f"HELM_{name}": str(folder / name.lower()) for name in ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "PLUGINS")
+    }
+    return homes | {
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "HELM_DRIVER": "secret",
+        "HELM_REPOSITORY_CONFIG": str(folder / "repositories.yaml"),
+        "HELM_REGISTRY_CONFIG": str(folder / "registry.json"),
+        "PATH": "",
+        "LC_ALL": "C",
+    }
+
+
+def run(
+    program: Path,
+    words: Sequence[str],
+    *,
+    folder: Path,
+    stdin: bytes,
+    seconds: float,
+    stop: Callable[[], bool] = lambda: False,
+) -> HelmEnd:
+    """Runs the program until it ends, the time is over, or `stop` says so; then its process group is killed."""
+    child = subprocess.Popen(  # noqa: S603 - a program that the administrator names; no shell, words from a plan
+        [program, *words],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        close_fds=True,
+    )
+    kept = bytearray()
+    threads = [
+        threading.Thread(target=_feed, args=(child.stdin, stdin), daemon=True),
+        threading.Thread(target=_drain, args=(child.stdout, kept), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        code = _awaited(child, until=time.monotonic() + seconds, stop=stop)
+    finally:
+        kill_group(child)
+    for thread in threads:
+        thread.join(timeout=5)
+    return HelmEnd(code, told(bytes(kept)))
+
+
+def kill_group(child: "subprocess.Popen[bytes]") -> None:
+    """Kills the program with everything that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def told(output: bytes) -> str:
+    """The end of the output without control characters and secrets."""
+    return clean(output.decode("utf-8", "replace")[-MOST_TOLD:], longest=MOST_TOLD)
+
+
+def _awaited(child: "subprocess.Popen[bytes]", *, until: float, stop: Callable[[], bool]) -> int | None:
+    while time.monotonic() < until and not stop():
+        try:
+            return child.wait(timeout=POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+    return None
+
+
+def _feed(pipe: IO[bytes] | None, body: bytes) -> None:
+    if pipe is None:
+        return
+    try:
+        with pipe:
+            pipe.write(body)
+    except OSError:
+        return
+
+
+def _drain(pipe: IO[bytes] | None, kept: bytearray) -> None:
+    """Keeps the last MOST_OUTPUT bytes."""
+    if pipe is None:
+        return
+    with pipe:
+        while piece := pipe.read1(8192) if hasattr(pipe, "read1") else pipe.read(8192):
+            kept += piece
+            del kept[:-MOST_OUTPUT]
+
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,51}[a-z0-9])?", re.ASCII)
+
+
+def refuse_odd_name(text: str) -> None:
+    """Raises InvalidInput unless the text can be the name of a release or a namespace, and no option."""
+    if not _NAME.fullmatch(text):
+        raise InvalidInput(f"{text[:60]!r} is no name of a release", code="bad_name")

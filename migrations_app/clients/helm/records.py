@@ -1,0 +1,109 @@
+"""Whole records of one Helm release, read under the limits of `releases`: values and manifest are secrets of the
+cluster, and stay in memory or sealed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from migrations_app.clients.helm.releases import decoded_release
+from migrations_app.errors import InvalidInput, InvalidResponse
+from migrations_app.manifests.yaml_reader import MIB, YamlLimits, read_documents
+
+MANIFEST = YamlLimits(size=8 * MIB, documents=1000, depth=100, nodes=600_000)
+PENDING = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalling")
+DEPLOYED, FAILED = "deployed", "failed"
+
+
+class _RecordStatus(msgspec.Struct, frozen=True):
+    status: str = ""
+    description: str = ""
+
+
+class _RecordChartMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    version: str = ""
+    app_version: str = ""
+
+
+class _RecordChart(msgspec.Struct, frozen=True):
+    metadata: _RecordChartMetadata = _RecordChartMetadata()
+    values: dict[str, Any] | None = None
+
+
+class _RecordHook(msgspec.Struct, frozen=True):
+    name: str = ""
+    kind: str = ""
+    manifest: str = ""
+    events: list[str] | None = None
+    delete_policies: list[str] | None = None
+
+
+class ReleaseRecord(msgspec.Struct, frozen=True):
+    """One revision of a release, as helm keeps it."""
+
+    name: str = ""
+    namespace: str = ""
+    version: int = 0
+    info: _RecordStatus = _RecordStatus()
+    chart: _RecordChart = _RecordChart()
+    config: dict[str, Any] | None = None
+    manifest: str = ""
+    hooks: list[_RecordHook] | None = None
+
+    @property
+    def revision(self) -> int:
+        return self.version
+
+    @property
+    def status(self) -> str:
+        return self.info.status
+
+    @property
+    def pending(self) -> bool:
+        """Whether helm was at it when the record was written last, and may be still."""
+        return self.status in PENDING
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What was given to the chart."""
+        return self.config or {}
+
+    def objects(self) -> dict[str, dict[str, Any]]:
+        """The objects of the manifest by `Kind namespace/name`. Raises InvalidResponse for one that is no YAML."""
+        return dict(_named(self.manifest, self.namespace))
+
+    def hook_objects(self, events: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """The objects of the hooks that run at one of these events."""
+        wanted = set(events)
+        ours = [one for one in self.hooks or () if wanted & set(one.events or ())]
+        return {name: tree for one in ours for name, tree in _named(one.manifest, self.namespace)}
+
+
+def read_record(secret: dict[str, Any]) -> ReleaseRecord:
+    """The record in a Secret. Raises InvalidResponse (code `odd_record`)."""
+    try:
+        return msgspec.json.decode(decoded_release(secret), type=ReleaseRecord)
+    except (ValueError, msgspec.DecodeError, RecursionError) as wrong:
+        raise InvalidResponse(f"a record of the release cannot be read: {wrong}"[:200], code="odd_record") from None
+
+
+def values_digest(values: dict[str, Any]) -> str:
+    """SHA-256 of the values in one fixed order."""
+    return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
+
+
+def _named(text: str, namespace: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        found = list(read_documents(text.encode(), limits=MANIFEST))
+    except InvalidInput as wrong:
+        raise InvalidResponse(
+            f"the manifest of the release cannot be read: {wrong.message}", code="odd_record"
+        ) from None
+    for tree in found:
+        if isinstance(tree, dict):
+            metadata = tree.get("metadata") or {}
+            home = metadata.get("namespace") or namespace
+            yield f"{tree.get('kind')} {home}/{metadata.get('name')}", tree

@@ -1,0 +1,147 @@
+"""The only way from helm to a cluster: a server on loopback that sends helm's requests by karpdash's own connection.
+
+helm knows neither the address of the cluster nor any credential. Its kubeconfig names this relay with a random path,
+and the relay sends what its rules let through to the registered cluster alone, under all rules of the transport (K02 to
+K13, K16, K19). When the process ends, helm has no way to the cluster any more.
+"""
+
+import json
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from migrations_app.clients.helm.relay_rules import RelayAnswer, RelayedRequest, RelayRules, refusal
+from migrations_app.clients.kubernetes.api import check_path
+from migrations_app.clients.kubernetes.limits import MIB
+from migrations_app.clients.kubernetes.transport import Transport
+from migrations_app.errors import InvalidResponse, KarpdashError
+
+MOST_BODY = 4 * MIB
+"""Limit for the body of one request; etcd takes 1.5 MiB."""
+WATCH_SECONDS = "3"
+"""How long one watch lasts: its answer is passed on when it ends, and helm watches again."""
+LONGEST_IDLE = 120.0
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_JSON = "application/json"
+_SCHEMA = re.compile(r"application/com\.github\.proto-openapi\.spec\.v[23]@v1\.0\+protobuf", re.ASCII)
+
+
+class ClusterRelay:
+    """The relay of one run. `url` is what helm connects to; nothing else on this machine knows its path."""
+
+    def __init__(self, transport: Transport, rules: RelayRules, *, purpose: str) -> None:
+        self._transport, self._rules, self._purpose = transport, rules, purpose
+        self._lock = threading.Lock()
+        self._secret = secrets.token_urlsafe(32)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, name="helm-relay", daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/{self._secret}"
+
+    @contextmanager
+    def serving(self) -> Iterator["ClusterRelay"]:
+        """Answers until the block ends; a request under way is finished first."""
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            with self._lock:
+                self._server.server_close()
+
+    def answer(self, asked: RelayedRequest) -> RelayAnswer:
+        """The answer to one request. Changes go one at a time; a watch does not wait for them."""
+        if not asked.changes:
+            return self._answered(asked)
+        with self._lock:
+            return self._answered(asked)
+
+    def _answered(self, asked: RelayedRequest) -> RelayAnswer:
+        told = self._rules.before(asked)
+        return told if isinstance(told, RelayAnswer) else self._rules.after(asked, self._sent(told))
+
+    def _sent(self, asked: RelayedRequest) -> RelayAnswer:
+        try:
+            told = self._transport.forward(
+                asked.method,
+                asked.path,
+                query=asked.query,
+                body=asked.body,
+                content_type=asked.content_type,
+                purpose=self._purpose,
+                accept=asked.accept,
+            )
+        except KarpdashError as silence:
+            return refusal(504, reason="Timeout", message=f"karpdash: {silence.message}")
+        return RelayAnswer(told.status, told.body, told.audit_id)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        relay, prefix = self, f"/{self._secret}/"
+
+        class _RelayedCall(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = LONGEST_IDLE
+
+            def take(self) -> None:
+                asked = _read(self, prefix)
+                answer = asked if isinstance(asked, RelayAnswer) else relay.answer(asked)
+                body = answer.body if isinstance(answer.body, bytes) else msgspec.json.encode(answer.body)
+                self.send_response(answer.status)
+                self.send_header("Content-Type", _JSON)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_words: object) -> None:
+                """Requests are never logged (K17)."""
+
+        for method in _METHODS:
+            setattr(_RelayedCall, f"do_{method}", _RelayedCall.take)
+        return _RelayedCall
+
+
+def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayAnswer:
+    """The request without the relay's own path; an answer for one that is refused."""
+    length = given.headers.get("Content-Length") or "0"
+    if not length.isdecimal() or int(length) > MOST_BODY or given.headers.get("Transfer-Encoding"):
+        given.close_connection = True
+        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
+    raw = given.rfile.read(int(length))
+    if not given.path.startswith(prefix):
+        return refusal(404, reason="NotFound", message="karpdash: no such place")
+    parts = urlsplit(given.path.removeprefix(prefix[:-1]))
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if query.get("watch") in ("true", "1"):
+        query["timeoutSeconds"] = WATCH_SECONDS
+    try:
+        check_path(parts.path)
+        body = _decoded(raw)
+    except (InvalidResponse, msgspec.DecodeError, RecursionError, ValueError):
+        return refusal(400, reason="BadRequest", message="karpdash: the request cannot be read")
+    return RelayedRequest(
+        method=given.command,
+        path=parts.path,
+        query=tuple(query.items()),
+        body=body,
+        content_type=given.headers.get("Content-Type") or _JSON,
+        accept=_accepted(given.headers.get("Accept") or "", parts.path),
+    )
+
+
+def _accepted(text: str, path: str) -> str:
+    """JSON for everything but schemas, which helm reads in one form only."""
+    return text if path.startswith("/openapi/") and _SCHEMA.fullmatch(text) else _JSON
+
+
+def _decoded(raw: bytes) -> Any:  # noqa: ANN401 - plain JSON
+    return json.loads(raw) if raw.strip() else None

@@ -1,0 +1,220 @@
+"""What a relay does with the requests of helm, as values: forward them, answer them itself, or refuse them.
+
+At a preview every change is sent as a dry run. At the real run only the changes of the plan pass, each once and with
+the same content, and every record of the release that is written carries the marks of the rollout (A23).
+"""
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from migrations_app.actions.helm_request import HelmRequest
+from migrations_app.clients.helm.releases import TYPE
+from migrations_app.clients.kubernetes.writer import dried
+from migrations_app.errors import KarpdashError
+
+Body = dict[str, Any]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+MOST_REQUESTS = 2000
+"""Changes of one run; Karpenter's charts make fewer than a hundred."""
+_RECORD = re.compile(r"/api/v1/namespaces/[^/]+/secrets/sh\.helm\.release\.v1\.[^/]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayedRequest:
+    """One request as helm made it."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: Any = None
+    content_type: str = "application/json"
+    accept: str = "application/json"
+
+    @property
+    def object_path(self) -> str:
+        """The path of the object, also for one that is yet to be created."""
+        if self.method != "POST":
+            return self.path
+        metadata = self.body.get("metadata") if isinstance(self.body, dict) else None
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        return f"{self.path}/{name}" if isinstance(name, str) else self.path
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it writes a record of a Helm release."""
+        kind = self.body.get("type") if isinstance(self.body, dict) else None
+        return bool(_RECORD.fullmatch(self.object_path)) and kind in (TYPE, None)
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the body, without the namespace, which the path has."""
+        body = self.body
+        if self.method == "POST" and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
+            told = {key: value for key, value in body["metadata"].items() if key != "namespace" and value is not None}
+            body = body | {"metadata": told}
+        return hashlib.sha256(msgspec.json.encode(body, order="sorted")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RelayAnswer:
+    """An answer of the API server, or of the relay itself."""
+
+    status: int
+    body: Any
+    audit_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RelayedChange:
+    """A change that was forwarded, and its answer."""
+
+    asked: RelayedRequest
+    answer: RelayAnswer
+
+
+class RelayRules(Protocol):
+    """What happens to a request before it is sent, and what is kept of it afterwards."""
+
+    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        """The request to send, or the answer without sending anything."""
+
+    def after(self, asked: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
+        """Called with the request as helm made it, and the server's answer; returns what helm is told."""
+
+
+def refusal(status: int, *, reason: str, message: str) -> RelayAnswer:
+    """An answer in the form of the API server."""
+    body = {
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": status,
+    }  # fmt: skip
+    return RelayAnswer(status, body)
+
+
+def refused(message: str) -> RelayAnswer:
+    """The answer to a change that is not sent."""
+    return refusal(403, reason="Forbidden", message=message)
+
+
+@dataclass(slots=True)
+class ReadRules:
+    """Reads pass, changes do not."""
+
+    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        return refused("karpdash: this run only reads") if asked.changes else asked
+
+    def after(self, _asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
+        return answer
+
+
+@dataclass(slots=True)
+class DryRules:
+    """Every change is sent as a dry run and kept. The record, which is never stored, is answered from memory.
+
+    A change that RBAC forbids is noted, and helm is told that it was done: so all missing rules are known at once.
+    """
+
+    changes: list[RelayedChange] = field(default_factory=list)
+    record: Body = field(default_factory=dict)
+    """The record of the new revision as helm wrote it last."""
+    reads: dict[str, Any] = field(default_factory=dict)
+    """The objects that were read, by path: as they are before the run."""
+    denied: list[RelayedRequest] = field(default_factory=list)
+    _records: dict[str, Any] = field(default_factory=dict)
+
+    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        kept = self._records.get(asked.object_path)
+        if not asked.changes:
+            return RelayAnswer(200, kept) if kept is not None else asked
+        if len(self.changes) >= MOST_REQUESTS:
+            return refused(f"karpdash: more than {MOST_REQUESTS} changes")
+        if kept is not None:
+            self._records[asked.object_path] = self.record = asked.body
+            return RelayAnswer(200, asked.body)
+        body, query = dried(asked.method, asked.body or {}, query=list(asked.query))
+        return _replaced(asked, body=body, query=tuple(query))
+
+    def after(self, asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
+        if answer.status == 403:
+            self.denied.append(asked)
+        if not asked.changes:
+            if answer.status == 200 and len(self.reads) < MOST_REQUESTS:
+                self.reads[asked.path] = answer.body
+            return answer
+        told = answer
+        if answer.status == 403:
+            told = RelayAnswer(200, self.reads.get(asked.path, asked.body))
+        if asked.is_record:
+            if asked.method == "POST":
+                self._records[asked.object_path] = self.record = asked.body
+        else:
+            self.changes.append(RelayedChange(asked, answer))
+        return told
+
+
+@dataclass(slots=True)
+class PlannedRules:
+    """Only what the plan names passes: each change once, with the same content. `permit` raises if nothing may be sent
+    any more; `record` is the path of the new revision's record, `former` that of the one before.
+    """
+
+    requests: tuple[HelmRequest, ...]
+    record: str
+    former: str
+    marks: Mapping[str, str]
+    permit: Callable[[], None]
+    reached: Callable[[str], None]
+    sent: list[RelayedChange] = field(default_factory=list)
+    refused: str = ""
+    _used: set[HelmRequest] = field(default_factory=set)
+
+    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        if not asked.changes:
+            return asked
+        # After a refusal helm may still write into its record that it failed, and nothing else.
+        if not self._is_planned(asked) or (self.refused and not asked.is_record):
+            self.refused = self.refused or f"{asked.method} {asked.object_path} is not in the plan"
+            return refused(f"karpdash: {self.refused}")
+        try:
+            self.permit()
+        except KarpdashError as stop:
+            self.refused = stop.message
+            return refused(f"karpdash: {self.refused}")
+        self.reached("helm_before_record" if asked.is_record else "helm_before_object")
+        return _replaced(asked, body=_marked(asked.body, self.marks)) if asked.object_path == self.record else asked
+
+    def after(self, asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
+        if asked.changes:
+            self.sent.append(RelayedChange(asked, answer))
+            self.reached("helm_after_record" if asked.is_record else "helm_after_object")
+        return answer
+
+    def _is_planned(self, asked: RelayedRequest) -> bool:
+        if asked.is_record:
+            writes = {self.record: ("POST", "PUT"), self.former: ("PUT",)}
+            return asked.method in writes.get(asked.object_path, ())
+        found = next(
+            (one for one in self.requests if one.allows(asked.method, asked.object_path, digest=asked.digest)), None
+        )
+        if found is None or (found in self._used and not found.again):
+            return False
+        self._used.add(found)
+        return True
+
+
+def _marked(body: Any, marks: Mapping[str, str]) -> Any:  # noqa: ANN401 - plain JSON
+    metadata = body.get("metadata") or {}
+    return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(marks)}}
+
+
+def _replaced(asked: RelayedRequest, *, body: Any, query: tuple[tuple[str, str], ...] | None = None) -> RelayedRequest:  # noqa: ANN401 - plain JSON
+    return dataclasses.replace(asked, query=asked.query if query is None else query, body=body)

@@ -1,0 +1,41 @@
+"""The sealed backup of a Helm release before it is changed, and the objects of its preview side by side."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from migrations_app.actions.helm_request import HelmRun
+from migrations_app.actions.plan import Step
+from migrations_app.actions.undo import restorable
+from migrations_app.clients.helm.records import ReleaseRecord
+from migrations_app.conversion.chart_values.trees import hidden
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.rollouts.backups import HIDDEN, DiffSides, seal_backup
+from migrations_app.use_cases.rollouts.helm.planning import HelmPreview
+
+
+def export_release(row: Rollout, found: HelmPreview) -> None:
+    """Stores the release before the run twice: without secrets for the download, and whole, which is never shown."""
+    run, former = found.proposal.run, found.former
+    shown = _document(run, former) | {
+        "values": hidden(former.values),
+        "objects": [restorable(tree) for tree in former.objects().values()],
+    }
+    whole = _document(run, former) | {"values": former.values, "manifest": former.manifest}
+    seal_backup(row, run.former.path, plain=msgspec.json.encode(shown, order="deterministic"))
+    seal_backup(row, run.former.path + HIDDEN, plain=msgspec.json.encode(whole, order="deterministic"))
+
+
+def _document(run: HelmRun, former: ReleaseRecord) -> dict[str, object]:
+    metadata = {"name": run.release, "namespace": run.namespace}
+    chart = f"{former.chart.metadata.name}-{former.chart.metadata.version}"
+    return {
+        "apiVersion": "karpdash.io/v1", "kind": "HelmRelease", "metadata": metadata,
+        "revision": former.revision, "chart": chart,
+    }  # fmt: skip
+
+
+def diffs_of_runs(steps: Iterable[Step], found: HelmPreview) -> dict[str, DiffSides]:
+    """The objects before and after the run, by the step that runs it."""
+    sides: DiffSides = ({"objects": found.before}, {"objects": found.after})
+    return {step.id: sides for step in steps if step.change is not None and step.change.verb == "helm"}

@@ -1,0 +1,81 @@
+"""What a run of helm is given: the program, the packed chart, and the values out of the record that it replaces."""
+
+from typing import Any
+
+from django.conf import settings
+
+from migrations_app.actions.helm_request import HelmRun
+from migrations_app.checks.render.helm import CHARTS
+from migrations_app.clients.helm.charts import SCHEME, pull_chart, read_registry
+from migrations_app.clients.helm.engine import HelmInput, HelmTool
+from migrations_app.clients.helm.packed import PackedChart, checked_chart, from_file
+from migrations_app.clients.helm.program import check_version, find_helm
+from migrations_app.clients.helm.records import read_record, values_digest
+from migrations_app.clients.kubernetes.api import Writer
+from migrations_app.conversion.chart_values.trees import laid
+from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
+from migrations_app.use_cases.runtime.connections import limits, network_policy
+
+OCI, FOLDER, OFFICIAL = "oci", "charts", "official"
+OFF = "upgrades of the controller are switched off: KARPDASH_CONTROLLER_UPGRADES"
+
+
+def helm_tool() -> HelmTool:
+    """The program, after its version was checked. Raises InvalidInput (code `controller_upgrades_off`, `helm_missing`
+    or `helm_version`).
+    """
+    env = settings.ENV
+    if not env.controller_upgrades:
+        raise InvalidInput(OFF, code="controller_upgrades_off")
+    try:
+        program = find_helm(env.helm)
+        return HelmTool(program=program, version=check_version(program), seconds=env.helm_seconds)
+    except InvalidSetting as wrong:
+        raise InvalidInput(f"{wrong.where}: {wrong.message}", code=wrong.code) from None
+
+
+def chart_for(source: str, *, chart: str, tag: str) -> PackedChart:
+    """The packed chart, from the registry of the settings or the data folder. Raises InvalidInput with the reason, also
+    (code `chart_not_pulled`) when the registry does not give it.
+    """
+    if source != OCI:
+        raw, said = from_file(settings.ENV.data_dir / FOLDER, source), f"{FOLDER}/{source}"
+    else:
+        address = _registry()
+        said = f"{address}/{chart}"
+        try:
+            raw = pull_chart(read_registry(address), chart, tag=tag, reach=network_policy(), limits=limits()).raw
+        except ReadError as wrong:
+            raise InvalidInput(f"{said}:{tag} cannot be pulled: {wrong.message}", code="chart_not_pulled") from None
+    return checked_chart(raw, source=said, name=chart, version=tag)
+
+
+def _registry() -> str:
+    given = settings.ENV.chart_registry
+    address: str = CHARTS if given == OFFICIAL else given.rstrip("/")
+    if not address.startswith(SCHEME):
+        words = "no registry is set: name a chart in the data folder's charts, or set KARPDASH_CHART_REGISTRY"
+        raise InvalidInput(words, where="source", code="registry_off")
+    return address
+
+
+def values_after(former: dict[str, Any], changes: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """The values of the revision before, with these changes."""
+    return laid(former, changes, prune=True)
+
+
+def given_for(run: HelmRun, writer: Writer) -> HelmInput:
+    """The same input as at the preview. Raises InvalidInput (`chart_changed`, `changed`) if it is not the same any
+    more, ReadError.
+    """
+    if run.do == "rollback":
+        return HelmInput()
+    source = run.source.removeprefix(f"{FOLDER}/") if run.source.startswith(f"{FOLDER}/") else OCI
+    chart = chart_for(source, chart=run.chart, tag=run.version)
+    if chart.digest != run.chart_digest:
+        raise InvalidInput(f"{run.source} is not the chart of the preview any more", code="chart_changed")
+    former = writer.read(run.former)
+    values = values_after(read_record(former or {}).values, run.changes)
+    if former is None or values_digest(values) != run.values_digest:
+        raise InvalidInput("the values of the release were changed since the preview", code="changed")
+    return HelmInput(chart=chart.raw, values=values)

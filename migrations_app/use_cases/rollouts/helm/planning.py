@@ -1,0 +1,253 @@
+"""Plans a run of helm by playing it: what it would send, object by object, as dry runs of a real helm (A26, A27)."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.conditions import Tree, content_digest, value_at
+from migrations_app.actions.controller_gate import ControllerGate
+from migrations_app.actions.helm_request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
+from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.helm_releases import one_release, refuse_no_way_back
+from migrations_app.actions.undo import restorable
+from migrations_app.clients.helm.engine import HelmInput, HelmTool, play_dry
+from migrations_app.clients.helm.records import DEPLOYED, ReleaseRecord, read_record, values_digest
+from migrations_app.clients.helm.relay_rules import DryRules, RelayedRequest
+from migrations_app.clients.kubernetes.api import Resource, Writer, api_request
+from migrations_app.clients.kubernetes.limits import ClientLimits
+from migrations_app.conversion.chart_values.trees import hidden
+from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.stage import detect_running_release
+from migrations_app.use_cases.rollouts.helm.controller_seen import images_of
+from migrations_app.use_cases.rollouts.helm.given import chart_for, helm_tool, values_after
+from migrations_app.use_cases.rollouts.helm.hooks import hook_requests
+from migrations_app.use_cases.rollouts.helm.values import typed_changes
+from migrations_app.use_cases.runtime.connections import connect_transport
+
+PARALLEL = 16
+LEADER = "karpenter-leader-election"
+WORDS = {"PATCH": "changed", "POST": "created", "PUT": "replaced", "DELETE": "deleted"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelmPreview:
+    """The proposal, the objects before and after it by name, and what is kept of the release before it."""
+
+    proposal: HelmProposal
+    before: Tree
+    after: Tree
+    former: ReleaseRecord
+
+
+def relay_limits(tool: HelmTool) -> ClientLimits:
+    """The limits of the relay's transport: one run with its preview."""
+    return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=PARALLEL)
+
+
+def propose(
+    cluster: Cluster, *, user: str, doing: HelmDoing, inventory: Inventory, writer: Writer, given: Mapping[str, Any]
+) -> HelmPreview:
+    """What helm would do. Raises Unavailable and InvalidInput with the reason, ReadError. Changes nothing."""
+    tool = helm_tool()
+    chart = str(given.get("chart") or "karpenter")
+    release = one_release(inventory, chart)
+    records = _records(writer, namespace=release.namespace, release=release.name)
+    if doing == "rollback":
+        run, what = _rollback(records, chart=chart), HelmInput()
+    else:
+        run, what = _upgrade(records, inventory=inventory, given=given, chart=chart)
+    with connect_transport(cluster, user=user, within=relay_limits(tool), purpose="helm preview") as transport:
+        end, seen = play_dry(tool, run, transport=transport, given=what)
+        _refuse_missing(seen)
+        if not end.done:
+            raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
+        made = read_record(seen.record)
+        hooks = hook_requests(transport, made, doing=run.do)
+    former = records[run.before]
+    planned = (*planned_requests(seen), *hooks)
+    before, after = _sides(seen)
+    proposal = HelmProposal(
+        run=msgspec.structs.replace(run, requests=tuple(planned)),
+        from_version=former.chart.metadata.version,
+        objects=(*_told(seen), *((one.path.rpartition("/")[2], "made by a hook") for one in hooks if one.digest)),
+        record=_record_of(writer, run),
+        helm=tool.version,
+        gate=gate_of(made),
+    )
+    return HelmPreview(proposal=proposal, before=before, after=after, former=former)
+
+
+def _records(writer: Writer, *, namespace: str, release: str) -> dict[int, ReleaseRecord]:
+    """Every revision of the release that is kept. Raises ReadError."""
+    selector = f"owner=helm,name={release}"
+    resource = Resource("", "v1", kinds.SECRET.plural, namespace=namespace, label_selector=selector, page_size=20)
+    every = [read_record(msgspec.json.decode(raw)) for page in writer.pages(resource) for raw in page.items]
+    if not every:
+        raise Unavailable(f"no record of release {namespace}/{release} is left", code="no_release")
+    return {one.revision: one for one in every}
+
+
+def _upgrade(
+    records: Mapping[int, ReleaseRecord], *, inventory: Inventory, given: Mapping[str, Any], chart: str
+) -> tuple[HelmRun, HelmInput]:
+    last = records[max(records)]
+    where = f"release {last.namespace}/{last.name}"
+    if last.pending:
+        told = f"{where} is {last.status} since revision {last.revision}: somebody is at it, or helm was stopped in the"
+        raise Unavailable(f"{told} middle; take it back first", code="release_pending")
+    if last.status != DEPLOYED:
+        raise Unavailable(f"{where} is {last.status}: take it back first", code="release_failed")
+    running = detect_running_release(inventory)
+    to = landing(inventory, running, wanted=str(given.get("release") or ""))
+    packed = chart_for(str(given.get("source") or "oci"), chart=chart, tag=as_tag(to))
+    changes = typed_changes(inventory, last.values, chart=chart, start=running.release, lands=to)
+    for key, text in changes:
+        leaf = key.rpartition(".")[2]
+        if text and hidden({leaf: msgspec.json.decode(text)}) != {leaf: msgspec.json.decode(text)}:
+            raise InvalidInput(f"the value of {key} looks like a secret: change it by hand first", code="secret_value")
+    if not changes and last.chart.metadata.version.removeprefix("v") == str(to):
+        raise Unavailable(f"{where} is at {to} already", code="nothing_to_do")
+    values = values_after(last.values, changes)
+    run = HelmRun(
+        do="upgrade",
+        release=last.name,
+        namespace=last.namespace,
+        before=last.revision,
+        chart=chart,
+        version=as_tag(to),
+        source=packed.source,
+        chart_digest=packed.digest,
+        changes=changes,
+        values_digest=values_digest(values),
+    )
+    return run, HelmInput(chart=packed.raw, values=values)
+
+
+def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
+    """To the last revision that worked, if the tables allow it."""
+    last = records[max(records)]
+    worked = [one for one in records.values() if one.status in (DEPLOYED, "superseded") and one != last]
+    if not worked:
+        raise Unavailable("no earlier revision of the release is kept", code="nothing_to_do")
+    to = max(worked, key=lambda one: one.revision)
+    refuse_no_way_back(last.chart.metadata.version, to.chart.metadata.version, chart=chart)
+    return HelmRun(
+        do="rollback",
+        release=last.name,
+        namespace=last.namespace,
+        before=last.revision,
+        to=to.revision,
+        chart=chart,
+        version=to.chart.metadata.version,
+    )
+
+
+def _refuse_missing(seen: DryRules) -> None:
+    """Raises InvalidInput `missing_rights` with the rules that the server denied."""
+    rules = dict.fromkeys(_rule(one) for one in seen.denied)
+    if rules:
+        raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in sorted(rules)), code="missing_rights")
+
+
+def _rule(asked: RelayedRequest) -> str:
+    verbs = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+    found = api_request("get", asked.path)
+    verb = "list" if asked.method == "GET" and not found.name else verbs[asked.method]
+    where = f" in {found.namespace}" if found.namespace else ""
+    return f'{{apiGroups: ["{found.group}"], resources: ["{found.plural}"], verbs: ["{verb}"]}}{where}'
+
+
+def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
+    """The changes that were played, each with the object that it was worked out from."""
+    return tuple(
+        HelmRequest(
+            method=one.asked.method,
+            path=one.asked.object_path,
+            digest=one.asked.digest,
+            live=_live(_tree(seen.reads.get(one.asked.path))) if one.asked.method != "POST" else "",
+        )
+        for one in seen.changes
+    )
+
+
+def _live(read: Tree | None) -> str:
+    """A digest of the object without what only the server and its controllers write; empty if there is none."""
+    if read is None:
+        return ""
+    kept = restorable(read)
+    told = kept["metadata"].get("annotations") or {}
+    own = {key: text for key, text in told.items() if key not in CONTROLLER_ANNOTATIONS}
+    plain = kept | {"metadata": kept["metadata"] | {"annotations": own}}
+    return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
+
+
+def _sides(seen: DryRules) -> tuple[Tree, Tree]:
+    before: Tree = {}
+    after: Tree = {}
+    for one in seen.changes:
+        old, new = _tree(seen.reads.get(one.asked.path)), _tree(one.answer.body)
+        name = _said(old or new, one.asked.object_path)
+        if one.asked.method != "POST" and old is not None:
+            before[name] = restorable(old)
+        if one.asked.method != "DELETE" and new is not None:
+            after[name] = restorable(new)
+    return before, after
+
+
+def _told(seen: DryRules) -> Iterator[tuple[str, str]]:
+    for one in seen.changes:
+        tree = _tree(seen.reads.get(one.asked.path)) or _tree(one.answer.body)
+        yield _said(tree, one.asked.object_path), WORDS[one.asked.method]
+
+
+def _said(tree: Tree | None, path: str) -> str:
+    kind, name = value_at(tree, ("kind",)), value_at(tree, ("metadata", "name"))
+    if not kind or not name or kind == "Status":
+        return path
+    home = value_at(tree, ("metadata", "namespace"))
+    return f"{kind} {home}/{name}" if home else f"{kind} {name}"
+
+
+def _tree(body: Any) -> Tree | None:  # noqa: ANN401 - plain JSON
+    try:
+        found = msgspec.json.decode(body) if isinstance(body, bytes | bytearray) else body
+    except msgspec.DecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _record_of(writer: Writer, run: HelmRun) -> SourceRecord:
+    read = writer.read(run.former)
+    return SourceRecord(uid=str(value_at(read, ("metadata", "uid")) or ""), digest=content_digest(read))
+
+
+def gate_of(record: ReleaseRecord) -> ControllerGate | None:
+    """What has to run of that release: its first Deployment; None if it has none."""
+    for tree in record.objects().values():
+        if tree.get("kind") != "Deployment":
+            continue
+        spec = value_at(tree, ("spec", "template", "spec"))
+        return ControllerGate(
+            namespace=str(value_at(tree, ("metadata", "namespace")) or record.namespace),
+            deployment=str(value_at(tree, ("metadata", "name"))),
+            images=tuple(images_of(spec)),
+            leader=_leader(spec),
+        )
+    return None
+
+
+def _leader(spec: Any) -> str:  # noqa: ANN401 - plain JSON
+    rows = [row for one in value_at(spec, ("containers",)) or [] for row in one.get("env") or []]
+    env = {row.get("name"): str(row.get("value") or "").lower() for row in rows if isinstance(row, dict)}
+    if env.get("DISABLE_LEADER_ELECTION") in ("true", "1") or env.get("LEADER_ELECT") in ("false", "0"):
+        return ""
+    return env.get("LEADER_ELECTION_NAME") or LEADER

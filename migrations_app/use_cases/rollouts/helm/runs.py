@@ -1,0 +1,173 @@
+"""Carries out a run of helm as one request of a rollout: played once more, sent once, stopped when it has to be (A17
+to A22, A36, A37).
+
+While helm runs, this thread asks twice a second whether the rollout may go on: the lease has to outlast every change,
+and an abort or the kill switch ends the run. Changes wait for such an answer that is fresh.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+from django.db import DatabaseError, transaction
+
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.helm_request import HelmRun, run_of
+from migrations_app.actions.plan import ClusterIdentity, Plan
+from migrations_app.actions.request import ObjectVersion
+from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, RunGuards, carry_out, play_dry
+from migrations_app.clients.kubernetes.api import ListPage, Resource, Writer, WriteResult
+from migrations_app.clients.kubernetes.transport import Transport
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.rollouts import journal, lease
+from migrations_app.use_cases.rollouts.helm.given import given_for, helm_tool
+from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
+from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
+from migrations_app.use_cases.runtime.connections import connect_transport
+
+log = logging.getLogger(__name__)
+NAMES = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_after_object")
+"""Points within a run at which tests kill its worker."""
+ASK_SECONDS = 0.5
+FRESH_SECONDS = 3.0
+DEADLINE_SECONDS = 40.0
+"""How long the lease has to last for a change: the deadline of its request, and the age of the answer."""
+PATIENCE_SECONDS = 10.0
+ENDING = frozenset({Rollout.Wish.ABORT.value, "kill_switch", "moved"})
+"""What ends a run at once; a pause waits for its end."""
+
+
+@dataclass(slots=True)
+class RunWatch:
+    """Whether the run may send its next change."""
+
+    work: ExecutionContext
+    why: str = ""
+    """Why it has to end; empty while it may go on."""
+    _asked: float = field(default=0.0)
+    _until: float = field(default=0.0)
+    _told: threading.Condition = field(default_factory=threading.Condition)
+
+    def stop(self) -> bool:
+        """Whether the run has to end now. Called by the worker's thread while it waits for helm."""
+        now = time.monotonic()
+        if now - self._asked >= ASK_SECONDS and not self.why:
+            self._asked = now
+            self._ask(now)
+        return bool(self.why)
+
+    def permit(self) -> None:
+        """Waits for a fresh yes. Raises Conflict if there is none. Called by the relay's threads, without database."""
+        with self._told:
+            self._told.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
+            if self.why or time.monotonic() >= self._until:
+                raise Conflict(self.why or "the worker was not sure of its lease", code="lease_lost")
+
+    def _ask(self, now: float) -> None:
+        why = self._ends()
+        with self._told:
+            self.why = why
+            self._until = 0.0 if why else now + FRESH_SECONDS
+            self._told.notify_all()
+
+    def _ends(self) -> str:
+        try:
+            if not lease.lasts(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
+                return "another worker took over"
+            with transaction.atomic():
+                journal.refuse_if_stopped(self.work)
+        except StopRequested as told:
+            return told.message if told.code in ENDING else ""
+        except DatabaseError:
+            log.exception("database failed while helm runs")
+            return "the database does not answer"
+        return ""
+
+
+def runs_helm(plan: Plan) -> bool:
+    """Whether a step of the plan runs helm."""
+    return any(step.change is not None and step.change.verb == "helm" for step in plan.steps)
+
+
+@dataclass(slots=True)
+class HelmWriter:
+    """A Writer that runs helm for changes with that verb; everything else goes to the writer below it."""
+
+    below: Writer
+    work: ExecutionContext
+
+    def identity(self) -> ClusterIdentity:
+        return self.below.identity()
+
+    def read(self, target: ObjectTarget) -> Tree | None:
+        return self.below.read(target)
+
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
+        return self.below.pages(resource)
+
+    def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
+        return self.below.may(need, namespace=namespace, name=name)
+
+    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self.below.dry_run(change, tie, own=own)
+
+    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+        if change.verb != "helm":
+            return self.below.send(change, tie, own=own, purpose=purpose)
+        return self._run(run_of(change.body), own=own, purpose=purpose)
+
+    def close(self) -> None:
+        self.below.close()
+
+    def _run(self, run: HelmRun, *, own: dict[str, str], purpose: str) -> WriteResult:
+        tool = helm_tool()
+        given = given_for(run, self.below)
+        row = self.work.row
+        watch = RunWatch(self.work)
+        guards = RunGuards(permit=watch.permit, stop=watch.stop, reached=self.work.reached, marks=own)
+        with connect_transport(
+            row.cluster, user=row.author_name, within=relay_limits(tool), purpose="action"
+        ) as transport:
+            _refuse_changed(tool, run, transport=transport, given=given)
+            done = carry_out(tool, run, transport=transport, given=given, guards=guards, purpose=f"{purpose} helm")
+        return _result(done, why=watch.why)
+
+
+def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, given: HelmInput) -> None:
+    """Plays it once more. Raises InvalidInput `changed` unless the same requests would be sent as at the preview."""
+    end, seen = play_dry(tool, run, transport=transport, given=given)
+    if not end.done:
+        raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
+    now = set(planned_requests(seen))
+    hooks = {one for one in run.requests if one.again or _is_of_hook(run, one.path)}
+    planned = set(run.requests) - hooks
+    if different := sorted(one.path for one in now ^ planned):
+        raise InvalidInput(f"helm would change {different[0]} otherwise than at the preview", code="changed")
+
+
+def _is_of_hook(run: HelmRun, path: str) -> bool:
+    """Whether the path is that of a hook's object: only those may be deleted again and again."""
+    return any(one.path == path and one.again for one in run.requests)
+
+
+def _result(done: RealRun, *, why: str) -> WriteResult:
+    """200 if helm succeeded; 422 if nothing was sent; 500 if some of it was: only a read shows what happened."""
+    records = [one for one in done.sent if one.asked.is_record and one.asked.method == "POST"]
+    audit = next((one.answer.audit_id for one in records), "")
+    words = why or done.refused or done.end.words or "helm was stopped"
+    if done.end.done:
+        return WriteResult(status=200, audit_id=audit, uid=_uid(records[0].answer.body) if records else "")
+    return WriteResult(status=500 if done.sent else 422, reason="helm", message=words, audit_id=audit)
+
+
+def _uid(body: object) -> str:
+    try:
+        tree = msgspec.json.decode(body) if isinstance(body, bytes | bytearray) else body
+    except msgspec.DecodeError:
+        return ""
+    return str(value_at(tree, ("metadata", "uid")) or "")

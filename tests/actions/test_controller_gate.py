@@ -1,0 +1,60 @@
+"""When an upgraded controller counts as running: each thing that is not so is named."""
+
+import msgspec
+import pytest
+
+from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, PodOfController, controller_reasons
+from migrations_app.actions.gate import ClusterCounters, Gate, judge
+
+GATE = ControllerGate(namespace="karpenter", deployment="karpenter", images=("c:2",), leader="lead")
+PODS = tuple(PodOfController(name=f"k-{number}", images=("c:2", "sidecar"), ready=True) for number in range(2))
+GOOD = ControllerSeen(found=True, observed=True, wanted=2, total=2, updated=2, available=2, pods=PODS, holder="k-1_7c1")
+OLD = PodOfController(name="old", images=("c:1",), ready=True)
+
+
+def reasons(**changes):
+    return controller_reasons(GATE, msgspec.structs.replace(GOOD, **changes))
+
+
+def test_nothing_is_left_to_wait_for():
+    assert reasons() == []
+    assert reasons(wanted=1, total=1, updated=1, available=1, pods=PODS[:1], holder="k-0") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"found": False}, "Deployment karpenter/karpenter is not there"),
+        ({"observed": False}, "Deployment karpenter/karpenter was not taken up yet"),
+        ({"updated": 1}, "Deployment karpenter/karpenter: 1 of 2 replicas are updated, 2 are there"),
+        ({"total": 3}, "Deployment karpenter/karpenter: 2 of 2 replicas are updated, 3 are there"),
+        ({"available": 1}, "Deployment karpenter/karpenter: 1 of 2 replicas are available"),
+        ({"pods": None}, "the pods of the controller could not be read"),
+        ({"pods": (*PODS, OLD)}, "other images run in old"),
+        ({"pods": PODS[1:]}, "1 of 2 pods run c:2"),
+        ({"holder": None}, "Lease karpenter/lead could not be read, so the leader is not known"),
+        ({"holder": ""}, "the leader is nobody, and not one of the new pods"),
+        ({"holder": "k-11_x"}, "the leader is k-11_x, and not one of the new pods"),
+        ({"pods": (*PODS, OLD), "holder": "old_x"}, "the leader is old_x, and not one of the new pods"),
+    ],
+)
+def test_each_thing_that_is_not_so_is_named(changes, words):
+    assert words in reasons(**changes)
+
+
+def test_a_pod_that_is_not_ready_neither_counts_nor_leads():
+    waiting = msgspec.structs.replace(PODS[1], ready=False)
+    assert reasons(pods=(PODS[0], waiting)) == ["not ready: k-1", "the leader is k-1_7c1, and not one of the new pods"]
+
+
+def test_what_could_not_be_read_is_waited_for_and_then_asks_a_person():  # A24
+    gate, blind = Gate(controller=GATE, pending_above=None, seconds=10), ClusterCounters(taken_at="")
+    assert judge(gate, before=blind, now=blind, waited=1).judgement == "wait"
+    told = judge(gate, before=blind, now=blind, waited=10)
+    assert (told.judgement, told.reasons[1]) == ("pause", "the controller could not be read")
+    assert judge(gate, before=blind, now=ClusterCounters(taken_at="", controller=GOOD), waited=1).judgement == "go"
+
+
+def test_without_a_leader_to_elect_nobody_has_to_lead():
+    alone = msgspec.structs.replace(GATE, leader="")
+    assert controller_reasons(alone, msgspec.structs.replace(GOOD, holder="")) == []
