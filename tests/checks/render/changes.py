@@ -52,6 +52,8 @@ def every_change(text: str) -> Mapping[str, Change]:
         "observe AWS": Observation(pipe=(("aws", "iam", text),), **said),
         "iam": IamStatements(role=ROLE, policy=text, statements=(statement,), **said),
         "iam removed": IamStatements(role=ROLE, policy=text, statements=(statement,), removed=True, **said),
+        "iam inside": IamStatements(role=ROLE, policy=text, statements=(statement,), inline=True, **said),
+        "iam unnamed": IamStatements(role="", policy=text, statements=(statement,), **said),
         "aws": AwsCall(service="sqs", operation="create-queue", words=("--name", text), **said),
         "action": KarpdashAction(action="convert_and_apply", choices={text: text}, **said),
     }

@@ -40,6 +40,7 @@ def test_a_change_is_written_for_the_tools_that_the_catalogue_names(name):
     exact = {
         "person in AWS": {"iam"},
         "iam removed": {"iam"},
+        "iam unnamed": {"iam"},
         **{f"{verb} {kind}": {"flux"} for verb in ("pause", "resume") for kind in ("HelmRelease", "Kustomization")},
         **{f"{verb} Application": {"argocd"} for verb in ("pause", "resume")},
     }
