@@ -85,6 +85,16 @@ class ClusterState:
         """The controllers of which a pod changed, for measurements."""
         self.node_counts: Counter[tuple[str, str, str]] = Counter()
         """Nodes by pool, size and zone."""
+        self.capacities: dict[str, ResourceAmounts] = {}
+        """What the nodes of each pool have together, by kind and name of the pool."""
+        self.claim_uids: dict[str, str] = {}
+        """The uid of the claim at a path."""
+        self._placed_at = (-1, -1, -1)
+        self._left_on: dict[str, dict[str, PodState]] = {}
+        self._begin_changes()
+
+    def _begin_changes(self) -> None:
+        """What changed since the controllers looked: nothing yet."""
         self.waiting_changes = 0
         """Grows with every pod that begins or ends to wait for a place."""
         self.changed_nodes: dict[str, None] = {}
@@ -96,12 +106,6 @@ class ClusterState:
         self.changed_workloads: set[str] = set()
         self.changed_shapes: set[PodShape] = set()
         self.changed_budgets: set[str] = set()
-        self.capacities: dict[str, ResourceAmounts] = {}
-        """What the nodes of each pool have together, by kind and name of the pool."""
-        self.claim_uids: dict[str, str] = {}
-        """The uid of the claim at a path."""
-        self._placed_at = (-1, -1, -1)
-        self._left_on: dict[str, dict[str, PodState]] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:

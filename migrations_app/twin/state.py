@@ -88,11 +88,11 @@ class State:
         old = self.store.find(kind.place, key)
         if old is not None and owner_uids(old.document) != owner_uids(made.document):
             self.touched.append((kind.place, key, old))
-        self._keep(kind.place, key, made)
+        self._keep(kind.place, key, made=made)
         self.touched.append((kind.place, key, made))
         return made
 
-    def _keep(self, place: Place, key: Key, made: StoredObject) -> None:
+    def _keep(self, place: Place, key: Key, *, made: StoredObject) -> None:
         self.store.put(place, key, stored=made)
         if place == BUDGETS:
             self.budgets.put(made.document)
@@ -106,7 +106,7 @@ class State:
         if definition.kind.place == _PODS:
             whole = self.parts.shared(whole)
         key = metadata.get("namespace", ""), metadata["name"]
-        self._keep(definition.kind.place, key, StoredObject(whole, definition.serial))
+        self._keep(definition.kind.place, key, made=StoredObject(whole, definition.serial))
 
     def drop(self, place: Place, key: Key) -> None:
         gone = self.store.find(place, key)

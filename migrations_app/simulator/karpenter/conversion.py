@@ -34,11 +34,11 @@ def _pool(one: Tree, to_v1: bool) -> None:
     _reference(inner, to_v1)
     marks = one["metadata"].setdefault("annotations", {})
     if to_v1:
-        _moved(disruption, inner, "expireAfter")
+        _moved(disruption, inner, name="expireAfter")
         if "kubelet" in inner:
             marks[KUBELET] = json.dumps(inner.pop("kubelet"))
     else:
-        _moved(inner, disruption, "expireAfter")
+        _moved(inner, disruption, name="expireAfter")
         if KUBELET in marks:
             inner["kubelet"] = json.loads(marks.pop(KUBELET))
     if "consolidationPolicy" in disruption:
@@ -69,7 +69,7 @@ def _reference(holder: Tree, to_v1: bool) -> None:
     holder["nodeClassRef"] = rest | ({"group": GROUP} if to_v1 else {"apiVersion": f"{GROUP}/v1beta1"})
 
 
-def _moved(source: Tree, to: Tree, name: str) -> None:
+def _moved(source: Tree, to: Tree, *, name: str) -> None:
     if name in source:
         to[name] = source.pop(name)
 

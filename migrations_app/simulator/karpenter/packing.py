@@ -71,11 +71,11 @@ class RuledPacking:
         node.options = [one for one in fitting if all(one.labels.get(key) == name for key, name in same.items())]
         node.used = wanted
         self._noted.append((shape, node.domains(best)))
-        self._domains.add(*self._noted[-1], 1)
+        self._domains.add(*self._noted[-1], times=1)
         return True
 
     def undo(self) -> None:
         """Counts the pods that were put on planned nodes no more."""
         for shape, domains in self._noted:
-            self._domains.add(shape, domains, -1)
+            self._domains.add(shape, domains, times=-1)
         self._noted.clear()

@@ -19,9 +19,6 @@ class TermCount:
     pods: Counter[str] = field(default_factory=Counter)
     holders: Counter[str] = field(default_factory=Counter)
 
-    def copy(self) -> "TermCount":
-        return TermCount(self.pods.copy(), self.holders.copy())
-
 
 class DomainCounts:
     """Kept up to date pod by pod. Terms are learnt from the shapes that have them."""
@@ -60,15 +57,15 @@ class DomainCounts:
         self.removed(pod.uid)
         domains = {key: node.labels[key] for key in self._keys if key in node.labels}
         self._at[pod.uid] = pod.shape, domains
-        self.add(pod.shape, domains, 1)
+        self.add(pod.shape, domains, times=1)
 
     def removed(self, uid: str) -> None:
         """Counts a pod no more."""
         known = self._at.pop(uid, None)
         if known is not None:
-            self.add(*known, -1)
+            self.add(*known, times=-1)
 
-    def add(self, shape: PodShape, domains: Domains, times: int) -> None:
+    def add(self, shape: PodShape, domains: Domains, *, times: int) -> None:
         """Counts so many pods of a shape in these domains."""
         for term in self.counted_by(shape):
             if term.key in domains:
