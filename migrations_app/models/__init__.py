@@ -10,6 +10,7 @@ from migrations_app.models import (
     notification,
     policy,
     rollout,
+    sample_twin,
     scan,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "notification",
     "policy",
     "rollout",
+    "sample_twin",
     "scan",
 ]
