@@ -126,7 +126,7 @@ def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
     }
     seen: set[str] = set()
     for pod in docs:
-        owner = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
+        owner: Doc = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
         if pod["kind"] != "Pod" or owner.get("kind") not in _NAMED_BY_POD or owner["uid"] in seen:
             continue
         seen.add(owner["uid"])

@@ -1,7 +1,11 @@
-"""Loads the sample fleet: one registered cluster for each story, scanned by the normal worker."""
+"""Loads the sample fleet: a cluster for each story to look at, and those to act on with two sample people."""
+
+from django.db import transaction
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples.fleet import stories
+from migrations_app.use_cases.samples.clusters import make_all
+from migrations_app.use_cases.samples.people import make_people
 
 
 def load() -> int:
@@ -12,4 +16,8 @@ def load() -> int:
         Cluster(name=story.name, source=Cluster.Source.SAMPLE, context=story.name, environment="sample")
         for story in stories()
     ]
-    return len(Cluster.objects.bulk_create(rows))
+    with transaction.atomic():
+        made = Cluster.objects.bulk_create(rows)
+        living = make_all()
+        make_people(living)
+    return len(made) + len(living)

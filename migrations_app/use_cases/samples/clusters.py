@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.queries.visibility import visible_clusters
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living.clusters import SAMPLES, LivingSample
 from migrations_app.use_cases.twins.state import TwinState, begun, packed
@@ -43,9 +44,15 @@ def first_state(sample: LivingSample, now: datetime) -> TwinState:
     return begun(sample.made(moment), control_of(sample.begins), server=server, now=moment)
 
 
-def living() -> dict[uuid.UUID, str]:
-    """The sample clusters that can be acted on: the name of the sample by the id of the cluster."""
-    return dict(SampleTwin.objects.values_list("pk", "sample"))
+def visible_samples() -> list[tuple[uuid.UUID, str]]:
+    """Id and name of the sample clusters to act on that the caller may see."""
+    rows = visible_clusters().filter(source=Cluster.Source.TWIN, sample_twin__isnull=False)
+    return list(rows.order_by("name").values_list("pk", "name"))
+
+
+def is_living(cluster_id: uuid.UUID) -> bool:
+    """Whether it is a sample cluster that can be acted on."""
+    return SampleTwin.objects.filter(pk=cluster_id).exists()
 
 
 def put_back(cluster_id: uuid.UUID, sample: LivingSample) -> None:

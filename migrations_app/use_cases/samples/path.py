@@ -18,6 +18,7 @@ from migrations_app.samples.living.path import (
     PathStep,
     RolloutsSoFar,
     SampleFacts,
+    is_done,
     next_step,
     steps,
 )
@@ -51,7 +52,19 @@ class SamplePath:
         self.steps = steps(sample.cluster.name, begins=sample.begins)
         stored = StoredTwin(cluster_id)
         self.facts = facts_of(stored.current(), running=stored.control().release)
-        self.next: NextStep = next_step(self.steps, self.facts, so_far=_so_far(cluster_id, since=row.begun_at))
+        self.so_far = _so_far(cluster_id, since=row.begun_at)
+        self.next: NextStep = next_step(self.steps, self.facts, so_far=self.so_far)
+
+    @property
+    def author(self) -> str:
+        """Who planned what is open; empty if nothing is."""
+        return self.so_far.open.author if self.so_far.open else ""
+
+    @property
+    def lines(self) -> list[tuple[PathStep, str]]:
+        """Every step with its state in words."""
+        words = ["Done" if is_done(one, self.facts, so_far=self.so_far) else "Later" for one in self.steps]
+        return [(one, "Next" if one is self.next.step else word) for one, word in zip(self.steps, words, strict=True)]
 
 
 def facts_of(twin: Twin, *, running: str) -> SampleFacts:
@@ -100,7 +113,7 @@ def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
     return RolloutsSoFar(
         succeeded=frozenset(done),
         to_take_back=str(back.pk) if back else "",
-        taken_back=any(row.state == "rolled_back" for row in rows),
+        taken_back=any(row.rolls_back_id and row.state == "succeeded" for row in rows),
         open=_open(rows, newest),
     )
 

@@ -16,29 +16,29 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.use_cases.accounts.management import RoleGrant, grant_role, set_active
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import drop_group, make_group, put_in
+from migrations_app.use_cases.clusters.groups import SAMPLE_PEOPLE, drop_group, make_group, put_in
 
 GROUP = "Sample clusters"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 FORWARDED = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via")
 """Headers of a proxy: behind one every request comes from this machine, wherever its sender is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePerson:
-    """`name` is that of the account."""
+    """`name` is that of the account, `role` the one over the sample clusters, `part` what the path needs it for."""
 
     name: str
     role: str
+    part: str
     does: str
 
 
 PEOPLE = (
-    SamplePerson(name="sample-operator", role="operator", does="plans and starts rollouts"),
-    SamplePerson(name="sample-approver", role="approver", does="approves what the other one planned"),
+    SamplePerson(name=SAMPLE_PEOPLE[0], role="operator", part="operator", does="plans and starts rollouts"),
+    SamplePerson(name=SAMPLE_PEOPLE[1], role="admin", part="approver", does="approves and reads the audit log"),
 )
-_NAMES = tuple(one.name for one in PEOPLE)
 
 
 def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
@@ -62,7 +62,7 @@ def remove_people() -> None:
         group = ClusterGroup.objects.filter(name=GROUP).first()
         if group is not None:
             drop_group(group.pk)
-        for name in User.objects.filter(username__in=_NAMES, is_active=True).values_list("username", flat=True):
+        for name in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True).values_list("username", flat=True):
             set_active(name, active=False, person=None)
 
 
@@ -72,11 +72,11 @@ def offered(*, address: str, host: str, headers: Collection[str]) -> tuple[Sampl
     `host` is the Host header without its port, `headers` are the names of the headers of the request.
     """
     given = {name.lower() for name in headers}
-    if address not in LOOPBACK or host not in LOCAL_NAMES or any(name.lower() in given for name in FORWARDED):
+    if address not in LOOPBACK or host not in LOCAL_HOSTS or any(name.lower() in given for name in FORWARDED):
         return ()
     if not SampleTwin.objects.exists():
         return ()
-    there = set(User.objects.filter(username__in=_NAMES, is_active=True).values_list("username", flat=True))
+    there = set(User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True).values_list("username", flat=True))
     return tuple(one for one in PEOPLE if one.name in there and _only_samples(one.name))
 
 

@@ -233,12 +233,13 @@ class StoredTwin:
     def _kept(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
         for _ in range(RACES):
             played = self._newest()
+            self._played = None  # what fails in between leaves nothing
             played.advance(timezone.now().astimezone(UTC))
             told = work(played)
             played.settle()
             if self._save(played):
+                self._played = played
                 return played, told
-            self._played = None
         raise ServerFailed("the sample cluster is changed by others all the time", code="busy")
 
     def _newest(self) -> PlayedTwin:
