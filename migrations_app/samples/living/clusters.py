@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from migrations_app.samples.aws_account import SampleAws, SampleAwsAccount
 from migrations_app.samples.cluster_builder import ClusterBuilder
@@ -68,9 +69,10 @@ HALFWAY = LivingCluster(name="sample-halfway")
 STORED = LivingCluster(name="sample-stored")
 
 
-def _alpha(now: datetime) -> list[Doc]:
-    site, cluster = _site(ALPHA)
-    launched = objects.numbered(site.launched("general", 20))
+def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list[Doc]:
+    """A cluster before the upgrade: 0.31.5 with one Provisioner."""
+    site, cluster = _site(cluster)
+    launched = objects.numbered(site.launched("general", machines))
     for one in launched:
         site.add(*machine(one, template="default"))
     nodes = [one.node for one in launched]
@@ -86,10 +88,11 @@ def _alpha(now: datetime) -> list[Doc]:
     return complete(site, now=now)
 
 
-def _halfway(now: datetime) -> list[Doc]:
-    site, cluster = _site(HALFWAY)
-    old = objects.numbered(site.launched("general", 6))
-    new = objects.numbered(site.launched("general-beta", 6))
+def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims: int) -> list[Doc]:
+    """A cluster on 0.32.10 with nodes of both generations."""
+    site, cluster = _site(cluster)
+    old = objects.numbered(site.launched("general", machines))
+    new = objects.numbered(site.launched("general-beta", claims))
     for one in old:
         site.add(*machine(one, template="default"))
     for one in new:
@@ -110,21 +113,23 @@ def _halfway(now: datetime) -> list[Doc]:
     return complete(site, now=now)
 
 
-def _stored(now: datetime) -> list[Doc]:
-    site, cluster = _site(STORED)
-    launched = objects.numbered(site.launched("general", 8))
+def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims: int) -> list[Doc]:
+    """A cluster without anything of v1alpha5: 0.37.8, or 1.0.14 whose CRDs still list v1beta1 as stored."""
+    site, cluster = _site(cluster)
+    api = "v1" if version.startswith("1.") else "v1beta1"
+    launched = objects.numbered(site.launched("general", claims))
     for one in launched:
-        site.add(*claim(one, node_class="default", version="v1", born_as="v1beta1"))
+        site.add(*claim(one, node_class="default", version=api, born_as="v1beta1"))
     nodes = [one.node for one in launched]
     site.add_ons([*cluster.system_nodes, *nodes])
     site.add(
-        pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1"),
-        node_class("default", cluster=site.name, version="v1"),
-        *definitions("1.0.14", stored=("v1beta1", "v1")),
-        *controller_objects(cluster, "1.0.14", revision=6),
+        pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version=api),
+        node_class("default", cluster=site.name, version=api),
+        *definitions(version, stored=("v1beta1", "v1") if api == "v1" else ()),
+        *controller_objects(cluster, version, revision=6),
     )
     _workloads(site, nodes)
-    site.hash_as("1.0.14")
+    site.hash_as(version)
     return complete(site, now=now)
 
 
@@ -135,7 +140,7 @@ SAMPLES = (
         about="0.31.5 with one Provisioner and 20 Machines: the whole way to v1 is ahead.",
         begins="0.31.5",
         cluster=ALPHA,
-        made=_alpha,
+        made=partial(alpha_stage, ALPHA, machines=20),
     ),
     LivingSample(
         name="live-halfway",
@@ -143,7 +148,7 @@ SAMPLES = (
         about="0.32.10 with six Machines and six NodeClaims.",
         begins="0.32.10",
         cluster=HALFWAY,
-        made=_halfway,
+        made=partial(mixed_stage, HALFWAY, machines=6, claims=6),
     ),
     LivingSample(
         name="live-stored",
@@ -151,7 +156,7 @@ SAMPLES = (
         about="1.0.14 with eight NodeClaims; the CRDs still list v1beta1 as stored.",
         begins="1.0.14",
         cluster=STORED,
-        made=_stored,
+        made=partial(current_stage, STORED, version="1.0.14", claims=8),
         target="1.1",
     ),
 )

@@ -7,14 +7,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.policy import Policy
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living.clusters import SAMPLES, LivingSample
+from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.twins.state import TwinState, begun, packed
 from migrations_app.use_cases.twins.upgrade import control_of
 
 ENVIRONMENT = "sample"
+APPROVALS = {"low": 0, "medium": 1, "high": 1, "destructive": 1}
+"""There is one sample person besides the author."""
 
 
 def make_all() -> list[uuid.UUID]:
@@ -34,6 +38,8 @@ def _made(sample: LivingSample) -> uuid.UUID:
     now = timezone.now()
     body = packed(first_state(sample, now))
     SampleTwin.objects.create(cluster=row, sample=sample.name, body=body, begun_at=now, changed_at=now)
+    Policy.objects.create(cluster=row, approvals=APPROVALS)
+    record_audit_event("sample.made", row.name, cluster_id=row.pk, approvals=APPROVALS)
     return row.pk
 
 

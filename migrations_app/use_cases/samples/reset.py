@@ -11,6 +11,7 @@ from migrations_app.errors import Conflict, NotFound, PermissionDenied
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.queries.fleet.counted import SAMPLES
 from migrations_app.samples.living import clusters as catalogue
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, record_audit_event
@@ -18,8 +19,6 @@ from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
 from migrations_app.use_cases.samples.clusters import put_back
 from migrations_app.use_cases.samples.people import remove_people
-
-SAMPLES = (Cluster.Source.SAMPLE, Cluster.Source.TWIN)
 
 
 def reset_sample(cluster_id: uuid.UUID, *, person: Person, by: Actor) -> None:
@@ -52,14 +51,16 @@ def _end_rollouts(cluster_id: uuid.UUID, *, by: Actor) -> None:
 def remove_samples(*, person: Person | None) -> int:
     """Deletes every sample cluster with its history and closes the sample people; returns how many clusters went.
 
-    `person` is None for the command line. Raises PermissionDenied, and Conflict while a rollout holds one.
+    `person` is None for the start of an installation, before anything runs. Raises PermissionDenied, and Conflict
+    while a rollout holds one.
     """
     if person is not None and "remove" not in over(person, None).rights:
         raise PermissionDenied("the account may not remove clusters", code="forbidden")
     with transaction.atomic():
         rows = list(Cluster.objects.filter(source__in=SAMPLES).order_by("name"))
         for row in rows:
-            refuse_held(row.pk)
+            if person is not None:
+                refuse_held(row.pk)
             record_audit_event("cluster.removed", row.name, cluster_id=row.pk, source=row.source)
             row.delete()
         remove_people()

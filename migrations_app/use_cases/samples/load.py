@@ -8,7 +8,7 @@ from migrations_app.use_cases.samples.clusters import make_all
 from migrations_app.use_cases.samples.people import make_people
 
 
-def load() -> int:
+def load_samples() -> int:
     """Adds the sample clusters and returns how many; 0 if any cluster is registered already."""
     if Cluster.objects.exists():
         return 0
