@@ -81,7 +81,7 @@ def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list
         provisioner("general", ON_DEMAND, LARGE_ENOUGH, template="default"),
         node_template("default", cluster=site.name),
         *definitions("0.31.5"),
-        *controller_objects(cluster, "0.31.5", revision=3),
+        *controller_objects(cluster, "0.31.5", revision=objects.FIRST_REVISION),
         _settings(cluster),
     )
     _workloads(site, nodes)
@@ -105,7 +105,7 @@ def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims:
         pool("general-beta", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1beta1"),
         node_class("default", cluster=site.name, version="v1beta1"),
         *definitions("0.32.10"),
-        *controller_objects(cluster, "0.32.10", revision=4),
+        *controller_objects(cluster, "0.32.10", revision=objects.FIRST_REVISION),
         _settings(cluster),
     )
     _workloads(site, nodes)
@@ -126,7 +126,7 @@ def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims
         pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version=api),
         node_class("default", cluster=site.name, version=api),
         *definitions(version, stored=("v1beta1", "v1") if api == "v1" else ()),
-        *controller_objects(cluster, version, revision=6),
+        *controller_objects(cluster, version, revision=objects.FIRST_REVISION),
     )
     _workloads(site, nodes)
     site.hash_as(version)

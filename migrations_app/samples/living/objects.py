@@ -22,6 +22,8 @@ from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
 BORN = timedelta(days=14)
 """How old the objects of a new sample cluster are."""
 APPS = "apps/v1"
+FIRST_REVISION = 3
+"""Of the Helm release of a new sample cluster."""
 NAMESPACE = "kube-system"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _LAUNCH_SECONDS = 52

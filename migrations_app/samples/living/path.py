@@ -27,7 +27,7 @@ class SampleFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathStep:
+class SampleStep:
     """One step: a rollout of an action with these choices, or the person's own upgrade of the controller."""
 
     id: str
@@ -75,19 +75,19 @@ STATES: Mapping[str, tuple[str, Who]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextStep:
+class SampleNext:
     """The one next thing. `step` is None at the end; `rollout` is the one to open, if there is one."""
 
     number: int
     total: int
     words: str
     who: Who
-    step: PathStep | None = None
+    step: SampleStep | None = None
     rollout: str = ""
     retry: bool = False
 
 
-def steps(cluster: str, *, begins: str) -> tuple[PathStep, ...]:
+def steps(cluster: str, *, begins: str) -> tuple[SampleStep, ...]:
     """The whole path of a sample that began with that release. `cluster` is its name in AWS."""
     order = minor_order(release(begins).minor)
     found = [*_alpha(cluster)] if order < (0, 32) else []
@@ -95,9 +95,9 @@ def steps(cluster: str, *, begins: str) -> tuple[PathStep, ...]:
     return (*found, *(_to_v1() if order < (1, 0) else ()), _rewrite())
 
 
-def _alpha(cluster: str) -> tuple[PathStep, ...]:
+def _alpha(cluster: str) -> tuple[SampleStep, ...]:
     role = {"node_role": f"KarpenterNodeRole-{cluster}"}
-    convert = PathStep(
+    convert = SampleStep(
         id="convert",
         kind="rollout",
         title="Make a NodePool and an EC2NodeClass of what is there",
@@ -109,13 +109,13 @@ def _alpha(cluster: str) -> tuple[PathStep, ...]:
         _crds(BETA, "so that NodePools can be stored"),
         _upgrade(BETA, "the one minor that knows v1alpha5 and v1beta1"),
         convert,
-        PathStep(
+        SampleStep(
             id="roll_back",
             kind="roll_back",
             title="Roll that back, to see how",
             why="A rollback is a rollout of its own: planned, approved, and made of the undo of each applied step.",
         ),
-        PathStep(
+        SampleStep(
             id="convert_again",
             kind="rollout",
             title="And make them again",
@@ -126,16 +126,16 @@ def _alpha(cluster: str) -> tuple[PathStep, ...]:
     )
 
 
-def _to_beta() -> tuple[PathStep, ...]:
+def _to_beta() -> tuple[SampleStep, ...]:
     return (
-        PathStep(
+        SampleStep(
             id="nodes",
             kind="rollout",
             title="Replace the nodes of the Provisioner",
             why="A taint makes them drift; Karpenter launches new ones first, one after the other.",
             action="taint_and_drift",
         ),
-        PathStep(
+        SampleStep(
             id="legacy",
             kind="rollout",
             title="Delete what is left of v1alpha5",
@@ -145,7 +145,7 @@ def _to_beta() -> tuple[PathStep, ...]:
     )
 
 
-def _to_v1() -> tuple[PathStep, ...]:
+def _to_v1() -> tuple[SampleStep, ...]:
     return (
         _crds(BRIDGE, "which serve v1 beside v1beta1"),
         _upgrade(BRIDGE, "the last release before v1"),
@@ -154,8 +154,8 @@ def _to_v1() -> tuple[PathStep, ...]:
     )
 
 
-def _rewrite() -> PathStep:
-    return PathStep(
+def _rewrite() -> SampleStep:
+    return SampleStep(
         id="rewrite",
         kind="rollout",
         title="Rewrite every stored object as v1",
@@ -164,8 +164,8 @@ def _rewrite() -> PathStep:
     )
 
 
-def _crds(version: str, why: str) -> PathStep:
-    return PathStep(
+def _crds(version: str, why: str) -> SampleStep:
+    return SampleStep(
         id=f"crds-{version}",
         kind="rollout",
         title=f"Install the CRDs of {version}",
@@ -176,8 +176,8 @@ def _crds(version: str, why: str) -> PathStep:
     )
 
 
-def _upgrade(version: str, why: str) -> PathStep:
-    return PathStep(
+def _upgrade(version: str, why: str) -> SampleStep:
+    return SampleStep(
         id=f"controller-{version}",
         kind="upgrade",
         title=f"Upgrade the controller to {version}",
@@ -186,7 +186,7 @@ def _upgrade(version: str, why: str) -> PathStep:
     )
 
 
-def is_done(step: PathStep, facts: SampleFacts, *, so_far: RolloutsSoFar) -> bool:
+def is_done(step: SampleStep, facts: SampleFacts, *, so_far: RolloutsSoFar) -> bool:
     """Whether nothing is left to do for it."""
     if step.kind == "upgrade":
         return _at_least(facts.release, step.release)
@@ -220,7 +220,7 @@ def _at_least(running: str, wanted: str) -> bool:
     return minor_order(release(running).minor) >= minor_order(release(wanted).minor)
 
 
-def next_step(path: tuple[PathStep, ...], facts: SampleFacts, *, so_far: RolloutsSoFar) -> NextStep:
+def next_step(path: tuple[SampleStep, ...], facts: SampleFacts, *, so_far: RolloutsSoFar) -> SampleNext:
     """The first step that is not done, or what an open rollout waits for."""
     place = next((at for at, one in enumerate(path) if not is_done(one, facts, so_far=so_far)), len(path))
     step = path[place] if place < len(path) else None
@@ -228,13 +228,13 @@ def next_step(path: tuple[PathStep, ...], facts: SampleFacts, *, so_far: Rollout
     found = so_far.open
     if found is not None and found.state in STATES:
         words, who = STATES[found.state]
-        return NextStep(number=number, total=total, words=words, who=who, step=step, rollout=found.id)
+        return SampleNext(number=number, total=total, words=words, who=who, step=step, rollout=found.id)
     if step is None:
         words = "Done: everything is v1. Read in the audit log who did what."
-        return NextStep(number=total, total=total, words=words, who="anybody")
+        return SampleNext(number=total, total=total, words=words, who="anybody")
     if found is not None and found.action == step.action:
         words = f"The last try did not work out: {found.cause}" if found.cause else "The last try was not carried out."
-        return NextStep(
+        return SampleNext(
             number=number, total=total, words=words, who="operator", step=step, rollout=found.id, retry=True
         )
-    return NextStep(number=number, total=total, words=step.why, who="operator", step=step)
+    return SampleNext(number=number, total=total, words=step.why, who="operator", step=step)

@@ -13,11 +13,11 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.samples.living import clusters
 from migrations_app.samples.living.path import (
-    NextStep,
     OpenRollout,
-    PathStep,
     RolloutsSoFar,
     SampleFacts,
+    SampleNext,
+    SampleStep,
     is_done,
     next_step,
     steps,
@@ -53,7 +53,7 @@ class SamplePath:
         stored = StoredTwin(cluster_id)
         self.facts = facts_of(stored.current(), running=stored.control().release)
         self.so_far = _so_far(cluster_id, since=row.begun_at)
-        self.next: NextStep = next_step(self.steps, self.facts, so_far=self.so_far)
+        self.next: SampleNext = next_step(self.steps, self.facts, so_far=self.so_far)
 
     @property
     def author(self) -> str:
@@ -61,7 +61,7 @@ class SamplePath:
         return self.so_far.open.author if self.so_far.open else ""
 
     @property
-    def lines(self) -> list[tuple[PathStep, str]]:
+    def lines(self) -> list[tuple[SampleStep, str]]:
         """Every step with its state in words."""
         words = ["Done" if is_done(one, self.facts, so_far=self.so_far) else "Later" for one in self.steps]
         return [(one, "Next" if one is self.next.step else word) for one, word in zip(self.steps, words, strict=True)]
@@ -150,7 +150,7 @@ def do_next(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -
     return draft(cluster_id, RolloutRequest(action=step.action, parameters=step.parameters), by=by, person=person)
 
 
-def _upgrade(cluster_id: uuid.UUID, step: PathStep, *, path: SamplePath, by: Actor) -> None:
+def _upgrade(cluster_id: uuid.UUID, step: SampleStep, *, path: SamplePath, by: Actor) -> None:
     upgrade_controller(cluster_id, step.release)
     record_alone(
         Event(

@@ -14,6 +14,7 @@ from migrations_app.use_cases.twins.state import PlayedTwin, StoredTwin, TwinCon
 ONE_BY_ONE_BEFORE = "0.34"
 """From this minor on NodePools have budgets; before, nodes were replaced one by one."""
 MANY = 10**6
+_WITH_READY = ("/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.k8s.aws/v1/ec2nodeclasses")
 _ROOTS = {
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
     "ReplicaSet": "/apis/apps/v1/namespaces/{namespace}/replicasets",
@@ -28,7 +29,7 @@ _ROOTS = {
 }
 
 
-def control_of(version: str, *, revision: int = 1) -> TwinControl:
+def control_of(version: str, *, revision: int = objects.FIRST_REVISION) -> TwinControl:
     """How a sample's Karpenter of that release behaves; drift is on in every sample."""
     order = minor_order(release(version).minor)
     return TwinControl(
@@ -70,6 +71,16 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
         if pod["metadata"]["labels"].items() >= pods[0]["metadata"]["labels"].items():
             _delete(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods/{pod['metadata']['name']}")
     played.steer(control_of(version, revision=revision))
+    if played.control.version == "v1":
+        _tell_ready(played.twin)
+
+
+def _tell_ready(twin: Twin) -> None:
+    """From v1 on the controller tells of pools and classes whether they are ready."""
+    status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}}
+    for root in _WITH_READY:
+        for one in _items(twin, root):
+            twin.request("PATCH", f"{root}/{one['metadata']['name']}/status", body=status, content_type=MERGE)
 
 
 def _put(twin: Twin, one: Doc) -> None:

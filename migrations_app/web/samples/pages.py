@@ -65,5 +65,6 @@ def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> d
         "mine": mine[path.next.who],
         "may_operate": may_operate,
         "other": next((one for one in people_for(request) if one.part == path.next.who and one.name != me), None),
+        "auditor": next((one for one in people_for(request) if one.part == "approver"), None),
         "form_key": form_key(),
     }

@@ -6,10 +6,10 @@ import pytest
 
 from migrations_app.samples.living.path import (
     STATES,
-    NextStep,
     OpenRollout,
     RolloutsSoFar,
     SampleFacts,
+    SampleNext,
     next_step,
     steps,
 )
@@ -29,7 +29,7 @@ NOTHING = RolloutsSoFar()
 TAKEN_BACK = RolloutsSoFar(succeeded=frozenset({"convert_and_apply"}), taken_back=True)
 
 
-def told(facts: SampleFacts, so_far: RolloutsSoFar = NOTHING, *, begins: str = "0.31.5") -> NextStep:
+def told(facts: SampleFacts, so_far: RolloutsSoFar = NOTHING, *, begins: str = "0.31.5") -> SampleNext:
     return next_step(steps("sample", begins=begins), facts, so_far=so_far)
 
 
