@@ -6,6 +6,7 @@ the truth about them: each event is recorded now, and says that it is about a ma
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
@@ -22,7 +23,7 @@ from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.models.scan import LegacyDay, Snapshot
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import Collected, Scanned
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living import charts, clusters
@@ -58,17 +59,31 @@ def make_history(*, now: datetime) -> int:
     return made
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldStage:
+    """What a scan would have found in a stage, and the plan of the rollout that ended it."""
+
+    stage: PastStage
+    until: int
+    scanned: Scanned
+    left: Remaining
+    plan: Plan | None = None
+
+
 def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> None:
-    """All of one cluster or nothing: a process that is killed in between begins anew."""
+    """All of one cluster or nothing: a process that is killed in between begins anew. Others write meanwhile."""
     stages = past(sample.name)
     ends = [*(one.days_ago for one in stages[1:]), 0]
+    found = [
+        _told_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
+    ]
     with transaction.atomic():
         Cluster.objects.filter(pk=cluster.pk).update(created_at=now - timedelta(days=DAYS))
-        for stage, end in zip(stages, ends, strict=True):
-            _stage(cluster, sample, stage=stage, end=end, now=now)
+        for one in found:
+            _store(cluster, one, now=now)
 
 
-def _stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, end: int, now: datetime) -> None:
+def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> ToldStage:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.made(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
@@ -76,14 +91,20 @@ def _stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, end: int
     aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."))
     collected = add_aws(collect(TwinReader(twin), cluster=cluster.name), aws)
     scanned = evaluate(collected, target=cluster.target or None)
-    publish_past(cluster, scanned, moments=list(_moments(stage.days_ago, end=end, now=now)))
     left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
-    days = (now.date() - timedelta(days=number) for number in range(stage.days_ago, end, -1))
-    LegacyDay.objects.bulk_create([LegacyDay(cluster=cluster, day=day, **left) for day in days], ignore_conflicts=True)
-    if stage.ended_by is not None:
-        done = _planned(cluster, twin, collected=collected, rollout=stage.ended_by)
-        _rollout(cluster, stage.ended_by, plan=done, now=now)
-    _told(cluster, f"{cluster.name} ran {stage.release}", at=at)
+    plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
+    return ToldStage(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
+
+
+def _store(cluster: Cluster, told: ToldStage, *, now: datetime) -> None:
+    first, stage = told.stage.days_ago, told.stage
+    publish_past(cluster, told.scanned, moments=list(_moments(first, end=told.until, now=now)))
+    days = (now.date() - timedelta(days=number) for number in range(first, told.until, -1))
+    rows = [LegacyDay(cluster=cluster, day=day, **told.left) for day in days]
+    LegacyDay.objects.bulk_create(rows, ignore_conflicts=True)
+    if stage.ended_by is not None and told.plan is not None:
+        _rollout(cluster, stage.ended_by, plan=told.plan, now=now)
+    _told(cluster, f"{cluster.name} ran {stage.release}", at=now - timedelta(days=first))
 
 
 def _moments(first: int, *, end: int, now: datetime) -> Iterator[datetime]:
