@@ -42,7 +42,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--data-dir", type=Path, default=kept, help="folder for the database, keys and logs (default: %(default)s)"
     )
-    parser.add_argument("--demo", action=argparse.BooleanOptionalAction, default=True, help="load the sample fleet")
+    parser.add_argument(
+        "--demo",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="load the sample fleet; --no-demo removes it",
+    )
     return parser
 
 
@@ -112,6 +117,7 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         if supervisor.wait_until_serving(f"{address}/healthz"):
             print(f"karpdash is serving on {address}/  (Ctrl-C stops it; data and logs in {data_dir})", flush=True)
             _aside(_scan_what_is_due)
+            _aside(_history)
         elif not supervisor.stopping:
             print(f"karpdash up: no page is served yet; see {data_dir / 'logs'}", file=sys.stderr, flush=True)
         return supervisor.watch()
@@ -158,13 +164,16 @@ def _first_steps(*, demo: bool) -> None:
     from django.db import connection
 
     from migrations_app.use_cases.accounts import rights
-    from migrations_app.use_cases.clusters import sample_fleet
+    from migrations_app.use_cases.samples.load import load_samples
+    from migrations_app.use_cases.samples.reset import remove_samples
 
     password = rights.first_admin()
     if password:
         print(f"first admin: name admin, one-time password {password}", flush=True)
     if demo:
-        sample_fleet.load()
+        load_samples()
+    else:
+        remove_samples(person=None)
     connection.close()
 
 
@@ -197,6 +206,17 @@ def _bring_schema_up() -> None:
     except (DatabaseError, ImproperlyConfigured) as wrong:
         reason = str(wrong).strip().partition("\n")[0]
         raise InvalidSetting(f"the database cannot be used: {reason}", where=DATABASE) from None
+
+
+def _history() -> None:
+    """The past of new sample clusters; pages are served meanwhile."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from migrations_app.use_cases.samples.history import make_history
+
+    make_history(now=timezone.now())
+    connection.close()
 
 
 def _scan_what_is_due() -> None:

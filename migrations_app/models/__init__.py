@@ -12,6 +12,7 @@ from migrations_app.models import (
     policy,
     rehearsal,
     rollout,
+    sample_twin,
     scan,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "policy",
     "rehearsal",
     "rollout",
+    "sample_twin",
     "scan",
 ]

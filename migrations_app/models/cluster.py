@@ -19,6 +19,8 @@ class Cluster(models.Model):
         KUBECONFIG = "kubeconfig"
         BUNDLE = "bundle"
         SAMPLE = "sample"
+        TWIN = "twin"
+        """A sample cluster that can be acted on: its state is a row, and nothing is connected to."""
         IN_CLUSTER = "in_cluster"
         EKS = "eks"
 

@@ -199,7 +199,7 @@ class SampleAws:
         tags = {f"kubernetes.io/cluster/{self._account.cluster}": "owned", key: doc["metadata"]["labels"][key]}
         if doc["kind"] == "NodeClaim":
             tags[labels.EC2_NODE_CLASS] = doc["spec"]["nodeClassRef"]["name"]
-        marked = doc["metadata"]["annotations"].get(labels.CLUSTER_NAME_TAGGED) == "true"
+        marked = (doc["metadata"].get("annotations") or {}).get(labels.CLUSTER_NAME_TAGGED) == "true"
         if marked or self._account.tagged_with_cluster:
             tags[labels.CLUSTER_NAME_TAG] = self._account.cluster
         else:

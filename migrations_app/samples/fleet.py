@@ -39,7 +39,7 @@ def _load(name: str) -> Story:
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    every = (*map(_with_managed_fields, story.docs), *with_own_uids(story.name, namespaces_of(story.docs)))
+    every = (*map(with_managed_fields, story.docs), *with_own_uids(story.name, namespaces_of(story.docs)))
     held = [doc for doc in every if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {
@@ -49,7 +49,7 @@ def files(story: Story) -> Mapping[str, bytes]:
     }
 
 
-def _with_managed_fields(doc: Doc) -> Doc:
+def with_managed_fields(doc: Doc) -> Doc:
     """The object with an entry of the controller, if it is one of Karpenter's: an API server shows managed fields."""
     metadata, ours = doc["metadata"], kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
     if ours not in kinds.KARPENTER_KINDS or "managedFields" in metadata:

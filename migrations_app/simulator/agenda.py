@@ -1,7 +1,7 @@
 """What is due when: the simulator jumps from one of these moments to the next."""
 
 import heapq
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 from migrations_app.simulator.clock import SimulatorClock
 
@@ -40,6 +40,16 @@ class Agenda:
             self._stops.add(moment)
             heapq.heappush(self._heap, moment)
         return False
+
+    def moments(self) -> dict[Hashable, float]:
+        """What was asked for and is not due yet, by key."""
+        return dict(self._moments)
+
+    def recall(self, moments: Mapping[Hashable, float]) -> None:
+        """Waits for these moments, as another agenda did."""
+        for key, moment in moments.items():
+            self._moments[key] = moment
+            heapq.heappush(self._heap, moment)
 
     def next(self) -> float | None:
         """The next moment at which something may be due; None if nothing is."""

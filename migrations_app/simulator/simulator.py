@@ -16,6 +16,7 @@ from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.karpenter.termination import TerminationController
 from migrations_app.simulator.measurements import Measurements, measure_budgets
+from migrations_app.simulator.memory import SimulatorMemory, WaitUnderWay
 from migrations_app.simulator.pods import PodController
 from migrations_app.simulator.workloads import WorkloadController
 
@@ -79,6 +80,22 @@ class KarpenterSimulator:
             launcher=self._launcher,
             measurements=self.measurements,
         )
+
+    def memory(self) -> SimulatorMemory:
+        """What is under way and stands in no object of the cluster."""
+        made, launches = self._launcher.under_way()
+        waits = [
+            WaitUnderWay(key=[key] if isinstance(key, str) else [*map(str, key)], single=isinstance(key, str), at=at)
+            for key, at in self._agenda.moments().items()
+            if isinstance(key, str | tuple)
+        ]
+        return SimulatorMemory(made=made, launches=launches, waits=waits, awaited=self._disruption.awaited())
+
+    def recall(self, memory: SimulatorMemory) -> None:
+        """Goes on where another simulator of the same cluster stopped; before the first pass."""
+        self._agenda.recall({one.key[0] if one.single else tuple(one.key): one.at for one in memory.waits})
+        self._launcher.recall(memory.made, memory.launches)
+        self._disruption.recall(memory.awaited)
 
     def work(self) -> int:
         """Does one pass; returns how many requests changed something."""

@@ -151,6 +151,7 @@ SOURCES: dict[str, str] = {
     "kubeconfig": "kubeconfig",
     "bundle": "uploaded bundle",
     "sample": "sample fleet",
+    "twin": "sample cluster to try rollouts on",
     "in_cluster": "in-cluster account",
     "eks": "EKS cluster ARN",
 }

@@ -14,6 +14,9 @@ from migrations_app.web.journeys import commands as journey_commands
 from migrations_app.web.journeys import pages as journey_pages
 from migrations_app.web.rollouts import commands, lists, new, policies
 from migrations_app.web.rollouts import page as rollout
+from migrations_app.web.samples import commands as sample_commands
+from migrations_app.web.samples import pages as sample_pages
+from migrations_app.web.samples import sign_in as sample_sign_in
 from migrations_app.web.settings import audit, catalogue, notifications, people, tokens
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn
@@ -72,6 +75,13 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/remove", edit.remove, name="cluster-remove"),
     path("clusters/<uuid:cluster_id>/waivers", waivers.of_cluster, name="cluster-waivers"),
     path("clusters/<uuid:cluster_id>/waive", waivers.waive, name="cluster-waive"),
+    path("samples/", sample_pages.samples, name="samples"),
+    path("samples/sign-in", sample_sign_in.sign_in_as, name="sample-sign-in"),
+    path("samples/remove", sample_commands.remove, name="samples-remove"),
+    path("clusters/<uuid:cluster_id>/sample", sample_pages.sample, name="sample"),
+    path("clusters/<uuid:cluster_id>/sample/next", sample_pages.next_thing, name="sample-next"),
+    path("clusters/<uuid:cluster_id>/sample/do", sample_commands.do, name="sample-do"),
+    path("clusters/<uuid:cluster_id>/sample/reset", sample_commands.reset, name="sample-reset"),
     path("settings/notifications", notifications.notifications, name="notifications"),
     path("settings/channels/<uuid:channel_id>", notifications.change, name="channel-change"),
     path("settings/channels/<uuid:channel_id>/remove", notifications.forget, name="channel-forget"),

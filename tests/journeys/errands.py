@@ -23,9 +23,9 @@ def prepare() -> None:
 def samples() -> list[str]:
     """The ids of the sample clusters, loaded when there are none."""
     from migrations_app.models.cluster import Cluster
-    from migrations_app.use_cases.clusters import sample_fleet
+    from migrations_app.use_cases.samples.load import load_samples
 
-    sample_fleet.load()
+    load_samples()
     return [str(cluster.pk) for cluster in Cluster.objects.filter(source=Cluster.Source.SAMPLE)]
 
 

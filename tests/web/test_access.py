@@ -19,7 +19,7 @@ LOOK = {
     "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
-    "burndown", "burndown-csv", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search",
+    "burndown", "burndown-csv", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search", "samples",
 }  # fmt: skip
 OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
 RIGHTS = {
@@ -40,6 +40,10 @@ GROUPS = {  # tested in test_groups.py
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
 }  # fmt: skip
+SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": access.OPEN} | {
+    "sample-do": "operate_rollout", "sample-reset": "operate_rollout", "samples-remove": "delete_cluster",
+}  # fmt: skip
+"""Tested in test_samples.py and tests/access."""
 PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
@@ -80,7 +84,8 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    assert declared == expected | FLEET_SCANS | WAIVERS | GROUPS | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS
+    more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS
+    assert declared == expected | more
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

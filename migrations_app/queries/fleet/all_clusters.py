@@ -22,7 +22,7 @@ def cluster_named(name: str) -> uuid.UUID:
 
 def live_clusters() -> int:
     """The number of registered clusters that karpdash connects to."""
-    told = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE)
+    told = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
     return Cluster.objects.exclude(source__in=told).count()
 
 

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
+from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import with_labels
 from migrations_app.queries.visibility import visible, visible_clusters
@@ -205,6 +206,8 @@ def _chosen(ask: BurndownAsk) -> QuerySet[Cluster]:
     rows = visible_clusters()
     if ask.cluster:
         rows = rows.filter(pk=ask.cluster)
+    elif not ask.group:
+        rows = rows.filter(counting_clusters())
     if ask.group:
         rows = rows.filter(pk__in=ClusterGroup.objects.filter(groups_in_sight(), pk=ask.group).values("clusters"))
     return with_labels(rows, ask.labels)

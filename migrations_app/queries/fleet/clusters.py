@@ -28,6 +28,7 @@ from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.scan import FindingRow, Scan
 from migrations_app.queries import pagination
+from migrations_app.queries.fleet.counted import ENVIRONMENT, counting_clusters
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
@@ -266,6 +267,8 @@ def _annotated() -> QuerySet[Cluster]:
 
 
 def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+    if ask.group is None and ask.environment != ENVIRONMENT:
+        rows = rows.filter(counting_clusters())
     for word in ask.q.split()[:5]:
         rows = rows.filter(
             Q(name__icontains=word)

@@ -10,6 +10,7 @@ from django.db.models import Count
 
 from migrations_app.models.monitoring import Tally
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 
@@ -45,7 +46,8 @@ class FleetNumbers:
 
 def numbers(*, now: datetime) -> FleetNumbers:
     """All numbers for monitoring."""
-    rows = list(visible_clusters().values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
+    clusters = visible_clusters().filter(counting_clusters())
+    rows = list(clusters.values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
     told = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))

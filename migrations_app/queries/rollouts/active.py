@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from migrations_app.journeys.states import HOLDING
 from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.visibility import visible
 
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
@@ -72,7 +73,7 @@ def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None)
         mine = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
         waits = Q(visible(right="approve"), state="awaiting_approval")
         asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(mine))
-    return rows.filter(asked).order_by()
+    return rows.filter(asked).filter(counting_clusters("cluster__")).order_by()
 
 
 def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries import pagination
+from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.fleet.waivers import covered, held_everywhere
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.visibility import visible_clusters
@@ -65,7 +66,8 @@ def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine
     )
     waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
     rows = named.annotate(shown=waived).filter(
-        snapshot__in=visible_clusters().exclude(latest=None).values("latest"), **_wanted(ask)
+        snapshot__in=visible_clusters().filter(counting_clusters()).exclude(latest=None).values("latest"),
+        **_wanted(ask),
     )
     keys = keys_of(after, (str, int))
     if keys:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 
 from migrations_app.conversion.quantities import nanoseconds
@@ -68,6 +69,14 @@ class DisruptionController:
                 if made is not None:
                     state.pools[pool.uid] = KarpenterObject(pool.of, made | {"kind": pool.of.pool})
             self._hashes[pool.uid] = now
+
+    def awaited(self) -> dict[str, list[str]]:
+        """The names of the new nodes that each claim, by uid, waits for before it goes."""
+        return {uid: list(names) for uid, names in self._awaited.items()}
+
+    def recall(self, awaited: Mapping[str, list[str]]) -> None:
+        """Goes on with the replacements that another controller began."""
+        self._awaited.update(awaited)
 
     def work(self, state: ClusterState) -> None:
         """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there."""

@@ -1,7 +1,7 @@
 """New machines: a claim, and later its node, under names that count up or, when told so, come again."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from migrations_app.karpenter import labels as keys
@@ -12,6 +12,7 @@ from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterObject
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
+from migrations_app.simulator.memory import LaunchUnderWay
 from migrations_app.simulator.resources import ResourceAmounts
 
 MOST_NAMES = 3
@@ -35,6 +36,31 @@ class NodeLauncher:
         self.coming: dict[str, tuple[Offering, str]] = {}
         """What each claim without a node was launched as, and the name that its node gets."""
         self._delays: dict[str, float] = {}
+
+    def under_way(self) -> tuple[int, list[LaunchUnderWay]]:
+        """How many claims were made, and those whose nodes are still to come."""
+        return self._made, [
+            LaunchUnderWay(
+                claim=uid,
+                node=node,
+                size=one.size.name,
+                zone=one.zone,
+                capacity_type=one.capacity_type,
+                labels=dict(one.labels),
+                delay=self._delays[uid],
+            )
+            for uid, (one, node) in self.coming.items()
+        ]
+
+    def recall(self, made: int, launches: Iterable[LaunchUnderWay]) -> None:
+        """Goes on with what another launcher began; a size that is not known any more is left out."""
+        self._made = made
+        sizes = {one.name: one for one in self._behaviour.launchable()}
+        for one in launches:
+            if one.size in sizes:
+                offering = Offering(sizes[one.size], one.zone, one.capacity_type, one.labels)
+                self.coming[one.claim] = (offering, one.node)
+                self._delays[one.claim] = one.delay
 
     def gone(self, node: str) -> None:
         self._free.append(node)

@@ -20,6 +20,8 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 LONGEST_NAME = 80
+SAMPLE_PEOPLE = ("sample-operator", "sample-approver")
+"""Accounts without a password, who sign in by one click: they must never have a right over a real cluster."""
 NAMED = 50
 """Maximum number of clusters that one audit event names; it also has the total number."""
 
@@ -95,6 +97,8 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         if wanted - set(found):
             raise NotFound("no such cluster")
         moved = wanted - there if into else wanted & there
+        if into:
+            _refuse_real(row, moved)
         if not moved:
             return 0
         change = row.clusters.add if into else row.clusters.remove
@@ -105,6 +109,14 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
         _retime(Cluster.objects.filter(pk__in=moved))
     return len(moved)
+
+
+def _refuse_real(row: ClusterGroup, cluster_ids: Collection[uuid.UUID]) -> None:
+    """Raises Conflict `sample_group` for a real cluster in a group over which sample people have a role."""
+    if not row.grants.filter(person__username__in=SAMPLE_PEOPLE).exists():
+        return
+    if Cluster.objects.filter(pk__in=cluster_ids).exclude(source=Cluster.Source.TWIN).exists():
+        raise Conflict("sample people have rights over this group: it takes sample clusters only", code="sample_group")
 
 
 def _retime(clusters: QuerySet[Cluster]) -> None:

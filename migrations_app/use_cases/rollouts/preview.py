@@ -27,8 +27,10 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadEr
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.releases import as_tag
+from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness import stage
+from migrations_app.samples.living import charts
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
@@ -178,9 +180,18 @@ def _scene(
         objects=objects,
         now=inventory.taken_at,
         limits=limits,
-        files=chart_files(inventory, row.parameters) if action.needs_chart else {},
+        files=_chart(row, inventory) if action.needs_chart else {},
         **back,
     )
+
+
+def _chart(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
+    """The chart of the plan; that of a sample cluster is made here and never fetched."""
+    if row.cluster.source != Cluster.Source.TWIN:
+        return chart_files(inventory, row.parameters)
+    running = stage.detect_running_release(inventory)
+    release = landing(inventory, running, wanted=str(row.parameters.get("release") or ""))
+    return charts.chart(str(release)) | {ORIGIN: b"the sample's own chart"}
 
 
 def _taken_back(row: Rollout) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.runtime.counters import add_requests
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys
+from migrations_app.use_cases.twins.ports import SampleWriter, account_of, open_reader
 
 FIELD = "credentials"
 
@@ -44,6 +45,9 @@ def connect(cluster: Cluster, *, user: str = "", within: ClientLimits | None = N
 
 @contextmanager
 def _open(cluster: Cluster, *, user: str, within: ClientLimits) -> Iterator[ClusterApi]:
+    if cluster.source == Cluster.Source.TWIN:
+        yield open_reader(cluster.pk)
+        return
     if cluster.source == Cluster.Source.EKS:
         with _connect_eks(cluster, user=user, within=within) as api:
             yield api
@@ -61,6 +65,9 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
     """
     if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
         raise InvalidInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
+    if cluster.source == Cluster.Source.TWIN:
+        yield SampleWriter(cluster.pk)
+        return
     with (
         _way(cluster, user=user) as (connection, token),
         closing(open_writer(connection, reach=network_policy(), limits=within or limits(), token=token)) as writer,
@@ -114,6 +121,9 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
     """
     if cluster.source == Cluster.Source.SAMPLE:
         yield fleet.aws(_story(cluster.context))
+        return
+    if cluster.source == Cluster.Source.TWIN:
+        yield account_of(cluster.pk)
         return
     entry = entry_of(cluster, user=user, action=action)
     if entry is None:

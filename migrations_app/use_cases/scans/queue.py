@@ -132,7 +132,7 @@ def pass_to_scan_queue(held: ScanClaim) -> bool:
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
     """Whether the reachability check is still to be done: once, for clusters reached over a network."""
-    here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE)
+    here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
     return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=here).exists()
 
 

@@ -180,6 +180,19 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
     return snapshot
 
 
+def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[datetime]) -> None:
+    """Stores a snapshot of each of these times with this content: the made-up past of a sample cluster.
+
+    Nothing is announced, and what is newest stays so.
+    """
+    packed = _packed(scanned)
+    with transaction.atomic():
+        _keep_content(packed, scanned.report.checks)
+        for at in moments:
+            report = msgspec.structs.replace(scanned.report, scanned_at=at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            _snapshot(cluster, packed.digest, report=report, held=())
+
+
 def _packed(scanned: Scanned) -> _Packed:
     """The compressed content without times and durations, and its digest."""
     parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)

@@ -110,6 +110,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "answer": answer(found.totals.buckets, told),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
+        "to_try": any(row.source == "twin" for row in found.rows),
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
     }

@@ -25,6 +25,7 @@ from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
 from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
+from migrations_app.use_cases.samples.clusters import is_living
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
@@ -59,6 +60,7 @@ def rollout_page(
         | _facts(detail)
         | {
             "section": "rollouts",
+            "sample": is_living(detail.row.cluster),
             "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),

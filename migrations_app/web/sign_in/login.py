@@ -22,6 +22,7 @@ from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, ref
 from migrations_app.use_cases.accounts.tokens import revoke_all
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
+from migrations_app.web.samples.sign_in import people_for
 
 BROWSER = "signed_in_here"
 BROWSER_DAYS = 90
@@ -60,7 +61,8 @@ class SignIn(views.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
         wait = round(settings.AXES_COOLOFF_TIME * 60)
-        return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, oidc=settings.ENV.oidc, **kwargs)
+        more = {"people": people_for(self.request), "oidc": settings.ENV.oidc}
+        return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, **more, **kwargs)
 
 
 def _remember_browser(answer: HttpResponse, name: str) -> None:

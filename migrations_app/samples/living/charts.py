@@ -1,0 +1,17 @@
+"""The chart of a release as far as samples need it: its CRDs, drawn from the tables, so that nothing is fetched."""
+
+import msgspec
+
+from migrations_app.samples.living.objects import definitions
+
+CHART = "Chart.yaml"
+
+
+def chart(version: str) -> dict[str, bytes]:
+    """Chart.yaml and the CRDs, as JSON by name."""
+    found = {CHART: msgspec.json.encode({"name": "karpenter", "version": version})}
+    for one in definitions(version):
+        bare = {"name": one["metadata"]["name"]}
+        body = {key: value for key, value in one.items() if key != "status"} | {"metadata": bare}
+        found[f"crds/{bare['name']}.yaml"] = msgspec.json.encode([body])
+    return found

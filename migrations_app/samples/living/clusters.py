@@ -1,0 +1,192 @@
+"""The sample clusters that can be acted on, as they begin."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from migrations_app.samples.aws_account import SampleAws, SampleAwsAccount
+from migrations_app.samples.cluster_builder import ClusterBuilder
+from migrations_app.samples.karpenter_objects import (
+    LARGE_ENOUGH,
+    ON_DEMAND,
+    claim,
+    machine,
+    node_class,
+    node_template,
+    pool,
+    provisioner,
+)
+from migrations_app.samples.kubernetes_objects import Doc, config_map
+from migrations_app.samples.living import objects
+from migrations_app.samples.living.objects import LivingCluster, complete, controller_objects, definitions
+
+GRANTED = ("0.30", "0.32", "0.33", "0.37", "1.0", "1.1")
+"""The releases whose permissions the role of every sample controller has: the path is about the cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivingSample:
+    """`name` is that of its row, `made` its first objects, `begins` the release that it runs first."""
+
+    name: str
+    title: str
+    about: str
+    begins: str
+    cluster: LivingCluster
+    made: Callable[[datetime], list[Doc]]
+    target: str = "1.0"
+    """The release that its path ends at."""
+
+
+def _site(cluster: LivingCluster) -> tuple[ClusterBuilder, LivingCluster]:
+    site = ClusterBuilder(cluster.name, cluster.kubernetes)
+    return site, objects.with_nodes(cluster, site.node_group("system", 3))
+
+
+def _workloads(site: ClusterBuilder, nodes: list[str]) -> None:
+    """Sixty pods: two stateless services, a queue of workers, and a database with a strict budget."""
+    site.deploy("storefront", "shop", replicas=24, nodes=nodes, spare=6)
+    site.deploy("checkout", "shop", replicas=12, nodes=nodes, spare=3)
+    site.deploy("search", "shop", replicas=18, nodes=nodes, spare=4)
+    site.deploy("orders-db", "shop", replicas=3, nodes=nodes, kind="StatefulSet", spare=1)
+
+
+def _settings(cluster: LivingCluster) -> Doc:
+    data = {
+        "aws.clusterName": cluster.name,
+        "aws.interruptionQueueName": cluster.name,
+        "aws.defaultInstanceProfile": f"KarpenterNodeInstanceProfile-{cluster.name}",
+        "batchMaxDuration": "10s",
+        "batchIdleDuration": "1s",
+        "featureGates.driftEnabled": "true",
+    }
+    return config_map("karpenter-global-settings", objects.NAMESPACE, data=data)
+
+
+ALPHA = LivingCluster(name="sample-alpha")
+HALFWAY = LivingCluster(name="sample-halfway")
+STORED = LivingCluster(name="sample-stored")
+
+
+def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list[Doc]:
+    """A cluster before the upgrade: 0.31.5 with one Provisioner."""
+    site, cluster = _site(cluster)
+    launched = objects.numbered(site.launched("general", machines))
+    for one in launched:
+        site.add(*machine(one, template="default"))
+    nodes = [one.node for one in launched]
+    site.add_ons([*cluster.system_nodes, *nodes])
+    site.add(
+        provisioner("general", ON_DEMAND, LARGE_ENOUGH, template="default"),
+        node_template("default", cluster=site.name),
+        *definitions("0.31.5"),
+        *controller_objects(cluster, "0.31.5", revision=objects.FIRST_REVISION),
+        _settings(cluster),
+    )
+    _workloads(site, nodes)
+    return complete(site, now=now)
+
+
+def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims: int) -> list[Doc]:
+    """A cluster on 0.32.10 with nodes of both generations."""
+    site, cluster = _site(cluster)
+    old = objects.numbered(site.launched("general", machines))
+    new = objects.numbered(site.launched("general-beta", claims))
+    for one in old:
+        site.add(*machine(one, template="default"))
+    for one in new:
+        site.add(*claim(one, node_class="default", version="v1beta1"))
+    nodes = [one.node for one in (*old, *new)]
+    site.add_ons([*cluster.system_nodes, *nodes])
+    site.add(
+        provisioner("general", ON_DEMAND, LARGE_ENOUGH, template="default"),
+        node_template("default", cluster=site.name),
+        pool("general-beta", ON_DEMAND, LARGE_ENOUGH, node_class="default", version="v1beta1"),
+        node_class("default", cluster=site.name, version="v1beta1"),
+        *definitions("0.32.10"),
+        *controller_objects(cluster, "0.32.10", revision=objects.FIRST_REVISION),
+        _settings(cluster),
+    )
+    _workloads(site, nodes)
+    site.hash_as("0.32.10")
+    return complete(site, now=now)
+
+
+def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims: int) -> list[Doc]:
+    """A cluster without anything of v1alpha5: 0.37.8, or 1.0.14 whose CRDs still list v1beta1 as stored."""
+    site, cluster = _site(cluster)
+    api = "v1" if version.startswith("1.") else "v1beta1"
+    launched = objects.numbered(site.launched("general", claims))
+    for one in launched:
+        site.add(*claim(one, node_class="default", version=api, born_as="v1beta1"))
+    nodes = [one.node for one in launched]
+    site.add_ons([*cluster.system_nodes, *nodes])
+    site.add(
+        pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version=api),
+        node_class("default", cluster=site.name, version=api),
+        *definitions(version, stored=("v1beta1", "v1") if api == "v1" else ()),
+        *controller_objects(cluster, version, revision=objects.FIRST_REVISION),
+    )
+    _workloads(site, nodes)
+    site.hash_as(version)
+    return complete(site, now=now)
+
+
+SAMPLES = (
+    LivingSample(
+        name="live-alpha",
+        title="All on v1alpha5",
+        about="0.31.5 with one Provisioner and 20 Machines: the whole way to v1 is ahead.",
+        begins="0.31.5",
+        cluster=ALPHA,
+        made=partial(alpha_stage, ALPHA, machines=20),
+    ),
+    LivingSample(
+        name="live-halfway",
+        title="Halfway to v1beta1",
+        about="0.32.10 with six Machines and six NodeClaims.",
+        begins="0.32.10",
+        cluster=HALFWAY,
+        made=partial(mixed_stage, HALFWAY, machines=6, claims=6),
+    ),
+    LivingSample(
+        name="live-stored",
+        title="v1beta1 still stored",
+        about="1.0.14 with eight NodeClaims; the CRDs still list v1beta1 as stored.",
+        begins="1.0.14",
+        cluster=STORED,
+        made=partial(current_stage, STORED, version="1.0.14", claims=8),
+        target="1.1",
+    ),
+)
+
+
+def find(name: str) -> LivingSample | None:
+    """The sample of that name; None if there is none."""
+    return next((one for one in SAMPLES if one.name == name), None)
+
+
+def cluster_of(sample: LivingSample) -> LivingCluster:
+    """The cluster with the names of the nodes on which its controller runs."""
+    return _site(sample.cluster)[1]
+
+
+def account(sample: LivingSample, docs: tuple[Doc, ...], *, tagged: bool) -> SampleAws:
+    """Its AWS account, in which the controller may do everything, with an instance for each of these claims.
+
+    `tagged`: as releases from 1.0 on tag them.
+    """
+    return SampleAws(
+        SampleAwsAccount(
+            cluster=sample.cluster.name,
+            kubernetes=sample.cluster.kubernetes,
+            region="eu-central-1",
+            granted=GRANTED,
+            docs=docs,
+            tagged_with_cluster=tagged,
+            queue=sample.cluster.name,
+            namespace=objects.NAMESPACE,
+            profiles=[f"KarpenterNodeInstanceProfile-{sample.cluster.name}"],
+        )
+    )

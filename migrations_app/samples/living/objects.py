@@ -1,0 +1,181 @@
+"""The objects of a sample cluster that lives on a twin: complete, with the controllers of its pods, born lately."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from migrations_app.karpenter.versions import minor_order, release
+from migrations_app.samples.cluster_builder import ClusterBuilder
+from migrations_app.samples.fleet import with_managed_fields
+from migrations_app.samples.installation import (
+    Crds,
+    Install,
+    controller,
+    crds,
+    helm_record,
+)
+from migrations_app.samples.karpenter_objects import Launched
+from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
+
+BORN = timedelta(days=14)
+"""How old the objects of a new sample cluster are."""
+APPS = "apps/v1"
+FIRST_REVISION = 3
+"""Of the Helm release of a new sample cluster."""
+NAMESPACE = "kube-system"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_LAUNCH_SECONDS = 52
+"""From a claim to its Ready node, as the claims of the samples tell."""
+_NAMED_BY_POD = ("ReplicaSet",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivingCluster:
+    """What is needed to make and to upgrade one: its name in AWS, its nodes' pool, and the controller's environment."""
+
+    name: str
+    kubernetes: str = "1.28"
+    system_nodes: tuple[str, ...] = ()
+    drift: bool = True
+
+
+def install_of(cluster: LivingCluster, version: str, *, revision: int) -> Install:
+    """The controller of that release as its chart installs it."""
+    order = minor_order(release(version).minor)
+    env = {"KARPENTER_SERVICE": "karpenter", "SYSTEM_NAMESPACE": NAMESPACE}
+    values: dict[str, Any] = {"settings": {"clusterName": cluster.name, "interruptionQueue": cluster.name}}
+    if order < (0, 32):
+        values = {"settings": {"aws": {"clusterName": cluster.name, "interruptionQueueName": cluster.name}}}
+        env |= {"KUBERNETES_MIN_VERSION": "1.19.0-0"}
+    else:
+        env |= {"CLUSTER_NAME": cluster.name, "INTERRUPTION_QUEUE": cluster.name}
+        env |= {"BATCH_MAX_DURATION": "10s", "BATCH_IDLE_DURATION": "1s"}
+    if (0, 32) <= order < (1, 0):
+        env["FEATURE_GATES"] = f"Drift={str(cluster.drift).lower()}"
+    if (0, 33) <= order < (1, 1):
+        env |= {"DISABLE_WEBHOOK": "false", "WEBHOOK_PORT": "8443"}
+        values["webhook"] = {"enabled": True}
+    return Install(
+        cluster=cluster.name, version=version, namespace=NAMESPACE, values=values, env=env, revision=revision
+    )
+
+
+def controller_objects(cluster: LivingCluster, version: str, *, revision: int) -> list[Doc]:
+    """What `helm upgrade` leaves of the controller: Deployment, pods, Service, account, permissions, and its record."""
+    install = install_of(cluster, version, revision=revision)
+    return [*controller(install, list(cluster.system_nodes)), helm_record(install)]
+
+
+def definitions(version: str, *, stored: Sequence[str] = ()) -> list[Doc]:
+    """The CRDs of that release, with schemas that keep every field."""
+    converts = minor_order(release(version).minor) == (1, 0) or release(version) == release("0.37.8")
+    shape = Crds(
+        version=version,
+        stored=stored,
+        service=(NAMESPACE, "karpenter") if converts else (),
+    )
+    return [_open(one) for one in crds(shape)]
+
+
+def _open(crd: Doc) -> Doc:
+    """The definition with a status of its own in each version, whose schema keeps fields that it does not name."""
+    versions = [
+        one | {"schema": _keeping(one["schema"]), "subresources": {"status": {}}} for one in crd["spec"]["versions"]
+    ]
+    return crd | {"spec": crd["spec"] | {"versions": versions}}
+
+
+def _keeping(schema: Any) -> Any:  # noqa: ANN401 - plain JSON
+    if isinstance(schema, list):
+        return [_keeping(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _keeping(value) for key, value in schema.items()}
+    return found | {"x-kubernetes-preserve-unknown-fields": True} if found.get("type") == "object" else found
+
+
+def complete(site: ClusterBuilder, *, now: datetime) -> list[Doc]:
+    """The objects of the site, those that its pods name as owners, and its namespaces; all born some days ago."""
+    made = [*site.docs, *_replica_sets(site.docs), *namespaces_of(site.docs)]
+    born = now - BORN
+    return [told_apart(with_managed_fields(_born(one, born))) for one in made]
+
+
+def told_apart(one: Doc) -> Doc:
+    """The object with a uid of its own, and with those of its owners: builders make the same uid for the same name."""
+    metadata = one["metadata"]
+    namespace = metadata.get("namespace", "")
+    owners = [
+        owner
+        | {"uid": uid_of(owner["kind"], namespace if owner["apiVersion"].startswith("apps/") else "", owner["name"])}
+        for owner in metadata.get("ownerReferences") or ()
+    ]
+    own = metadata | {"uid": uid_of(one["kind"], namespace, metadata["name"])}
+    return one | {"metadata": own | ({"ownerReferences": owners} if owners else {})}
+
+
+def uid_of(*words: str) -> str:
+    """A uid that is the same in every run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(("karpdash-sample", *words))))
+
+
+def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
+    """The ReplicaSets that the pods of Deployments name, with the uids that the pods tell."""
+    parents = {
+        (one["metadata"]["namespace"], one["metadata"]["name"]): one for one in docs if one["kind"] == "Deployment"
+    }
+    seen: set[str] = set()
+    for pod in docs:
+        owner: Doc = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
+        if pod["kind"] != "Pod" or owner.get("kind") not in _NAMED_BY_POD or owner["uid"] in seen:
+            continue
+        seen.add(owner["uid"])
+        namespace = pod["metadata"]["namespace"]
+        parent = parents[namespace, owner["name"].rpartition("-")[0]]
+        yield replica_set(parent, name=owner["name"], uid=owner["uid"], labels=pod["metadata"]["labels"])
+
+
+def replica_set(parent: Doc, *, name: str, uid: str, labels: dict[str, str]) -> Doc:
+    """The ReplicaSet of a Deployment."""
+    metadata = parent["metadata"]
+    by = {"apiVersion": APPS, "kind": "Deployment", "name": metadata["name"], "uid": metadata["uid"]}
+    own = {
+        "name": name,
+        "namespace": metadata["namespace"],
+        "uid": uid,
+        "labels": labels,
+        "ownerReferences": [by | {"controller": True, "blockOwnerDeletion": True}],
+    }
+    template = parent["spec"]["template"]
+    template = template | {"metadata": template["metadata"] | {"labels": labels}}
+    replicas = parent["spec"]["replicas"]
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    status = {"replicas": replicas, "readyReplicas": replicas}
+    return {"apiVersion": APPS, "kind": "ReplicaSet", "metadata": own, "spec": spec, "status": status}
+
+
+def _born(one: Doc, born: datetime) -> Doc:
+    """The object as created at that time; its conditions changed when a node of the sample becomes Ready."""
+    found = one | {"metadata": one["metadata"] | {"creationTimestamp": born.strftime(_TIME)}}
+    if one["kind"] == "Pod":
+        ready = [{"type": "Ready", "status": "True"}]
+        return found | {"status": one["status"] | {"conditions": ready}}
+    if one["kind"] in ("Machine", "NodeClaim"):
+        then = (born + timedelta(seconds=_LAUNCH_SECONDS)).strftime(_TIME)
+        conditions = [row | {"lastTransitionTime": then} for row in one["status"]["conditions"]]
+        return found | {"status": one["status"] | {"conditions": conditions}}
+    return found
+
+
+def numbered(launched: Sequence[Launched]) -> list[Launched]:
+    """The same instances; their names are unique by construction only for few of them. Raises ValueError otherwise."""
+    if len({one.node for one in launched}) != len(launched):
+        raise ValueError("two nodes of a sample have one name")
+    return list(launched)
+
+
+def with_nodes(cluster: LivingCluster, names: Sequence[str]) -> LivingCluster:
+    """The cluster with the nodes on which its controller runs."""
+    return replace(cluster, system_nodes=tuple(names))

@@ -1,0 +1,74 @@
+"""Sample clusters that can be acted on: made, reset, and given another release of their controller."""
+
+import uuid
+from datetime import UTC, datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.policy import Policy
+from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.samples.kubernetes_objects import server_version
+from migrations_app.samples.living.clusters import SAMPLES, LivingSample
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.twins.state import TwinState, begun, packed
+from migrations_app.use_cases.twins.upgrade import control_of
+
+ENVIRONMENT = "sample"
+APPROVALS = {"low": 0, "medium": 1, "high": 1, "destructive": 1}
+"""There is one sample person besides the author."""
+
+
+def make_all() -> list[uuid.UUID]:
+    """Registers every sample cluster that is missing and returns their ids. In one transaction of the caller."""
+    found = dict(SampleTwin.objects.values_list("sample", "pk"))
+    return [found.get(one.name) or _made(one) for one in SAMPLES]
+
+
+def _made(sample: LivingSample) -> uuid.UUID:
+    row = Cluster.objects.create(
+        name=sample.name,
+        source=Cluster.Source.TWIN,
+        context=sample.name,
+        environment=ENVIRONMENT,
+        target=sample.target,
+    )
+    now = timezone.now()
+    body = packed(first_state(sample, now))
+    SampleTwin.objects.create(cluster=row, sample=sample.name, body=body, begun_at=now, changed_at=now)
+    Policy.objects.create(cluster=row, approvals=APPROVALS)
+    record_audit_event("sample.made", row.name, cluster_id=row.pk, approvals=APPROVALS)
+    return row.pk
+
+
+def first_state(sample: LivingSample, now: datetime) -> TwinState:
+    """The cluster as it begins."""
+    moment = now.astimezone(UTC)
+    server = server_version(sample.cluster.kubernetes)
+    return begun(sample.made(moment), control_of(sample.begins), server=server, now=moment)
+
+
+def visible_samples() -> list[tuple[uuid.UUID, str]]:
+    """Id and name of the sample clusters to act on that the caller may see."""
+    rows = visible_clusters().filter(source=Cluster.Source.TWIN, sample_twin__isnull=False)
+    return list(rows.order_by("name").values_list("pk", "name"))
+
+
+def is_living(cluster_id: uuid.UUID) -> bool:
+    """Whether it is a sample cluster that can be acted on."""
+    return SampleTwin.objects.filter(pk=cluster_id).exists()
+
+
+def put_back(cluster_id: uuid.UUID, sample: LivingSample) -> None:
+    """The cluster as it began: what was planned for it does not fit any more, as for any cluster that was made anew."""
+    now = timezone.now()
+    body = packed(first_state(sample, now))
+    with transaction.atomic():
+        row = SampleTwin.objects.select_for_update().get(pk=cluster_id)
+        SampleTwin.objects.filter(pk=cluster_id).update(
+            body=body, begun_at=now, changed_at=now, revision=row.revision + 1
+        )
+        blank = {"kube_system_uid": "", "ca_digest": "", "other_uid": "", "other_ca_digest": "", "identity_error": ""}
+        Cluster.objects.filter(pk=cluster_id).update(next_due_at=None, **blank)

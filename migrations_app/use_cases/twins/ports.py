@@ -1,0 +1,70 @@
+"""A sample cluster through the ports of clients: scans, previews and rollouts run on it unchanged."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.conditions import Tree
+from migrations_app.actions.plan import ClusterIdentity
+from migrations_app.actions.request import ObjectVersion
+from migrations_app.clients.aws.client import AwsApi
+from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
+from migrations_app.samples.living import clusters
+from migrations_app.twin.ports.reading import TwinReader
+from migrations_app.twin.ports.writing import TwinWriter
+from migrations_app.use_cases.twins.state import StoredTwin
+
+ENDPOINT = "sample://"
+
+
+def open_reader(cluster_id: uuid.UUID) -> TwinReader:
+    """A reader of the cluster as it is now; it stands still while it is read. Raises SampleGone."""
+    return TwinReader(StoredTwin(cluster_id).current())
+
+
+def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
+    """The AWS account of the cluster as it is now; None for a sample that is not known any more."""
+    stored = StoredTwin(cluster_id)
+    sample = clusters.find(stored.sample())
+    if sample is None:
+        return None
+    docs = tuple(stored.current().saved().documents)
+    return clusters.account(sample, docs, tagged=stored.control().version == "v1")
+
+
+class SampleWriter:
+    """A Writer: each call sees the cluster as it is then, and a request is stored with all that follows at once."""
+
+    def __init__(self, cluster_id: uuid.UUID) -> None:
+        self._stored = StoredTwin(cluster_id)
+        self._calls: dict[tuple[str, str], int] = {}
+
+    def identity(self) -> ClusterIdentity:
+        return self._now().identity()
+
+    def read(self, target: ObjectTarget) -> Tree | None:
+        return self._now().read(target)
+
+    def pages(self, resource: Resource) -> Iterator[ListPage]:
+        return self._now().pages(resource)
+
+    def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
+        return self._now().may(need, namespace=namespace, name=name)
+
+    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self._now().dry_run(change, tie, own=own)
+
+    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+        return self._stored.change(
+            lambda played: TwinWriter(played.twin, endpoint=ENDPOINT).send(change, tie, own=own, purpose=purpose)
+        )
+
+    def calls(self) -> Mapping[tuple[str, str], int]:
+        """None: nothing goes over a network."""
+        return self._calls
+
+    def close(self) -> None:
+        """There is no connection to close."""
+
+    def _now(self) -> TwinWriter:
+        return TwinWriter(self._stored.current(), endpoint=ENDPOINT)

@@ -1,0 +1,268 @@
+"""The twin of a sample cluster as a row: loaded, advanced to now, changed, and saved by compare-and-set.
+
+Every process sees the same state: a change counts when its row is written, and whoever lost the race does its work
+again on what the winner wrote. The simulator works when somebody looks, for all the time that has passed since.
+"""
+
+import uuid
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import msgspec
+from django.utils import timezone
+
+from migrations_app.errors import ServerFailed
+from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.samples.living.conversion import CONVERTED, converted
+from migrations_app.simulator.behaviour import Behaviour, Delays
+from migrations_app.simulator.changes import ObjectChange
+from migrations_app.simulator.clock import SimulatedClock
+from migrations_app.simulator.instance_sizes import TYPE, known_sizes
+from migrations_app.simulator.memory import SimulatorMemory
+from migrations_app.simulator.simulator import KarpenterSimulator
+from migrations_app.twin.ports.controllers import Document, TwinControllers
+from migrations_app.twin.saving import SavedTwin
+from migrations_app.twin.server import Twin
+
+MINOR = 28
+SPEED = 20
+"""How many times faster than in a usual cluster nodes and pods come and go."""
+DELAYS = Delays(
+    node_ready=(60 / SPEED,),
+    pod_start=15 / SPEED,
+    pod_stop=5 / SPEED,
+    instance_stop=30 / SPEED,
+    disruption_poll=10 / SPEED,
+    provision_batch=1 / SPEED,
+)
+ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
+UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
+SMALLEST_CORES = 4
+RACES = 30
+"""How often a change is tried while others write; each loss means that somebody else's change was stored."""
+LEVEL = 1
+_SIZES = {one.name: one for one in known_sizes()}
+T = TypeVar("T")
+
+
+class TwinControl(msgspec.Struct, frozen=True, kw_only=True):
+    """How the sample's Karpenter behaves: the version of the API that it speaks, whether drift replaces nodes, and
+    how many at once. `release` runs, as this revision of its Helm release.
+    """
+
+    version: str = "v1beta1"
+    drifts: bool = True
+    at_once: int = 1
+    release: str = ""
+    revision: int = 1
+
+
+class TwinState(msgspec.Struct, frozen=True, kw_only=True):
+    """All of one sample cluster. `at` is the time up to which it was played; `server` answers GET /version."""
+
+    twin: SavedTwin
+    memory: SimulatorMemory
+    control: TwinControl
+    server: Document
+    at: datetime
+
+
+class SampleGone(ServerFailed):
+    """The sample cluster was removed meanwhile."""
+
+    code = "sample_gone"
+
+
+class _Changes:
+    """What changed in the twin, as its simulator asks for it."""
+
+    def __init__(self, twin: Twin) -> None:
+        self._twin, self._watch = twin, twin.watch()
+        self.unserved: set[str] = set()
+
+    def restart(self) -> None:
+        self._twin.unwatch(self._watch)
+        self._watch = self._twin.watch()
+
+    def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
+        for path in paths:
+            found = self._twin.taken(self._watch, path)
+            if found is None:
+                self.unserved.add(path)
+                continue
+            self.unserved.discard(path)
+            for document, gone in found:
+                yield ObjectChange(path, document, gone=gone)
+
+
+class _Controllers(TwinControllers):
+    """The simulator's requests; one that is refused is tried again by its controller."""
+
+    def create(self, path: str, body: Document) -> Document | None:
+        try:
+            return super().create(path, body)
+        except ServerFailed:
+            return None
+
+    def patch(self, path: str, body: Document) -> Document | None:
+        try:
+            return super().patch(path, body)
+        except ServerFailed:
+            return None
+
+    def evict(self, pod: Document) -> bool:
+        try:
+            return super().evict(pod)
+        except ServerFailed:
+            return False
+
+
+class PlayedTwin:
+    """A twin with its simulator, at one moment of its state."""
+
+    def __init__(self, state: TwinState, *, seed: str) -> None:
+        self.clock = SimulatedClock(state.at)
+        self.twin = Twin(self.clock.now, minor=MINOR, seed=seed, untracked=UNTRACKED, version=state.server)
+        self.twin.restore(state.twin)
+        self.twin.converters.update(dict.fromkeys(CONVERTED, converted))
+        self.control, self._server = state.control, state.server
+        self._behaviour = behaviour(state.control)
+        self._simulator = KarpenterSimulator(
+            _Controllers(self.twin), self._behaviour, clock=self.clock, changes=_Changes(self.twin)
+        )
+        self._simulator.recall(state.memory)
+
+    def advance(self, to: datetime) -> None:
+        """Plays the time until then; a time in its past changes nothing."""
+        self._simulator.advance(self.clock, max(to, self.clock.now()))
+
+    def settle(self) -> None:
+        """Lets the controllers do what is to be done at once."""
+        self._simulator.settle()
+
+    def steer(self, control: TwinControl) -> None:
+        """The controller behaves like this from now on."""
+        self.control = control
+        self._behaviour.version, self._behaviour.drifts = control.version, control.drifts
+        self._behaviour.at_once = control.at_once
+
+    def state(self) -> TwinState:
+        return TwinState(
+            twin=self.twin.saved(),
+            memory=self._simulator.memory(),
+            control=self.control,
+            server=self._server,
+            at=self.clock.now(),
+        )
+
+
+def behaviour(control: TwinControl) -> Behaviour:
+    """Karpenter as the samples have it: usual sizes from four cores on, three zones."""
+    found = Behaviour(
+        version=control.version, drifts=control.drifts, at_once=control.at_once, consolidates=False, delays=DELAYS
+    )
+    found.sizes = tuple(one for one in known_sizes() if one.capacity.cpu >= SMALLEST_CORES * 1000)
+    found.zones = ZONES
+    return found
+
+
+def begun(documents: Iterable[Document], control: TwinControl, *, server: Document, now: datetime) -> TwinState:
+    """The state of a new sample cluster, at rest."""
+    twin = Twin(lambda: now, minor=MINOR, seed=f"sample/{uuid.uuid4()}", untracked=UNTRACKED)
+    twin.load(_with_room(one) for one in documents)
+    empty = TwinState(twin=twin.saved(), memory=SimulatorMemory(), control=control, server=server, at=now)
+    played = PlayedTwin(empty, seed=f"sample/{uuid.uuid4()}")
+    played.settle()
+    return played.state()
+
+
+def _with_room(one: Document) -> Document:
+    """A node with the room that its instance type has."""
+    size = _SIZES.get((one["metadata"].get("labels") or {}).get(TYPE, "")) if one["kind"] == "Node" else None
+    if size is None:
+        return one
+    room, capacity = size.allocatable, size.capacity
+    status = {
+        "allocatable": {"cpu": f"{room.cpu}m", "memory": str(room.memory), "pods": str(room.pods)},
+        "capacity": {"cpu": f"{capacity.cpu}m", "memory": str(capacity.memory), "pods": str(capacity.pods)},
+    }
+    return one | {"status": one["status"] | status}
+
+
+def packed(state: TwinState) -> bytes:
+    return zlib.compress(msgspec.json.encode(state), LEVEL)
+
+
+def unpacked(body: bytes) -> TwinState:
+    return msgspec.json.decode(zlib.decompress(body), type=TwinState)
+
+
+class StoredTwin:
+    """The twin of one row. Not for several threads at once."""
+
+    def __init__(self, cluster_id: uuid.UUID) -> None:
+        self._cluster = cluster_id
+        self._revision = 0
+        self._saved_at = 0
+        self._played: PlayedTwin | None = None
+
+    def sample(self) -> str:
+        """The name of the sample that it began as. Raises SampleGone."""
+        found = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
+        if found is None:
+            raise SampleGone("the sample cluster was removed")
+        return found
+
+    def current(self) -> Twin:
+        """The twin as it is now. What the simulator did meanwhile is stored. Raises SampleGone."""
+        return self._kept(lambda _: None)[0].twin
+
+    def control(self) -> TwinControl:
+        """How its Karpenter behaves, as of the last look. Raises SampleGone."""
+        return self._newest().control
+
+    def change(self, work: Callable[[PlayedTwin], T]) -> T:
+        """Does the work on the newest state and stores what came of it; on a lost race all of it is done again.
+
+        Raises SampleGone, and ServerFailed `busy` if others write all the time.
+        """
+        return self._kept(work)[1]
+
+    def _kept(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
+        for _ in range(RACES):
+            played = self._newest()
+            self._played = None  # what fails in between leaves nothing
+            played.advance(timezone.now().astimezone(UTC))
+            told = work(played)
+            played.settle()
+            if self._save(played):
+                self._played = played
+                return played, told
+        raise ServerFailed("the sample cluster is changed by others all the time", code="busy")
+
+    def _newest(self) -> PlayedTwin:
+        revision = SampleTwin.objects.filter(pk=self._cluster).values_list("revision", flat=True).first()
+        if revision is None:
+            raise SampleGone("the sample cluster was removed")
+        if self._played is not None and revision == self._revision:
+            return self._played
+        row = SampleTwin.objects.filter(pk=self._cluster).first()
+        if row is None:
+            raise SampleGone("the sample cluster was removed")
+        self._revision = row.revision
+        self._played = PlayedTwin(unpacked(bytes(row.body)), seed=f"{self._cluster}/{row.revision}")
+        self._saved_at = self._played.twin.revision
+        return self._played
+
+    def _save(self, played: PlayedTwin) -> bool:
+        """False if the row was written since it was read."""
+        if played.twin.revision == self._saved_at:
+            return True
+        changed = {"body": packed(played.state()), "changed_at": timezone.now(), "revision": self._revision + 1}
+        if not SampleTwin.objects.filter(pk=self._cluster, revision=self._revision).update(**changed):
+            return False
+        self._revision += 1
+        self._saved_at = played.twin.revision
+        return True

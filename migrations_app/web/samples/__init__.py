@@ -1,0 +1,1 @@
+"""Pages of the samples: the path of a sample cluster to v1, sign-in as a sample person, reset and removal."""

@@ -1,0 +1,69 @@
+"""What people do with sample clusters: the next step of the path, a reset, and taking all of them away."""
+
+import uuid
+from functools import partial
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.samples.path import do_next
+from migrations_app.use_cases.samples.reset import remove_samples, reset_sample
+from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.double_submit import submit_once
+
+
+@require_right(*OPERATE)
+@require_POST
+def do(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Does the next step: drafts its rollout and shows it, or upgrades the controller and scans."""
+    try:
+        return submit_once(_done)(request, cluster_id)  # type: ignore[return-value]  # a redirect
+    except (Conflict, InvalidInput, PermissionDenied) as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return redirect("sample", cluster_id)
+
+
+def _done(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    step = request.POST.get("step", "")
+    with transaction.atomic():
+        made = do_next(cluster_id, step, person=person_of(request), by=actor())
+    if made is not None:
+        transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
+        return redirect("rollout", made)
+    start_scan(cluster_id, by=request.user.get_username(), waits=True)
+    messages.success(request, "Done, as your helm upgrade would do it. A scan of the cluster is under way.")
+    return redirect("sample", cluster_id)
+
+
+@require_right(*OPERATE)
+@require_POST
+def reset(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Lets the sample cluster begin anew."""
+    try:
+        reset_sample(cluster_id, person=person_of(request), by=actor())
+    except (Conflict, PermissionDenied) as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return redirect("sample", cluster_id)
+    start_scan(cluster_id, by=request.user.get_username(), waits=True)
+    messages.success(request, "The sample cluster is as it was at first.")
+    return redirect("sample", cluster_id)
+
+
+@require_right("delete_cluster")
+@require_POST
+def remove(request: HttpRequest) -> HttpResponse:
+    """Takes every sample away: clusters with their history, and the sample people."""
+    try:
+        count = remove_samples(person=person_of(request))
+    except (Conflict, PermissionDenied) as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return redirect("samples")
+    messages.success(request, f"{count} sample clusters and the sample people are gone.")
+    return redirect("fleet")

@@ -1,0 +1,70 @@
+"""The path of a sample cluster: one page that always says the one next thing, and a part of it for other pages."""
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.use_cases.samples.clusters import visible_samples
+from migrations_app.use_cases.samples.path import SamplePath
+from migrations_app.use_cases.samples.people import PEOPLE
+from migrations_app.use_cases.twins.state import SPEED
+from migrations_app.web.access import OPERATE, require_right
+from migrations_app.web.double_submit import form_key
+from migrations_app.web.samples.sign_in import people_for
+
+
+@require_right()
+@require_safe
+def samples(request: HttpRequest) -> HttpResponse:
+    """Every sample cluster that can be acted on and that the user may see, with what is next."""
+    found = [(one, name, SamplePath(one)) for one, name in visible_samples()]
+    context = {
+        "section": "fleet",
+        "paths": found,
+        "people": people_for(request),
+        "speed": SPEED,
+        "may_remove": request.user.has_perm("migrations_app.delete_cluster"),
+    }
+    return render(request, "samples/list.html", context)
+
+
+@require_right()
+@require_safe
+def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The path of one sample cluster with the next thing on top."""
+    head = cluster_head(cluster_id, now=timezone.now())
+    path = SamplePath(cluster_id)
+    context = _next(request, path, cluster_id=cluster_id) | {"section": "fleet", "head": head, "speed": SPEED}
+    return render(request, "samples/page.html", context)
+
+
+@require_right()
+@require_safe
+def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The next thing alone, as other pages of the cluster show it."""
+    path = SamplePath(cluster_id)
+    context = _next(request, path, cluster_id=cluster_id)
+    return render(request, "samples/_next.html", context | {"in_strip": True})
+
+
+def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> dict[str, Any]:
+    """The sample approver could plan as well, but then nobody would be left to approve."""
+    me = request.user.get_username()
+    plans = not any(one.name == me and one.part == "approver" for one in PEOPLE)
+    may_operate = plans and any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
+    may_approve = request.user.has_perm("migrations_app.approve_rollout") and path.author != me
+    mine = {"operator": may_operate, "approver": may_approve, "anybody": True}
+    return {
+        "path": path,
+        "cluster": cluster_id,
+        "mine": mine[path.next.who],
+        "may_operate": may_operate,
+        "other": next((one for one in people_for(request) if one.part == path.next.who and one.name != me), None),
+        "auditor": next((one for one in people_for(request) if one.part == "approver"), None),
+        "form_key": form_key(),
+    }

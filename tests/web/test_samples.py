@@ -1,0 +1,156 @@
+"""Sample people and sample clusters in the browser's eyes: who may sign in, do, reset and remove; and what counts."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from migrations_app.errors import Conflict
+from migrations_app.models.account import Grant
+from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.rollout import Rollout
+from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.use_cases.clusters.groups import put_in
+from migrations_app.use_cases.samples.load import load_samples
+from migrations_app.use_cases.samples.people import PEOPLE
+from migrations_app.use_cases.samples.reset import remove_samples
+from migrations_app.use_cases.twins.upgrade import upgrade_controller
+from tests.builders_rows import NOW, a_cluster
+
+pytestmark = pytest.mark.django_db
+OPERATOR, APPROVER = (one.name for one in PEOPLE)
+HERE = {"HTTP_HOST": "localhost:8000"}
+
+
+@pytest.fixture(autouse=True)
+def samples(settings, woken):
+    settings.ALLOWED_HOSTS = ["*"]
+    load_samples()
+
+
+def alpha() -> Cluster:
+    return Cluster.objects.get(name="live-alpha")
+
+
+def signed_in(name: str, **headers: str) -> Client:
+    """A browser after one click on that person."""
+    client = Client()
+    client.post(reverse("sample-sign-in"), {"name": name, "next": "/samples/"}, **(HERE | headers))
+    return client
+
+
+def who(client: Client) -> str:
+    found = User.objects.filter(pk=client.session.get("_auth_user_id")).first()
+    return found.username if found else ""
+
+
+def test_one_click_signs_in_from_this_machine():
+    assert [who(signed_in(name)) for name in (OPERATOR, APPROVER)] == [OPERATOR, APPROVER]
+    page = Client().get("/login", **HERE).content.decode()
+    assert (f"Try it as {OPERATOR}" in page, f"Try it as {APPROVER}" in page) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"REMOTE_ADDR": "192.0.2.7"},
+        {"REMOTE_ADDR": "10.0.0.9"},
+        {"HTTP_HOST": "karpdash.example"},
+        {"HTTP_HOST": "localhost.example:80"},
+        {"HTTP_X_FORWARDED_FOR": "192.0.2.7"},
+        {"HTTP_FORWARDED": "for=192.0.2.7"},
+        {"HTTP_X_REAL_IP": "127.0.0.1"},
+        {"HTTP_VIA": "1.1 proxy"},
+    ],
+)
+def test_nobody_else_signs_in_so(headers):
+    assert who(signed_in(OPERATOR, **headers)) == ""
+    assert "Try it as" not in Client().get("/login", **(HERE | headers)).content.decode()
+
+
+@pytest.mark.parametrize("name", ["admin", "ada", "", "sample-operator\0", "nobody"])
+def test_nobody_signs_in_as_a_real_person(name):
+    User.objects.create_superuser("admin", password="x" * 20)
+    assert who(signed_in(name)) == ""
+
+
+def test_a_sample_person_with_more_rights_does_not_sign_in():
+    Grant.objects.create(person=User.objects.get(username=OPERATOR), role="viewer", over=None)
+    User.objects.filter(username=APPROVER).update(is_superuser=True)
+    assert [who(signed_in(name)) for name in (OPERATOR, APPROVER)] == ["", ""]
+
+
+def test_sample_people_see_no_real_cluster():
+    real = a_cluster("prod")
+    for name in (OPERATOR, APPROVER):
+        client = signed_in(name)
+        assert client.get(reverse("cluster", args=[real.pk]), **HERE).status_code == 404
+        assert client.get(reverse("cluster", args=[alpha().pk]), **HERE).status_code == 200
+        assert client.get(reverse("people"), **HERE).status_code == 403
+        assert client.get(reverse("cluster-new"), **HERE).status_code == 403
+
+
+def test_a_real_cluster_never_comes_into_their_group():
+    group = ClusterGroup.objects.get(grants__person__username=OPERATOR)
+    with pytest.raises(Conflict, match="sample clusters only"):
+        put_in(group.pk, [a_cluster("prod").pk])
+    assert set(group.clusters.values_list("source", flat=True)) == {"twin"}
+
+
+def test_the_next_thing_is_done_by_one_click_and_only_once(woken):
+    client, row = signed_in(OPERATOR), alpha()
+    page = client.get(reverse("sample", args=[row.pk]), **HERE).content.decode()
+    assert ("Step 1 of 12" in page, "Plan it" in page) == (True, True)
+    answer = client.post(reverse("sample-do", args=[row.pk]), {"step": "crds-0.32.10"}, **HERE)
+    made = Rollout.objects.get()
+    assert (answer.url, made.action, made.author_name) == (reverse("rollout", args=[made.pk]), "upgrade_crds", OPERATOR)
+    client.post(reverse("sample-do", args=[row.pk]), {"step": "crds-0.32.10"}, **HERE)
+    assert Rollout.objects.count() == 1
+
+
+def test_the_controller_is_upgraded_by_its_button():
+    client, row = signed_in(OPERATOR), Cluster.objects.get(name="live-halfway")
+    assert client.post(reverse("sample-do", args=[row.pk]), {"step": "controller-1.0.14"}, **HERE).status_code == 302
+    assert "nother step is next" in client.get(reverse("sample", args=[row.pk]), **HERE).content.decode()
+    upgrade_controller(row.pk, "0.37.8")
+    assert "0.37.8" in client.get(reverse("sample", args=[row.pk]), **HERE).content.decode()
+
+
+def test_a_reset_lets_the_cluster_begin_anew():
+    client, row = signed_in(OPERATOR), alpha()
+    before = SampleTwin.objects.get(pk=row.pk)
+    client.post(reverse("sample-do", args=[row.pk]), {"step": "crds-0.32.10"}, **HERE)
+    upgrade_controller(row.pk, "0.32.10")
+    assert client.post(reverse("sample-reset", args=[row.pk]), **HERE).status_code == 302
+    after = SampleTwin.objects.get(pk=row.pk)
+    assert (after.revision > before.revision, after.begun_at > before.begun_at) == (True, True)
+    assert (Rollout.objects.get().state, Rollout.objects.get().cause_code) == ("expired", "sample_reset")
+    page = client.get(reverse("sample", args=[row.pk]), **HERE).content.decode()
+    assert ("Step 1 of 12" in page, "0.31.5" in page) == (True, True)
+
+
+def test_only_who_may_remove_clusters_removes_the_samples(ada):
+    assert signed_in(APPROVER).post(reverse("samples-remove"), **HERE).status_code == 403
+    real = a_cluster("prod")
+    assert ada.post(reverse("samples-remove")).url == reverse("fleet")
+    assert list(Cluster.objects.values_list("pk", flat=True)) == [real.pk]
+    assert set(User.objects.filter(username__in=(OPERATOR, APPROVER)).values_list("is_active", flat=True)) == {False}
+    assert not ClusterGroup.objects.exists()
+    assert who(signed_in(OPERATOR)) == ""
+
+
+def test_a_session_of_a_sample_person_ends_with_the_samples():
+    User.objects.create_superuser("admin", password="x" * 20)
+    client = signed_in(OPERATOR)
+    remove_samples(person=None)
+    assert client.get(reverse("samples"), **HERE).status_code == 302
+
+
+def test_samples_do_not_count_beside_a_real_cluster():
+    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == Cluster.objects.count() > 3
+    real = a_cluster("prod")
+    found = fleet_page(FleetAsk(), now=NOW)
+    assert ([row.id for row in found.rows], found.totals.clusters) == ([real.pk], 1)
+    shown = fleet_page(FleetAsk(environment="sample"), now=NOW)
+    assert shown.totals.clusters == Cluster.objects.count() - 1
