@@ -122,7 +122,7 @@ def apiserver() -> Iterator[ApiServer]:
 @pytest.fixture
 def clean_apiserver(apiserver: ApiServer) -> ApiServer:
     """The same server, taken back to how it started: no CRDs, no objects, no rights for the users of the pool."""
-    apiserver.wipe()
+    apiserver.wipe(leave_crds=True)
     return apiserver
 
 
