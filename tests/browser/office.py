@@ -24,7 +24,7 @@ SETTINGS = {
 }  # fmt: skip
 WORD = "#state-word"
 ROLLOUT = re.compile(r"^[^?]*/rollouts/([0-9a-f-]{36})/")
-SOON, LONG = 60_000, 240_000
+SOON, LONG = 60_000, 480_000
 
 
 @dataclass(slots=True)

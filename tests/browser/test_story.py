@@ -16,7 +16,7 @@ from tests.simulator.conversion import conversion_webhook
 from tests.simulator.fleet import Size, alpha_fleet
 from tests.simulator.story import CRDS, Story, pods, rested
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 FLEET = Size(nodes=50, slots=4, apps=10, unavailable=2, spec={"kubeletConfiguration": {"maxPods": 42}})
 PODS = FLEET.nodes * FLEET.slots
 NODE_CLASS = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/default"
