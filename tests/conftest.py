@@ -91,10 +91,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(_group(item, used[0])))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: many tests wait for processes they have started."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Refuses tests of the same id: workers would run one of them and count it as all.
 
-    On PostgreSQL, tests that use no database are deselected.
+    On PostgreSQL, tests that use no database are deselected. What takes long comes first, for no worker to be left
+    with it in the end while the others have nothing to do.
     """
     twice = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
     if twice:
@@ -102,6 +109,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if on_postgres.VARIABLE in os.environ:
         config.hook.pytest_deselected(items=[item for item in items if not on_postgres.uses_database(item)])
         items[:] = filter(on_postgres.uses_database, items)
+    yield
+    items.sort(key=_turn)  # the order within each turn is that of pytest-randomly and pytest-django
+
+
+def _turn(item: pytest.Item) -> int:
+    """0 for groups of the API server, 1 for other groups and single long tests, 2 for the rest."""
+    if item.get_closest_marker("apiserver"):
+        return 0
+    limit = item.get_closest_marker("timeout")
+    is_long = limit is not None and limit.args[0] > float(str(item.config.getini("timeout")))
+    return 1 if is_long or item.get_closest_marker("xdist_group") else 2
 
 
 def _group(item: pytest.Item, fixture: str) -> str:
@@ -122,7 +140,7 @@ def apiserver() -> Iterator[ApiServer]:
 @pytest.fixture
 def clean_apiserver(apiserver: ApiServer) -> ApiServer:
     """The same server, taken back to how it started: no CRDs, no objects, no rights for the users of the pool."""
-    apiserver.wipe()
+    apiserver.wipe(leave_crds=True)
     return apiserver
 
 

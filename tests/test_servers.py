@@ -22,6 +22,7 @@ from tests.servers.apiserver import ApiServer
 ROOT = Path(__file__).resolve().parents[1]
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"a": "1"}}}
 POOLS = "/apis/karpenter.sh/v1beta1/nodepools"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 LIST_NODES = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "get"]}]
 
 
@@ -82,7 +83,7 @@ def test_an_upgrade_of_the_crds_keeps_the_objects(clean_apiserver: ApiServer) ->
     clean_apiserver.admin.create(pool("default"))
     clean_apiserver.load_crds("v1_with_beta")
     after = clean_apiserver.admin.get("/apis/karpenter.sh/v1/nodepools/default")
-    crd = clean_apiserver.admin.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh")
+    crd = clean_apiserver.admin.get(f"{DEFINITIONS}/nodepools.karpenter.sh")
     assert after["apiVersion"] == "karpenter.sh/v1"
     assert crd["status"]["storedVersions"] == ["v1beta1", "v1"]
 
@@ -154,6 +155,35 @@ def test_a_wipe_takes_everything_back(clean_apiserver: ApiServer) -> None:
     processes_end = time.monotonic() + 10
     while user.request("GET", "/api/v1/nodes").status != 403:
         assert time.monotonic() < processes_end
+
+
+def identity_of(server: ApiServer) -> object:
+    """The uid of the definition of NodePools; the next time it is made it has another one."""
+    return server.admin.get(f"{DEFINITIONS}/nodepools.karpenter.sh")["metadata"]["uid"]
+
+
+def test_definitions_that_the_next_test_loads_too_stay_and_nothing_else_does(clean_apiserver: ApiServer) -> None:
+    clean_apiserver.load_crds("beta")
+    first = identity_of(clean_apiserver)
+    clean_apiserver.admin.create(pool("held", finalizers=["karpenter.sh/termination"]))
+    clean_apiserver.wipe(leave_crds=True)
+    clean_apiserver.load_crds("beta")
+    assert identity_of(clean_apiserver) == first
+    assert names(clean_apiserver.admin, POOLS) == []
+    clean_apiserver.wipe(leave_crds=True)
+    assert clean_apiserver.admin.request("GET", POOLS).status == 404
+
+
+@pytest.mark.parametrize("conversion_webhook", [False, True])
+def test_other_definitions_and_changed_ones_are_made_anew(clean_apiserver: ApiServer, conversion_webhook: bool) -> None:
+    clean_apiserver.load_crds("v1_with_beta")
+    first = identity_of(clean_apiserver)
+    if not conversion_webhook:
+        clean_apiserver.store_versions("nodepools.karpenter.sh", ["v1beta1", "v1"])
+    clean_apiserver.wipe(leave_crds=True)
+    made, *_ = clean_apiserver.load_crds("v1_with_beta", conversion_webhook=conversion_webhook)
+    assert made["metadata"]["uid"] != first
+    assert made["status"]["storedVersions"] == ["v1"]
 
 
 @pytest.mark.parametrize("tag", upstream.crd_tags())

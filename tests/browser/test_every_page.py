@@ -1,52 +1,46 @@
 """Each page in each theme: no barrier that axe knows, nothing beyond the edge of a phone, no error in the console."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.addresses import PAGES, address
-
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-THEMES = ("light", "dark")
-WIDTHS = (1280, 390)
+from tests.browser.barriers import WIDTHS, barriers_in_each_theme, faults
 
 
-def barriers(page):
-    """What axe finds; a page that passed next to no rule was not looked at."""
-    answer = Axe().run(page, options=RULES).response
-    assert len(answer["passes"]) > 15
-    return [(rule["id"], [node["target"] for node in rule["nodes"]][:4]) for rule in answer["violations"]]
-
-
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_barriers_and_no_sideways_scroll(browse, fleet, theme, width):
-    page = browse(color_scheme=theme, viewport={"width": width, "height": 800})
+def test_no_barriers_and_no_sideways_scroll(browse, fleet, width):
+    page = browse(viewport={"width": width, "height": 800})
     for name in PAGES:
         page.goto(address(fleet, name))
-        page.evaluate("for (const fold of document.querySelectorAll('main details:not(.menu)')) fold.open = true")
-        assert (name, barriers(page)) == (name, [])
-        assert (name, page.evaluate("document.documentElement.scrollWidth")) == (name, width)
+        assert (name, faults(page)) == (name, [])
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_the_sign_in_and_an_empty_fleet(browse, theme):
-    page = browse(color_scheme=theme, signed_in=False)
+def test_the_sign_in_and_an_empty_fleet(browse):
+    page = browse(signed_in=False)
     page.goto("/login")
-    assert barriers(page) == []
-    page = browse(color_scheme=theme)
+    assert barriers_in_each_theme(page) == []
+    page = browse()
     page.goto("/")
-    assert barriers(page) == []
+    assert barriers_in_each_theme(page) == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_open_menus_and_the_list_of_keys(browse, fleet, theme):
-    page = browse(color_scheme=theme)
+def test_open_menus_and_the_list_of_keys(browse, fleet):
+    page = browse()
     page.goto(address(fleet, "readiness"))
     page.get_by_text("Manage", exact=True).click()
-    assert barriers(page) == []
+    assert barriers_in_each_theme(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    assert barriers(page) == []
+    assert barriers_in_each_theme(page) == []
+
+
+def test_a_barrier_of_either_theme_is_found(browse):
+    page = browse(viewport={"width": 390, "height": 800})
+    page.goto("/")
+    for theme, style in (("light", "light-dark(#eee, #fff)"), ("dark", "light-dark(#000, #111)")):
+        page.evaluate("style => { document.querySelector('main h1').style.color = style }", style)
+        assert [rule for rule, _ in faults(page)] == ["color-contrast"], theme
+    page.evaluate("document.querySelector('main h1').style = 'width: 800px'")
+    assert [wide for wide in faults(page) if isinstance(wide, int)] != []
 
 
 def test_nothing_moves_for_those_who_want_no_motion(browse, fleet):

@@ -11,7 +11,7 @@ from migrations_app.actions.changes import ObjectTarget, deletion
 from migrations_app.actions.gate import BlockedEviction, NodeMark
 from migrations_app.models.rollout import Rollout, RolloutSample
 from migrations_app.models.scan import LegacyDay
-from tests.browser.test_every_page import barriers
+from tests.browser.barriers import WIDTHS, barriers_in_each_theme
 from tests.builders_rollouts import a_line, a_picture, a_rollout, remove
 
 
@@ -92,18 +92,17 @@ def test_the_run_moves_without_a_reload_and_keeps_what_is_open(browse, run):
     expect(page.locator("#s003")).to_contain_text("sent by the test")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["progress", "run", "nodes"])
-def test_no_barrier_and_no_sideways_scroll(browse, history, run, name, width, scheme):
+def test_no_barrier_and_no_sideways_scroll(browse, history, run, name, width):
     paths = {
         "progress": "/burndown",
         "run": f"/rollouts/{run.pk}/",
         "nodes": f"/clusters/{history['production'].pk}/nodes",
     }
-    page = browse(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = browse(viewport={"width": width, "height": 900})
     page.goto(paths[name])
-    assert barriers(page) == []
+    assert barriers_in_each_theme(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

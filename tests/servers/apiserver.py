@@ -5,9 +5,11 @@ import json
 import secrets
 import ssl
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -46,6 +48,13 @@ def installed() -> tuple[Path, Path]:
     return program("etcd", server.parent), server
 
 
+class _Loaded(NamedTuple):
+    """A CustomResourceDefinition that was made anew, and the revision of its key when it was served."""
+
+    definition: Document
+    revision: int
+
+
 class ApiServer:
     """A running server. `url`, `ca_pem` and `admin_token` are what a client needs; `admin` is one.
 
@@ -63,21 +72,38 @@ class ApiServer:
         users = (User("admin", self.admin_token, "system:masters"), *self._pool)
         apiserver_files.write(self.folder, serving=self._serving, clients=self._issuing, users=users)
         port = free_port()
-        self.url = f"https://127.0.0.1:{port}"
-        self.admin = self.client(self.admin_token)
-        self.etcd = Etcd(etcd_program, self.folder)
-        ports = [f"--secure-port={port}", f"--etcd-servers={self.etcd.url}"]
+        self._url = f"https://127.0.0.1:{port}"
+        self._loaded: dict[str, _Loaded] = {}
+        self._left: set[str] = set()
+        self._admin = self.client(self.admin_token)
+        self._etcd = Etcd(etcd_program, self.folder)
+        ports = [f"--secure-port={port}", f"--etcd-servers={self._etcd.url}"]
         switches = [*apiserver_files.switches(self.folder, audit=audit), *ports, *flags]
         switches.append(f"--etcd-compaction-interval={compaction_seconds}s")
         self.child = Child([server_program, *switches], log=self.folder / "kube-apiserver.log")
         self.child.wait_until(self._is_ready, what="kube-apiserver")
-        self._at_start = self.etcd.contents()
+        self._at_start = self._etcd.contents()
+
+    @property
+    def url(self) -> str:
+        self._remove_left()
+        return self._url
+
+    @property
+    def admin(self) -> Client:
+        self._remove_left()
+        return self._admin
+
+    @property
+    def etcd(self) -> Etcd:
+        self._remove_left()
+        return self._etcd
 
     def stop(self) -> None:
         for client in self._clients:
             client.close()
         self.child.stop()
-        self.etcd.stop()
+        self._etcd.stop()
         discard(self.folder)
 
     def client(self, token: str = "", *, certificate: tuple[str, str] | None = None) -> Client:
@@ -87,7 +113,8 @@ class ApiServer:
             pair = self.folder / f"{secrets.token_hex(8)}.pem"
             pair.write_text("".join(certificate))
             tls.load_cert_chain(pair)
-        self._clients.append(Client(self.url, tls=tls, token=token))
+        self._remove_left()
+        self._clients.append(Client(self._url, tls=tls, token=token))
         return self._clients[-1]
 
     def client_cert(self, user: str, groups: Sequence[str] = ()) -> tuple[str, str]:
@@ -128,33 +155,40 @@ class ApiServer:
 
     def load_documents(self, definitions: Sequence[Document]) -> list[Document]:
         """Creates or replaces these CustomResourceDefinitions; returns them as stored, once each version is served."""
-        for definition in definitions:
-            self._create_or_replace(definition)
-        for served in crds.groups_and_plurals(definitions):
-            eventually(partial(self._serves, *served), what=f"{served} to be served")
-        return [self.admin.get(self.admin.path_of(definition)) for definition in definitions]
+        if not self._are_left(definitions):
+            self._remove_left()
+            made = [definition for definition in definitions if self._create_or_replace(definition)]
+            for served in crds.groups_and_plurals(definitions):
+                eventually(partial(self._serves, *served), what=f"{served} to be served")
+            self._remember(made)
+        self._left.clear()
+        return [self._admin.get(self._admin.path_of(definition)) for definition in definitions]
 
     def store_versions(self, crd_name: str, versions: Sequence[str]) -> Document:
         """Sets status.storedVersions of a CRD to what the objects of older days have left there."""
         patch = {"status": {"storedVersions": list(versions)}}
-        return self.admin.patch(f"{_DEFINITIONS}/{crd_name}/status", patch)
+        return self._admin.patch(f"{_DEFINITIONS}/{crd_name}/status", patch)
 
-    def wipe(self) -> None:
-        """Takes the server back to how it started, CRDs and users' rights included; no finalizer holds it up."""
-        now = self.etcd.revisions()
-        made = [key for key in now if key not in self._at_start and not key.startswith(_ITS_OWN)]
-        groups = {
-            key.removeprefix(_DEFINITION_KEYS).partition(".")[2] for key in made if key.startswith(_DEFINITION_KEYS)
-        }
-        self.etcd.delete(made, beside=sorted(now.keys() - set(made)))
+    def wipe(self, *, leave_crds: bool = False) -> None:
+        """Takes the server back to how it started, CRDs and users' rights included; no finalizer holds it up.
+
+        With `leave_crds`, definitions that nobody changed go with the next use of the server, unless that is to load
+        the very same ones: each that comes or goes costs the server a second, because it writes its OpenAPI anew.
+        """
+        now = self._etcd.revisions()
+        self._left = self._unchanged(now) if leave_crds else set()
+        if not self._left:
+            self._forget()
+        left = {_DEFINITION_KEYS + name for name in self._left}
+        made = [key for key in now if key not in self._at_start and key not in left and not key.startswith(_ITS_OWN)]
+        self._delete(made, now=now)
         for key, stored in self._at_start.items():
             if key.startswith(_RESTORED) and now.get(key) != stored.revision:
-                self._at_start[key] = stored._replace(revision=self.etcd.put(key, stored.value))
-        eventually(lambda: not groups & self._groups(), what="the removed CRDs to leave discovery")
+                self._at_start[key] = stored._replace(revision=self._etcd.put(key, stored.value))
 
     def compact(self) -> None:
         """Forgets what was: every continue token given out before the last write answers 410 from now on."""
-        self.etcd.compact()
+        self._etcd.compact()
 
     def audit_mark(self) -> int:
         """Where the audit log ends now, for `audit_events(since)`."""
@@ -166,34 +200,73 @@ class ApiServer:
             log.seek(since)
             return [json.loads(line) for line in log if line.endswith(b"\n")]
 
-    def _create_or_replace(self, definition: Document) -> None:
+    def _unchanged(self, now: Mapping[str, int]) -> set[str]:
+        """The names of the loaded definitions; none where the test changed one of them or made others."""
+        there = {key.removeprefix(_DEFINITION_KEYS): now[key] for key in now if key.startswith(_DEFINITION_KEYS)}
+        return set(there) if there == {name: loaded.revision for name, loaded in self._loaded.items()} else set()
+
+    def _are_left(self, definitions: Sequence[Document]) -> bool:
+        """Whether these definitions, and no others, were left by the last wipe."""
+        wanted = {definition["metadata"]["name"]: definition for definition in definitions}
+        return bool(wanted) and {name: self._loaded[name].definition for name in self._left} == wanted
+
+    def _remove_left(self) -> None:
+        """Ends a wipe that left definitions."""
+        if self._left:
+            keys = [_DEFINITION_KEYS + name for name in self._left]
+            self._forget()
+            self._delete(keys, now=self._etcd.revisions())
+
+    def _delete(self, keys: Sequence[str], *, now: Mapping[str, int]) -> None:
+        """Deletes keys out of those there are now; returns when the groups of deleted definitions are not served."""
+        gone = {key.removeprefix(_DEFINITION_KEYS) for key in keys if key.startswith(_DEFINITION_KEYS)}
+        self._etcd.delete(keys, beside=sorted(now.keys() - set(keys)))
+        groups = {name.partition(".")[2] for name in gone}
+        if groups:
+            eventually(lambda: not groups & self._groups(), what="the removed CRDs to leave discovery")
+
+    def _forget(self) -> None:
+        """No loaded definition is there any more."""
+        self._left.clear()
+        self._loaded.clear()
+
+    def _remember(self, made: Sequence[Document]) -> None:
+        """Notes definitions that were made anew, as they are now that they are served."""
+        now = self._etcd.revisions()
+        for definition in made:
+            name = definition["metadata"]["name"]
+            self._loaded[name] = _Loaded(deepcopy(definition), now[_DEFINITION_KEYS + name])
+
+    def _create_or_replace(self, definition: Document) -> bool:
+        """Whether it was made anew; a replaced one carries the stored versions of before."""
         path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
-        old = self.admin.request("GET", path)
+        old = self._admin.request("GET", path)
         if old.status == 404:
-            self.admin.create(definition)
-            return
+            self._admin.create(definition)
+            return True
         version = old.good()["metadata"]["resourceVersion"]
-        self.admin.replace({**definition, "metadata": {**definition["metadata"], "resourceVersion": version}})
+        self._admin.replace({**definition, "metadata": {**definition["metadata"], "resourceVersion": version}})
+        return False
 
     def _serves(self, group: str, version: str, plural: str) -> bool:
-        listed = self.admin.request("GET", f"/apis/{group}/{version}")
+        listed = self._admin.request("GET", f"/apis/{group}/{version}")
         if listed.status != 200 or group not in self._groups():
             return False
         names = {resource["name"] for resource in listed.json()["resources"]}
         path = f"/apis/{group}/{version}/{plural}"
         # A listing through a conversion webhook that is not there answers 500, and is served all the same.
-        return plural in names and self.admin.request("GET", path, limit=1).status in (200, 500)
+        return plural in names and self._admin.request("GET", path, limit=1).status in (200, 500)
 
     def _groups(self) -> set[str]:
-        return {group["name"] for group in self.admin.get("/apis")["groups"]}
+        return {group["name"] for group in self._admin.get("/apis")["groups"]}
 
     def _is_ready(self) -> bool:
         try:
-            if self.admin.request("GET", "/readyz").status != 200:
+            if self._admin.request("GET", "/readyz").status != 200:
                 return False
         except OSError:
             return False
-        return {space["metadata"]["name"] for space in self.admin.items("/api/v1/namespaces")} >= _FIRST_NAMESPACES
+        return {space["metadata"]["name"] for space in self._admin.items("/api/v1/namespaces")} >= _FIRST_NAMESPACES
 
 
 def _inline(pem: str) -> str:

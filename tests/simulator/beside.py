@@ -8,6 +8,7 @@ from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.simulator import KarpenterSimulator
 from tests.servers.apiserver import ApiServer
 from tests.simulator.http_api import HttpSimulatorApi
+from tests.simulator.server_changes import ServerChanges
 
 REST_SECONDS = 0.05
 
@@ -18,7 +19,7 @@ class ServerSimulator(KarpenterSimulator):
     def __init__(self, server: ApiServer, behaviour: Behaviour | None = None) -> None:
         self._http = HttpSimulatorApi.of(server)
         self._stop = threading.Event()
-        super().__init__(self._http, behaviour)
+        super().__init__(self._http, behaviour, changes=ServerChanges(self._http))
 
     @contextmanager
     def running(self) -> Iterator["ServerSimulator"]:
@@ -32,8 +33,8 @@ class ServerSimulator(KarpenterSimulator):
         finally:
             self._stop.set()
             thread.join(30)
-        if crashes:
-            raise crashes[0]
+            if crashes:  # also where the block has failed: it may have waited for what nobody did any more
+                raise crashes[0]
 
     def close(self) -> None:
         self._http.close()

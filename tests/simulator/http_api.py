@@ -34,6 +34,11 @@ class HttpSimulatorApi:
         answer = self._client.request("GET", path)
         return None if answer.status == 404 else list(answer.good()["items"])
 
+    def revision(self) -> str:
+        """What every write to the server changes, whatever it is about."""
+        answer = self._client.request("GET", "/api/v1/namespaces", limit=1)
+        return str(answer.good()["metadata"]["resourceVersion"])
+
     def create(self, path: str, body: Document) -> Document | None:
         """The object as stored; None when there is one of its name."""
         return self._told(self._client.request("POST", path, body=body))

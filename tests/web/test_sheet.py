@@ -23,6 +23,14 @@ def test_colours_are_named_in_the_tokens_only():
     assert LITERAL_COLOUR.findall(rules()) == []
 
 
+def test_a_theme_is_a_set_of_colours():
+    """Pages are looked at in both themes by the rules of colour alone: tests/browser/barriers.py."""
+    assert "prefers-color-scheme" not in SHEET
+    of_theme = re.findall(r"\[data-theme=\"?\w+\"?\][^{]*\{([^}]*)\}", SHEET)
+    assert of_theme
+    assert {rule.strip() for rule in of_theme} <= {"color-scheme: light;", "color-scheme: dark;"}
+
+
 def test_lengths_are_named_in_the_tokens_only():
     literal = re.findall(r"[\s:(-](\d*\.?\d+(?:px|pt|cm))\b", rules())
     assert literal == []
