@@ -74,7 +74,7 @@ def test_each_family_is_pinned_by_what_runs_and_no_release_is_made_up(family, im
 
 
 def test_the_remedy():
-    look, edit = remedies(CHECK, "1.1+", v1("al2023@latest"))
+    edit, look = remedies(CHECK, "1.1+", v1("al2023@latest"))
     assert parses((edit, look)) == ["kubectl", "kubectl"]
     name = "ec2nodeclasses.karpenter.k8s.aws default"
     assert edit.text == f"kubectl edit {name}  # {TERMS}[0].alias; {WANTED}"

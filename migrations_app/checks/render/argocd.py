@@ -45,7 +45,7 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
 def crd_release(chart: str, *, version: str) -> str:
     """An Application for the chart of the CRDs."""
     return (
-        f"# Application of {chart}, spec.source, healthy before the controller changes; in that of karpenter: "
+        f"# Application of {chart}, spec.source, synced before the controller changes; in that of karpenter: "
         f"helm.skipCrds true, but before that, on each CRD:\n# argocd.argoproj.io/sync-options: Prune=false\n"
         f"chart: {chart}\ntargetRevision: {version}"
     )

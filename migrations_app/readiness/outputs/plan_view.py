@@ -23,6 +23,8 @@ COMMAND_LINES = 4
 """A longer command of a step is a file."""
 ITEM_LINES = 2
 """A longer command of one thing to do is a file; comments around a single line stand behind it."""
+LONGEST_LINE = 400
+"""Characters of a line of commands; with a longer one they are a file."""
 STEP_LINES = 15
 """A stage with more work is several steps."""
 _ENDINGS: dict[How, str] = {"terraform": "tf", "flux": "yaml", "argocd": "yaml"}
@@ -292,7 +294,8 @@ def _of_first_tool(remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _command(remedy: Remedy, *, step: str, files: list[PlanFile], most: int) -> CommandView:
-    if len(remedy.text.splitlines()) <= most:
+    lines = remedy.text.splitlines()
+    if len(lines) <= most and all(len(line) <= LONGEST_LINE for line in lines):
         return CommandView(remedy.how, remedy.text)
     same = sum(one.name.startswith(f"{step}-{remedy.how}") for one in files)
     ending = "json" if remedy.text.startswith("{") else _ENDINGS.get(remedy.how, "sh")

@@ -15,7 +15,7 @@ from migrations_app.checks.render.kubectl import text as kubectl_text
 from migrations_app.karpenter.versions import parse
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import plan_markdown, plan_table
-from migrations_app.readiness.outputs.plan_view import STEP_LINES
+from migrations_app.readiness.outputs.plan_view import LONGEST_LINE, STEP_LINES, plan_view
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.plan.work_order import SUCCESSION, taken_back
@@ -300,3 +300,12 @@ def test_budgets_are_only_written_where_crds_keep_them(name: str) -> None:
             for line in changing(remedy):
                 if "patch nodepools" in line and '"budgets"' in line and start is not None:
                     assert (start.major, start.minor_number) >= (0, 34) or stage.part != "before", line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_command_among_the_steps_is_too_long_to_read(name: str) -> None:
+    for hop in plan_view(plan(name)).hops:
+        for step in hop.steps:
+            every = [*step.commands, *(one for item in step.items for one in item.commands)]
+            shown = [line for one in every if not one.file for line in one.text.splitlines()]
+            assert [line for line in shown if len(line) > LONGEST_LINE] == []

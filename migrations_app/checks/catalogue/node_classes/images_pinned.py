@@ -60,12 +60,7 @@ def _unpinned(one: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found, looks = changed(case, evidence, what=f"write {evidence[0].wanted}", line=_pinned), tuple(_looked(evidence))
-    yield from (*looks, *found) if found[0].how == "kubectl" else (*found, *looks)
-
-
-def _looked(evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    """How to see which images are in use, where no release is told."""
+    yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=_pinned)
     if open_ones := [row for row in evidence if VERSION in row.value("alias")]:
         note = f"{VERSION} is the end of the names of the images in use; of several take the newest"
         names = dict.fromkeys(no_option(row.name) for row in open_ones[:NAMES_SHOWN])

@@ -24,10 +24,7 @@ check = Check(
         "{count} workload is away while its node is replaced",
         "{count} workloads are away while their node is replaced",
     ),
-    how=(
-        "Workloads with one pod that is not finished, where the hop replaces its node; not DaemonSets, Jobs and the "
-        "cluster autoscaler."
-    ),
+    how="Workloads with one unfinished pod on a node to be replaced, but no DaemonSet, Job or cluster autoscaler.",
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "Kubernetes documentation, Disruptions",
