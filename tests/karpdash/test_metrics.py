@@ -29,6 +29,7 @@ NAMES = {
     "karpdash_scan_age_seconds",
     "karpdash_scan_errors",
     "karpdash_apiserver_requests",
+    "karpdash_rehearsal_forecasts",
     "karpdash_rollout_state",
     "karpdash_waivers",
 }

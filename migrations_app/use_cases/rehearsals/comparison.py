@@ -61,9 +61,11 @@ def compare(result: RehearsalResult, seen: RunObservation, *, seconds: int, ende
         finished=result.finished,
         ended=ended,
         lines=(
-            _line("seconds", result.seconds, seconds, tolerance=SAME_TIME),
-            _line("nodes_peak", result.nodes_peak, seen.nodes_peak, at_least=True),
-            _line("pods_moved", result.pods_moved, seen.pods_moved if looked else None, at_least=True),
+            _line("seconds", foretold=result.seconds, happened=seconds, tolerance=SAME_TIME),
+            _line("nodes_peak", foretold=result.nodes_peak, happened=seen.nodes_peak, at_least=True),
+            _line(
+                "pods_moved", foretold=result.pods_moved, happened=seen.pods_moved if looked else None, at_least=True
+            ),
             _budgets(result, seen),
         ),
         held=tuple(
@@ -104,9 +106,9 @@ def _sets(foretold: set[str], happened: set[str]) -> Agreement:
 
 def _line(
     measure: Literal["seconds", "nodes_peak", "pods_moved", "budgets_held"],
+    *,
     foretold: int | None,
     happened: int | None,
-    *,
     at_least: bool = False,
     tolerance: int = 0,
 ) -> ComparedMeasure:
