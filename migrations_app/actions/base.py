@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
 from migrations_app.actions.conditions import Tree
-from migrations_app.actions.helm_request import HelmDoing, HelmProposal
+from migrations_app.actions.helm.request import HelmDoing, HelmProposal
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory

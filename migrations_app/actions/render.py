@@ -21,7 +21,7 @@ from migrations_app.actions.changes import (
 )
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.helm_words import helm_command, told_run
+from migrations_app.actions.helm.words import helm_command, told_run
 from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.manifests.writer import stream, text_of

@@ -21,8 +21,8 @@ from migrations_app.actions.conditions import (
     Tree,
     holds,
 )
-from migrations_app.actions.helm_request import HelmProposal, run_of
-from migrations_app.actions.helm_step import helm_step
+from migrations_app.actions.helm.request import HelmProposal, run_of
+from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Step
 from migrations_app.karpenter import kinds
 

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import NarrowedSerializer, labels_asked, narrowed
+from migrations_app.api.clusters.views import NarrowedSerializer, labels_asked, narrowed
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed

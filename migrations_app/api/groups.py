@@ -1,18 +1,13 @@
-"""groups: clusters taken together, for roles, intervals and waivers.
-
-clusters/{id}/labels: what is said of a cluster, and what its ARN tells.
-"""
+"""groups: clusters taken together, for roles, intervals and waivers."""
 
 import uuid
 from typing import Any
 
-from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters import LabelShownSerializer
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
@@ -20,11 +15,8 @@ from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.fleet.groups import GroupRow, group_of, group_page, members_of
-from migrations_app.queries.fleet.labels import labels_of
 from migrations_app.use_cases.clusters import groups
-from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 CHANGE = EndpointPermission("admin", "administer_policy")
@@ -167,54 +159,4 @@ def _shown(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
     answer = Response(GroupShownSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
-    return answer
-
-
-class LabelsShownSerializer(serializers.Serializer[Any]):
-    """Every label of a cluster, by key. The ETag is that of the cluster."""
-
-    cluster = serializers.UUIDField()
-    name = OutputText()
-    labels = LabelShownSerializer(many=True)
-
-
-class LabelsWantedSerializer(StrictSerializer):
-    """Values by key; null or an empty text takes a label away, what is not named stays."""
-
-    labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
-
-    def validate_labels(self, said: dict[str, str | None]) -> dict[str, str]:
-        """With empty texts for nulls."""
-        if not 1 <= len(said) <= MOST:
-            raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
-        return {key: value or "" for key, value in said.items()}
-
-
-class ClusterLabelsView(Endpoint):
-    """The labels of one cluster."""
-
-    needs = {"GET": READ, "PATCH": EndpointPermission("admin", "change_cluster")}
-    operations = {
-        "GET": Operation("labels_read", answer=LabelsShownSerializer),
-        "PATCH": Operation("labels_change", body=LabelsWantedSerializer, answer=LabelsShownSerializer),
-    }
-
-    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Labels with their values; `environment` is the cluster's own field."""
-        query_params(request, StrictSerializer)
-        return _labels_shown(id)
-
-    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
-        head = cluster_head(id, now=timezone.now())
-        etags.require_match(request, etags.of_version(head.version))
-        set_labels(id, body_params(request, LabelsWantedSerializer)["labels"], version=head.version)
-        return _labels_shown(id)
-
-
-def _labels_shown(cluster_id: uuid.UUID) -> Response:
-    head = cluster_head(cluster_id, now=timezone.now())
-    told = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
-    answer = Response(LabelsShownSerializer(told).data)
-    answer["ETag"] = etags.of_version(head.version)
     return answer

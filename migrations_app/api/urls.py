@@ -20,15 +20,16 @@ from migrations_app.api.campaigns.views import (
     CampaignView,
 )
 from migrations_app.api.checks import ChecksView, CheckView
-from migrations_app.api.cluster_access import (
+from migrations_app.api.clusters.access import (
     ClusterAwsView,
     ClusterDraftsView,
     ClusterIdentityView,
     ClusterKubeconfigView,
     EksDraftsView,
 )
-from migrations_app.api.cluster_batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
-from migrations_app.api.clusters import ClustersView, ClusterView
+from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
+from migrations_app.api.clusters.labels import ClusterLabelsView
+from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
 from migrations_app.api.fleet import (
     BurndownOfView,
@@ -42,7 +43,7 @@ from migrations_app.api.framework import schema
 from migrations_app.api.framework.permissions import refuse_undeclared
 from migrations_app.api.framework.schema import DocsView, NoSuchPageView, ProblemMeaningView, SchemaView
 from migrations_app.api.framework.views import Endpoint
-from migrations_app.api.groups import ClusterLabelsView, GroupMembersView, GroupsView, GroupView
+from migrations_app.api.groups import GroupMembersView, GroupsView, GroupView
 from migrations_app.api.iam import ClusterIamView, EvaluationsView
 from migrations_app.api.journeys.views import (
     JourneyAbortView,

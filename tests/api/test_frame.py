@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
-from migrations_app.api.clusters import ClustersView
+from migrations_app.api.clusters.views import ClustersView
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
 

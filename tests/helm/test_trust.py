@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from migrations_app.actions.helm_request import HelmRequest, HelmRun
+from migrations_app.actions.helm.request import HelmRequest, HelmRun
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, carry_out, play_dry
 from migrations_app.clients.helm.packed import checked_chart
 from migrations_app.clients.helm.program import environment, kill_group, private_folder, run, write_kubeconfig

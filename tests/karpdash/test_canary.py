@@ -111,7 +111,7 @@ def test_requests_with_a_token_and_errors_behind_them(written, monkeypatch):
     def broken(*_args, **_kwargs):
         raise RuntimeError(f"with {secret} and {TOKEN}")
 
-    monkeypatch.setattr("migrations_app.api.clusters.fleet_page", broken)
+    monkeypatch.setattr("migrations_app.api.clusters.views.fleet_page", broken)
     headers = {"Authorization": f"Bearer {secret}"}
     answer = client.get("/api/v1/clusters", headers=headers)
     body = {"name": "c", "kubeconfig": kubeconfig("https://127.0.0.1:1").decode(), "surplus": 1}

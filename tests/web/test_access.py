@@ -44,6 +44,7 @@ SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": 
     "sample-do": "operate_rollout", "sample-reset": "operate_rollout", "samples-remove": "delete_cluster",
 }  # fmt: skip
 """Tested in test_samples.py and tests/access."""
+REHEARSALS = {"rollout-rehearse": "operate_rollout"}  # tested in rollouts/test_rehearsal_page.py
 PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
@@ -84,7 +85,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS
+    more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS
     assert declared == expected | more
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
-from migrations_app.actions.helm_step import helm_step
+from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Forecast, Step
 
 action = Action(

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Change
-from migrations_app.actions.helm_request import HelmProposal, HelmRun
-from migrations_app.actions.helm_step import helm_step
+from migrations_app.actions.helm.request import HelmProposal, HelmRun
+from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.helm_releases import no_way_back
 from migrations_app.karpenter.versions import parse

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.helm_request import HelmRun
+from migrations_app.actions.helm.request import HelmRun
 from migrations_app.clients.helm.program import (
     HelmEnd,
     private_folder,

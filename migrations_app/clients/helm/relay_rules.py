@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from migrations_app.actions.helm_request import HelmRequest
+from migrations_app.actions.helm.request import HelmRequest
 from migrations_app.clients.helm.releases import TYPE
 from migrations_app.clients.kubernetes.writer import dried
 from migrations_app.errors import KarpdashError

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from migrations_app.actions import registry, states
 from migrations_app.actions.base import Action, PlanningContext, Unavailable
-from migrations_app.actions.helm_request import run_of
+from migrations_app.actions.helm.request import run_of
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare

@@ -8,7 +8,7 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue import upgrade_controller
 from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT
-from migrations_app.actions.helm_request import HelmProposal, HelmRequest, HelmRun, SourceRecord, run_of
+from migrations_app.actions.helm.request import HelmProposal, HelmRequest, HelmRun, SourceRecord, run_of
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import as_kubectl, gitops_patch, step_lines
 from migrations_app.actions.request import ObjectVersion, completed

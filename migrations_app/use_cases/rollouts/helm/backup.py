@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from migrations_app.actions.helm_request import HelmRun
+from migrations_app.actions.helm.request import HelmRun
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
 from migrations_app.clients.helm.records import ReleaseRecord

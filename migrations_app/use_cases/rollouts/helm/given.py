@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 
-from migrations_app.actions.helm_request import HelmRun
+from migrations_app.actions.helm.request import HelmRun
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, pull_chart, read_registry
 from migrations_app.clients.helm.engine import HelmInput, HelmTool

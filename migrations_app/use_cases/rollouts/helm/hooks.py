@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.conditions import value_at
-from migrations_app.actions.helm_request import HelmDoing, HelmRequest
+from migrations_app.actions.helm.request import HelmDoing, HelmRequest
 from migrations_app.clients.helm.records import ReleaseRecord
 from migrations_app.clients.helm.relay_rules import RelayedRequest
 from migrations_app.clients.kubernetes.transport import Transport

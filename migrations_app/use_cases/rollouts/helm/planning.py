@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Tree, content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate
-from migrations_app.actions.helm_request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
+from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import landing
 from migrations_app.actions.targets.helm_releases import one_release, refuse_no_way_back
 from migrations_app.actions.undo import restorable

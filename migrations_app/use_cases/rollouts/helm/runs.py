@@ -16,7 +16,7 @@ from django.db import DatabaseError, transaction
 
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.helm_request import HelmRun, run_of
+from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, RunGuards, carry_out, play_dry

@@ -9,12 +9,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from migrations_app.api.clusters.labels import LabelsWantedSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
-from migrations_app.api.groups import LabelsWantedSerializer
 from migrations_app.errors import InvalidInput
 from migrations_app.tasks import wake
 from migrations_app.use_cases.clusters.batches import NewCluster, label_each, register_all, remove_all

@@ -3,7 +3,7 @@
 import shlex
 
 from migrations_app.actions.changes import Change
-from migrations_app.actions.helm_request import HelmRun, run_of
+from migrations_app.actions.helm.request import HelmRun, run_of
 
 
 def told_run(change: Change) -> str:

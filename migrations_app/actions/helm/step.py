@@ -5,7 +5,7 @@ import msgspec
 from migrations_app.actions.changes import Change
 from migrations_app.actions.conditions import Exists, FieldEquals
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.helm_request import HelmProposal
+from migrations_app.actions.helm.request import HelmProposal
 from migrations_app.actions.plan import SourceObject, Step
 
 SETTLE_SECONDS = 900

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.clusters import ClusterDetailSerializer, detail
+from migrations_app.api.clusters.views import ClusterDetailSerializer, detail
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed

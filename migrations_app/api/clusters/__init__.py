@@ -1,0 +1,1 @@
+"""REST of registered clusters: one, several at once, and how they are reached."""

@@ -1,0 +1,69 @@
+"""clusters/{id}/labels: what is said of a cluster, and what its ARN tells."""
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.clusters.views import LabelShownSerializer
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
+from migrations_app.api.framework.operations import Operation
+from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.views import Endpoint, body_params, query_params
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.fleet.labels import labels_of
+from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
+
+
+class LabelsShownSerializer(serializers.Serializer[Any]):
+    """Every label of a cluster, by key. The ETag is that of the cluster."""
+
+    cluster = serializers.UUIDField()
+    name = OutputText()
+    labels = LabelShownSerializer(many=True)
+
+
+class LabelsWantedSerializer(StrictSerializer):
+    """Values by key; null or an empty text takes a label away, what is not named stays."""
+
+    labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
+
+    def validate_labels(self, said: dict[str, str | None]) -> dict[str, str]:
+        """With empty texts for nulls."""
+        if not 1 <= len(said) <= MOST:
+            raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
+        return {key: value or "" for key, value in said.items()}
+
+
+class ClusterLabelsView(Endpoint):
+    """The labels of one cluster."""
+
+    needs = {"GET": READ, "PATCH": EndpointPermission("admin", "change_cluster")}
+    operations = {
+        "GET": Operation("labels_read", answer=LabelsShownSerializer),
+        "PATCH": Operation("labels_change", body=LabelsWantedSerializer, answer=LabelsShownSerializer),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Labels with their values; `environment` is the cluster's own field."""
+        query_params(request, StrictSerializer)
+        return _labels_shown(id)
+
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
+        head = cluster_head(id, now=timezone.now())
+        etags.require_match(request, etags.of_version(head.version))
+        set_labels(id, body_params(request, LabelsWantedSerializer)["labels"], version=head.version)
+        return _labels_shown(id)
+
+
+def _labels_shown(cluster_id: uuid.UUID) -> Response:
+    head = cluster_head(cluster_id, now=timezone.now())
+    told = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
+    answer = Response(LabelsShownSerializer(told).data)
+    answer["ETag"] = etags.of_version(head.version)
+    return answer
