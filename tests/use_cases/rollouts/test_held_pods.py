@@ -47,8 +47,8 @@ def counted(cluster, gate) -> ClusterCounters:
         return cluster_counters(writer, gate=gate, now=datetime.now(UTC))
 
 
-def held(name, on, by) -> BlockedEviction:
-    return BlockedEviction(namespace="default", pod=name, node=on, by=by)
+def held(name, on, by, budget="") -> BlockedEviction:
+    return BlockedEviction(namespace="default", pod=name, node=on, by=by, budget=budget)
 
 
 def test_pods_that_hold_a_drain_are_named(server, cluster):  # R23
@@ -68,9 +68,9 @@ def test_a_budget_that_keeps_a_drain_from_beginning_is_named(server, cluster):  
     pod(server, "only", on="node-2", labels={"app": "web"})
     tight_budget(server, {"app": "web"})
     assert counted(cluster, Gate()).blocked == ()
-    assert counted(cluster, Gate(no_legacy_nodes=True)).blocked == (held("only", "node-2", "budget tight"),)
+    assert counted(cluster, Gate(no_legacy_nodes=True)).blocked == (held("only", "node-2", "budget tight", "default/tight"),)
     target = ObjectTarget("", "v1", "nodes", "Node", "node-2")
-    assert counted(cluster, Gate(gone=(target,))).blocked == (held("only", "node-2", "budget tight"),)
+    assert counted(cluster, Gate(gone=(target,))).blocked == (held("only", "node-2", "budget tight", "default/tight"),)
 
 
 def test_the_run_names_what_it_waits_for(server, cluster, complaints):  # R23, R24
