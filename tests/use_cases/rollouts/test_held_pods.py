@@ -68,7 +68,9 @@ def test_a_budget_that_keeps_a_drain_from_beginning_is_named(server, cluster):  
     pod(server, "only", on="node-2", labels={"app": "web"})
     tight_budget(server, {"app": "web"})
     assert counted(cluster, Gate()).blocked == ()
-    assert counted(cluster, Gate(no_legacy_nodes=True)).blocked == (held("only", "node-2", "budget tight", "default/tight"),)
+    assert counted(cluster, Gate(no_legacy_nodes=True)).blocked == (
+        held("only", "node-2", "budget tight", "default/tight"),
+    )
     target = ObjectTarget("", "v1", "nodes", "Node", "node-2")
     assert counted(cluster, Gate(gone=(target,))).blocked == (held("only", "node-2", "budget tight", "default/tight"),)
 
