@@ -15,7 +15,7 @@ from botocore.validate import ParamValidator
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, leaves
-from migrations_app.readiness.plan.walk import changes_of
+from migrations_app.readiness.plan.hop_work import changes_of
 from tests.acceptance.aws_program import given_to
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.planted import FAULTS

@@ -22,8 +22,8 @@ from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import labels
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.iam import permitted
+from migrations_app.readiness.plan.hop_work import changes_of
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.walk import changes_of
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
