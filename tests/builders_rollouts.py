@@ -27,9 +27,9 @@ def taint(**more: Any) -> Step:
     words: dict[str, Any] = {
         "title": "Taint Provisioner default",
         "change": merge(POOL, {"spec": {"taints": [TAINT]}}),
-        "rests_on": (field,),
+        "preconditions": (field,),
         "digest": "d" * 64,
-        "brings": (ListContains(field=field, element=TAINT),),
+        "postconditions": (ListContains(field=field, element=TAINT),),
         "undo": merge(POOL, {"spec": {"taints": None}}),
         "risk": "medium",
     }
@@ -42,7 +42,7 @@ def remove(**more: Any) -> Step:
         "title": "Delete Node ip-10-0-0-1",
         "change": deletion(NODE),
         "digest": "d" * 64,
-        "brings": (Deleted(),),
+        "postconditions": (Deleted(),),
         "risk": "high",
         "after": Gate(gone=(NODE,), replaced=True),
     }

@@ -58,15 +58,15 @@ def held(patch: Body) -> tuple[Condition, ...]:
 def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that sends the patch, depends on exactly the fields that it sets, and can be undone."""
     back = way_back(patch, before)
-    rests_on = tuple(field for field, _ in leaves(patch))
+    preconditions = tuple(field for field, _ in leaves(patch))
     return Step(
         id="",
         change=merge(target, patch),
-        rests_on=rests_on,
-        digest=projected(before, rests_on),
-        brings=held(patch),
+        preconditions=preconditions,
+        digest=projected(before, preconditions),
+        postconditions=held(patch),
         undo=merge(target, back),
-        undo_brings=held(back),
+        undo_postconditions=held(back),
         **more,
     )
 
@@ -78,9 +78,9 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
         id="",
         change=creation(target, body),
         digest=projected(None, ()),
-        brings=told,
+        postconditions=told,
         undo=deletion(target),
-        undo_brings=(Terminating(),),
+        undo_postconditions=(Terminating(),),
         **more,
     )
 
@@ -89,15 +89,15 @@ def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -
     """A step of server-side apply to an existing object; its undo restores the fields (A34)."""
     said = without_head(body)
     back = way_back(said, before)
-    rests_on = tuple(field for field, _ in leaves(said))
+    preconditions = tuple(field for field, _ in leaves(said))
     return Step(
         id="",
         change=application(target, body),
-        rests_on=rests_on,
-        digest=projected(before, rests_on),
-        brings=held(said),
+        preconditions=preconditions,
+        digest=projected(before, preconditions),
+        postconditions=held(said),
         undo=merge(target, back),
-        undo_brings=held(back),
+        undo_postconditions=held(back),
         **more,
     )
 
@@ -106,12 +106,12 @@ def delete_step(
     target: ObjectTarget,
     *,
     foreground: bool = False,
-    rests_on: tuple[Field, ...] = (),
+    preconditions: tuple[Field, ...] = (),
     **more: Any,  # noqa: ANN401 - the other fields of a Step
 ) -> Step:
     """A step that deletes the object; it cannot be undone."""
     change: Change = deletion(target, foreground=foreground)
-    return Step(id="", change=change, rests_on=rests_on, brings=(Terminating(),), **more)
+    return Step(id="", change=change, preconditions=preconditions, postconditions=(Terminating(),), **more)
 
 
 def without_head(body: Body) -> Body:

@@ -50,22 +50,26 @@ class SourceObject(ActionValue, frozen=True):
         return "" if content_digest(read) == self.digest else f"{self.target.said} was changed"
 
 
-class Step(ActionValue, frozen=True):
+_STORED_NAMES = {"preconditions": "rests_on", "postconditions": "brings", "undo_postconditions": "undo_brings"}
+"""The names that stored plans have, which their digests cover."""
+
+
+class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
     """One request, or with `change` None a watch over the effect of earlier ones.
 
-    `rests_on` are the fields that the decision depends on, `digest` is their digest at that time (empty: at
-    preview); `brings` is what a read can verify afterwards; `undo` reverts it (None: it cannot be undone); `after`
-    must hold before the next step starts.
+    `preconditions` are the fields that the decision depends on, `digest` is their digest at that time (empty: at
+    preview); `postconditions` is what a read can verify afterwards; `undo` reverts it (None: it cannot be undone);
+    `after` must hold before the next step starts.
     """
 
     id: str
     title: str
     change: Change | None = None
-    rests_on: tuple[Field, ...] = ()
+    preconditions: tuple[Field, ...] = ()
     digest: str = ""
-    brings: tuple[Condition, ...] = ()
+    postconditions: tuple[Condition, ...] = ()
     undo: Change | None = None
-    undo_brings: tuple[Condition, ...] = ()
+    undo_postconditions: tuple[Condition, ...] = ()
     risk: Risk = "low"
     skippable: bool = False
     after: Gate | None = None

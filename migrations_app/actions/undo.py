@@ -88,7 +88,7 @@ def inverses(
             yield _run_back(step, step.change, objects=objects, made=made, helm=helm)
             continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
-        written |= {(step.change.target.path, field) for field in _fields(step.brings)}
+        written |= {(step.change.target.path, field) for field in _fields(step.postconditions)}
 
 
 def _inverse(
@@ -178,7 +178,7 @@ def _refuse_changed(
     step.
     """
     path = change.target.path
-    own = [one for one in step.brings if not any((path, field) in written for field in _fields((one,)))]
+    own = [one for one in step.postconditions if not any((path, field) in written for field in _fields((one,)))]
     undone = [one for one in own if not holds(one, read, uid=uid)]
     if undone:
         where = ", ".join(dict.fromkeys(_said(one) for one in undone[:MOST_NAMED]))
@@ -202,7 +202,7 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep
 
     It does not depend on the fields `over`, which earlier undo steps change.
     """
-    fields = dict.fromkeys((*step.rests_on, *_fields(step.brings)))
+    fields = dict.fromkeys((*step.preconditions, *_fields(step.postconditions)))
     change = step.change
     again = change if change is not None and change.verb in ("patch", "apply") and undo.verb == "patch" else None
     return UndoStep(
@@ -210,10 +210,10 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep
             id="",
             title=f"Take back: {step.title}",
             change=undo,
-            rests_on=tuple(field for field in fields if field not in over),
-            brings=step.undo_brings,
+            preconditions=tuple(field for field in fields if field not in over),
+            postconditions=step.undo_postconditions,
             undo=again,
-            undo_brings=step.brings if again else (),
+            undo_postconditions=step.postconditions if again else (),
             risk=_risk(step, undo),
             skippable=step.skippable,
             note=step.note,

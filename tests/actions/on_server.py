@@ -91,6 +91,6 @@ def taken_back(row: Rollout) -> list[str]:
             if step.undo is not None:
                 sent = writer.send(step.undo, ObjectVersion.to(writer.read(step.undo.target)), own={}, purpose="undo")
                 assert sent.done, sent
-                assert all_hold(step.undo_brings, writer.read(step.undo.target)), step.title
+                assert all_hold(step.undo_postconditions, writer.read(step.undo.target)), step.title
                 undone.append(step.id)
     return undone

@@ -45,9 +45,9 @@ def test_what_it_brings_holds_afterwards_and_what_its_undoing_brings_holds_then(
     patch = between(before, after)
     step = patch_step(TARGET, before, patch=patch, title="t")
     read = after | {"metadata": {"uid": "u"}}
-    assert bool(patch) is all_hold(step.brings, read, uid="u")
-    assert bool(patch) is all_hold(step.undo_brings, before | {"metadata": {"uid": "u"}}, uid="u")
-    assert step.rests_on == tuple(one.field for one in step.brings)
+    assert bool(patch) is all_hold(step.postconditions, read, uid="u")
+    assert bool(patch) is all_hold(step.undo_postconditions, before | {"metadata": {"uid": "u"}}, uid="u")
+    assert step.preconditions == tuple(one.field for one in step.postconditions)
 
 
 def test_of_marks_only_our_own_are_taken_back():
@@ -80,10 +80,14 @@ def test_what_was_created_is_told_by_its_fields_and_taken_back_by_deletion():
         "spec": {"x": 1},
     }
     step = create_step(TARGET, body, title="t")
-    assert step.brings == (FieldEquals(("metadata", "labels", "a"), "b"), FieldEquals(("spec", "x"), 1))
-    assert (step.undo.verb, step.undo_brings) == ("delete", (Terminating(),))
+    assert step.postconditions == (FieldEquals(("metadata", "labels", "a"), "b"), FieldEquals(("spec", "x"), 1))
+    assert (step.undo.verb, step.undo_postconditions) == ("delete", (Terminating(),))
 
 
 def test_a_deletion_is_not_taken_back():
     step = delete_step(TARGET, foreground=True, title="t")
-    assert (step.change.body, step.brings, step.undo) == ({"propagationPolicy": "Foreground"}, (Terminating(),), None)
+    assert (step.change.body, step.postconditions, step.undo) == (
+        {"propagationPolicy": "Foreground"},
+        (Terminating(),),
+        None,
+    )

@@ -33,10 +33,15 @@ STEPS = numbered(
             risk="medium",
             change=merge(POOL, {"spec": {"taints": [{"key": "k"}]}}),
             undo=merge(POOL, {"spec": {"taints": None}}),
-            brings=(ListContains(field=("spec", "taints"), element={"key": "k"}),),
+            postconditions=(ListContains(field=("spec", "taints"), element={"key": "k"}),),
         ),
         Step(
-            id="", title="Delete", risk="high", change=deletion(NODE), brings=(Terminating(),), after=Gate(gone=(NODE,))
+            id="",
+            title="Delete",
+            risk="high",
+            change=deletion(NODE),
+            postconditions=(Terminating(),),
+            after=Gate(gone=(NODE,)),
         ),
     ]
 )

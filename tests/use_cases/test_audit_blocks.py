@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 def work() -> ExecutionContext:
     cluster = Cluster.objects.create(name="shop", source=Cluster.Source.KUBECONFIG)
     target = ObjectTarget("", "v1", "nodes", "Node", "node-1", uid="u-1")
-    step = Step(id="", title="Delete", change=deletion(target), brings=(Deleted(),), risk="high", digest="")
+    step = Step(id="", title="Delete", change=deletion(target), postconditions=(Deleted(),), risk="high", digest="")
     plan = Plan(
         action="test",
         title="Test",

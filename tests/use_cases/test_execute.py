@@ -64,8 +64,9 @@ def rollout(cluster, *steps, state="running") -> Rollout:
 def taint(target, read, **more) -> Step:
     field = ("spec", "taints")
     return Step(
-        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}), rests_on=(field,),
-        digest=projected(read, (field,)), brings=(ListContains(field=field, element=TAINT),), **more,
+        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
+        preconditions=(field,),
+        digest=projected(read, (field,)), postconditions=(ListContains(field=field, element=TAINT),), **more,
     )  # fmt: skip
 
 
@@ -83,7 +84,8 @@ def journal(row):
 def test_a_plan_is_carried_out_step_by_step(server, cluster):  # A17, A19, A21, A24
     target, read = node(server)
     gone = Step(
-        id="", title="Delete", change=deletion(target), digest=projected(read, ()), brings=(Deleted(),), risk="high",
+        id="", title="Delete", change=deletion(target), digest=projected(read, ()),
+        postconditions=(Deleted(),), risk="high",
         after=Gate(gone=(target,)),
     )  # fmt: skip
     row = run(rollout(cluster, taint(target, read), gone))
@@ -121,7 +123,9 @@ def test_an_object_that_was_made_anew_is_never_touched(server, cluster):  # R22
 def test_a_creation_carries_our_marks(server, cluster):  # A23
     target = ObjectTarget("", "v1", "namespaces", "Namespace", "made-by-us")
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made-by-us"}}
-    step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
+    step = Step(
+        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=projected(None, ())
+    )
     row = run(rollout(cluster, step))
     found = server.admin.get("/api/v1/namespaces/made-by-us")["metadata"]["annotations"]
     assert found == {"karpdash.io/rollout": str(row.pk), "karpdash.io/plan": row.digest}

@@ -120,7 +120,7 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
         target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",
         manager=by, note=note,
     )  # fmt: skip
-    if not all_hold(step.brings, read):
+    if not all_hold(step.postconditions, read):
         yield step
     gone = fields_gone(one)
     if gone:

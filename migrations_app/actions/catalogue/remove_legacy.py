@@ -104,28 +104,32 @@ def _target(kind: Kind, one: NamedObject) -> ObjectTarget:
 
 
 def _delete_object(scene: PlanningContext, kind: Kind, *, one: NamedObject) -> Step:
-    rests_on: tuple[Field, ...] = (("spec",), ("status", "resources"))
-    step = _delete(scene, _target(kind, one), uid=one.metadata.uid or "", rests_on=rests_on, risk="destructive")
+    preconditions: tuple[Field, ...] = (("spec",), ("status", "resources"))
+    step = _delete(
+        scene, _target(kind, one), uid=one.metadata.uid or "", preconditions=preconditions, risk="destructive"
+    )
     return msgspec.structs.replace(step, manager=keeper_of(one.metadata), note="Nothing depends on it.")
 
 
 def _delete_crd(scene: PlanningContext, kind: Kind) -> Step:
     crd = find_crd(scene.inventory, kind.crd_name)
-    uid, rests_on = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
-    step = _delete(scene, crd_target(kind.crd_name), uid=uid, rests_on=rests_on, risk="destructive")
+    uid, preconditions = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
+    step = _delete(scene, crd_target(kind.crd_name), uid=uid, preconditions=preconditions, risk="destructive")
     note = f"No {kind.kind} is left. A {kind.kind} made until then would be deleted with it."
     return msgspec.structs.replace(step, manager=keeper_of(crd.metadata) if crd else "", note=note)
 
 
-def _delete(scene: PlanningContext, target: ObjectTarget, *, uid: str, rests_on: tuple[Field, ...], risk: Risk) -> Step:
+def _delete(
+    scene: PlanningContext, target: ObjectTarget, *, uid: str, preconditions: tuple[Field, ...], risk: Risk
+) -> Step:
     whole = scene.objects.get(target)
     return Step(
         id="",
         title=f"Delete {target.said}",
         change=deletion(msgspec.structs.replace(target, uid=uid)),
-        rests_on=rests_on,
-        brings=(Deleted(),),
+        preconditions=preconditions,
+        postconditions=(Deleted(),),
         undo=creation(target, restorable(whole)) if whole else None,
-        undo_brings=(Exists(),) if whole else (),
+        undo_postconditions=(Exists(),) if whole else (),
         risk=risk,
     )

@@ -109,10 +109,10 @@ def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
         id="",
         title=f"Take {', '.join(version for version in back if version != NEW)} off the stored versions of {crd.name}",
         change=merge(target_of(crd), {"status": {"storedVersions": [NEW]}}, subresource="status"),
-        rests_on=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
-        brings=(FieldEquals(field=STORED, value=[NEW]),),
+        preconditions=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
+        postconditions=(FieldEquals(field=STORED, value=[NEW]),),
         undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
-        undo_brings=(FieldEquals(field=STORED, value=back),),
+        undo_postconditions=(FieldEquals(field=STORED, value=back),),
         risk="medium",
         manager=keeper_of(crd.metadata),
     )

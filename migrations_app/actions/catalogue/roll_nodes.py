@@ -18,7 +18,7 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.release_facts import DRAIN_TAINT
 
 GATE_SECONDS = 900
-RESTS_ON = (
+PRECONDITIONS = (
     ("metadata", "finalizers"),
     ("metadata", "labels", labels.PROVISIONER_NAME),
     ("metadata", "labels", labels.NODEPOOL),
@@ -129,7 +129,7 @@ def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> S
     gate = Gate(gone=gone, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
         one.target,
-        rests_on=RESTS_ON,
+        preconditions=PRECONDITIONS,
         title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
         risk="high",
         after=gate if one is batch[-1] else None,

@@ -37,7 +37,7 @@ def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Re
         id="",
         title=f"Create {target.name} as {release} ships it",
         change=creation(target, body | {"metadata": metadata}),
-        brings=(Exists(), ready),
+        postconditions=(Exists(), ready),
         skippable=True,
         note="A CRD that was made stays when this is taken back: deleting it would delete its objects.",
     )
@@ -61,10 +61,10 @@ def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: 
         id="",
         title=f"Bring {target.name} to {release}: {_said(wanted)}",
         change=merge(target, patch),
-        rests_on=(("spec", "versions"), ("spec", "names"), STRATEGY, SERVICE, ("status", "storedVersions")),
-        brings=_brings(patch, before, wanted=wanted),
+        preconditions=(("spec", "versions"), ("spec", "names"), STRATEGY, SERVICE, ("status", "storedVersions")),
+        postconditions=_postconditions(patch, before, wanted=wanted),
         undo=merge(target, undo),
-        undo_brings=_brings(undo, wanted, wanted={"spec": _versions_of(undo, before)}),
+        undo_postconditions=_postconditions(undo, wanted, wanted={"spec": _versions_of(undo, before)}),
         risk="high" if _storage(before) != _storage(wanted) or _dropped(before, wanted) else "medium",
         note=_note(before, wanted),
     )
@@ -133,7 +133,7 @@ def _versions_of(undo: Body, before: Tree) -> Tree:
     return found
 
 
-def _brings(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]:
+def _postconditions(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]:
     return tuple(_told(patch, before, wanted=wanted))
 
 

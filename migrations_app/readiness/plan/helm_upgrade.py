@@ -225,7 +225,11 @@ def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
 def _where(change: HelmChange, taken: HopUpgrades) -> str:
     if change.when == "before":
         made = any((change.chart, key) in taken.before_keys for key in change.given)
-        made = made or (bool(taken.before) and not change.values and change.chart == CHART) or _brings(change, taken)
+        made = (
+            made
+            or (bool(taken.before) and not change.values and change.chart == CHART)
+            or _postconditions(change, taken)
+        )
         upgrade = "the upgrade before the landing"
     else:
         values = taken.crds if change.chart == CRD_CHART else taken.controller
@@ -237,7 +241,7 @@ def _where(change: HelmChange, taken: HopUpgrades) -> str:
     return f"Release {change.release}: an earlier hop of this plan has made it: {keys}"
 
 
-def _brings(change: HelmChange, taken: HopUpgrades) -> bool:
+def _postconditions(change: HelmChange, taken: HopUpgrades) -> bool:
     """Whether it asks for CRDs, and the upgrades before the landing bring them."""
     return change.chart == CRD_CHART and not change.values and taken.crds_before
 

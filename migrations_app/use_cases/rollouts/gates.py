@@ -347,10 +347,10 @@ def _passed(work: Execution, step: Step, *, reason: str) -> bool:
 
 
 def _brought(writer: Writer, step: Step) -> bool:
-    if step.change is None or not step.brings:
+    if step.change is None or not step.postconditions:
         return True
     target = step.change.target
-    return all_hold(step.brings, writer.read(target), uid=target.uid)
+    return all_hold(step.postconditions, writer.read(target), uid=target.uid)
 
 
 def _waited(work: Execution) -> float:

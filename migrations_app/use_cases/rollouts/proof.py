@@ -120,7 +120,7 @@ def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
     uid = str(value_at(found, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
         raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
-    now = projected(found, step.rests_on)
+    now = projected(found, step.preconditions)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
     if step.digest != now and not again:
@@ -136,7 +136,7 @@ def _waits(change: Change, touched: set[str]) -> bool:
 
 def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, str]) -> Tree | None:
     change = step.change
-    if change is None or all_hold(step.brings, found, uid=change.target.uid):
+    if change is None or all_hold(step.postconditions, found, uid=change.target.uid):
         return found
     told = writer.dry_run(change, ObjectVersion.to(found), own=marks("preview", "preview"))
     if told.done:

@@ -79,7 +79,7 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
         return work.report_waiting(words)
     note_baseline(work, writer, step=step)
     read = writer.read(change.target)
-    if all_hold(step.brings, read, uid=change.target.uid):
+    if all_hold(step.postconditions, read, uid=change.target.uid):
         _pass_over(work, here=here, read=read)
         return True
     if why := _changed(step, read) or _moved_source(step, writer):
@@ -155,7 +155,7 @@ def _changed(step: Step, read: Tree | None) -> str:
     if target.uid and uid != target.uid:
         what = "is gone" if read is None else "was made anew under its name"
         return f"{target.said} {what} since the preview"
-    return "" if projected(read, step.rests_on) == step.digest else f"{target.said} was changed since the preview"
+    return "" if projected(read, step.preconditions) == step.digest else f"{target.said} was changed since the preview"
 
 
 def _moved_source(step: Step, writer: Writer) -> str:
@@ -231,7 +231,7 @@ def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
     if line is None or here.step.change is None:
         return False
     read = writer.read(here.step.change.target)
-    if all_hold(here.step.brings, read, uid=here.step.change.target.uid):
+    if all_hold(here.step.postconditions, read, uid=here.step.change.target.uid):
         return _brought(work, line, read=read)
     if here.step.change.verb == "helm" and read is not None:
         settled = settled_run(read, own=_own(work), late=work.is_late(line, deadline=DEADLINE_SECONDS))
@@ -272,4 +272,4 @@ def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reaso
 def _untouched(here: Position, line: AttemptLine, *, read: Tree | None) -> bool:
     """Whether the object is as it was before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    return uid == line.uid and projected(read, here.step.rests_on) == here.step.digest
+    return uid == line.uid and projected(read, here.step.preconditions) == here.step.digest

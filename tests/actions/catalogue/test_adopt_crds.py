@@ -44,7 +44,7 @@ def test_each_crd_without_an_owner_is_marked():
     back = {"labels": {labels.APP_MANAGED_BY: None}, "annotations": dict.fromkeys(OWNER)}
     assert [step.undo.body for step in found] == [{"metadata": back}] * 3
     fields = {("metadata", "labels", labels.APP_MANAGED_BY), *(("metadata", "annotations", key) for key in OWNER)}
-    assert [set(step.rests_on) for step in found] == [fields] * 3
+    assert [set(step.preconditions) for step in found] == [fields] * 3
 
 
 def test_crds_that_are_marked_already_are_left_alone():

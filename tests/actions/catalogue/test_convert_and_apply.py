@@ -39,9 +39,9 @@ def test_what_is_absent_is_created_the_class_first():  # A23
     assert (two.title, two.risk) == ("Create NodePool web from Provisioner web", "medium")
     assert (one.change.verb, one.change.path) == ("create", "/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses")
     assert one.change.body["spec"]["role"] == "KarpenterNodeRole"
-    assert FieldEquals(("spec", "amiFamily"), "AL2") in one.brings
+    assert FieldEquals(("spec", "amiFamily"), "AL2") in one.postconditions
     assert two.change.target == ObjectTarget("karpenter.sh", "v1beta1", "nodepools", "NodePool", "web")
-    assert (two.undo.verb, two.undo.target, two.undo_brings) == ("delete", two.change.target, (Terminating(),))
+    assert (two.undo.verb, two.undo.target, two.undo_postconditions) == ("delete", two.change.target, (Terminating(),))
 
 
 def test_what_is_there_is_applied_over_never_by_force():  # A34, A35
@@ -50,9 +50,12 @@ def test_what_is_there_is_applied_over_never_by_force():  # A34, A35
     _, step = steps_of(ACTION, a_scene(cluster, there), **ROLE)
     assert (step.title, step.change.verb, step.risk) == ("Apply NodePool web as v1beta1", "apply", "high")
     assert step.change.target.uid == there["metadata"]["uid"]
-    assert (("spec", "limits", "cpu") in step.rests_on, ("metadata", "name") in step.rests_on) == (True, False)
+    assert (("spec", "limits", "cpu") in step.preconditions, ("metadata", "name") in step.preconditions) == (
+        True,
+        False,
+    )
     assert step.undo.body["spec"]["limits"] == {"cpu": "10"}
-    assert FieldEquals(("spec", "limits", "cpu"), "10") in step.undo_brings
+    assert FieldEquals(("spec", "limits", "cpu"), "10") in step.undo_postconditions
     assert step.note == "1 node may drift by it"
 
 

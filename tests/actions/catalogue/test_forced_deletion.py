@@ -55,7 +55,7 @@ def test_one_object_a_step_and_nothing_takes_it_back():  # A31
         old,
         {"propagationPolicy": "Foreground"},
     )
-    assert step.brings == (Terminating(),)
+    assert step.postconditions == (Terminating(),)
     assert step.after == Gate(gone=(old,), replaced=True, pending_above=0, seconds=3600)
     assert step.note == "nothing undoes this: the object, its claims and its nodes are gone"
 

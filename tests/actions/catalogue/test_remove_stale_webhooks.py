@@ -37,8 +37,13 @@ def test_what_1_0_no_longer_ships_is_deleted_and_can_be_made_again():
     one, two = steps_of(ACTION, scene("1.0.8", *STALE, FOREIGN))
     assert (one.title, two.title) == (f"Delete ValidatingWebhookConfiguration {VALIDATING}",
                                       f"Delete MutatingWebhookConfiguration {MUTATING}")  # fmt: skip
-    assert (one.change.verb, one.rests_on, one.brings, one.risk) == ("delete", (("webhooks",),), (Deleted(),), "high")
-    assert (one.undo.verb, one.undo.body, one.undo_brings) == ("create", restorable(STALE[0]), (Exists(),))
+    assert (one.change.verb, one.preconditions, one.postconditions, one.risk) == (
+        "delete",
+        (("webhooks",),),
+        (Deleted(),),
+        "high",
+    )
+    assert (one.undo.verb, one.undo.body, one.undo_postconditions) == ("create", restorable(STALE[0]), (Exists(),))
     assert (one.undo.target, two.undo.target) == (target_of(STALE[0]), target_of(STALE[1]))
 
 

@@ -66,7 +66,7 @@ def test_a_mark_of_a_template_gets_its_successor_beside_it():  # WL-03
         == "Rename retired keys in the pod template of Deployment shop/shop: restarts 3 pods one after the other"
     )
     assert step.change.body == {"spec": {"template": {"metadata": {"annotations": DISRUPT}}}}
-    assert (step.rests_on, step.brings, step.undo_brings) == (
+    assert (step.preconditions, step.postconditions, step.undo_postconditions) == (
         (field,),
         (FieldEquals(field, "true"),),
         (FieldEquals(field),),
@@ -90,8 +90,11 @@ def test_a_selector_of_the_old_label_is_replaced_and_a_list_stands_whole():  # W
     other = wanted | {"topologyKey": "topology.kubernetes.io/zone"}
     (step,) = planned(made(topologySpreadConstraints=[wanted, other]))
     field = ("spec", "template", "spec", "topologySpreadConstraints")
-    assert (step.rests_on, step.brings) == ((field,), (FieldEquals(field, [wanted | {"topologyKey": NEW_KEY}, other]),))
-    assert step.undo_brings == (FieldEquals(field, [wanted, other]),)
+    assert (step.preconditions, step.postconditions) == (
+        (field,),
+        (FieldEquals(field, [wanted | {"topologyKey": NEW_KEY}, other]),),
+    )
+    assert step.undo_postconditions == (FieldEquals(field, [wanted, other]),)
 
 
 def test_a_pool_of_another_name_has_to_be_chosen():

@@ -48,7 +48,7 @@ def test_the_objects_come_first_and_the_list_of_their_kind_last():
     assert [step.change.subresource for step in found] == ["", "status", "", "status", "status"]
     assert [step.skippable for step in found] == [True, False, True, False, False]
     assert found[0].change.target.uid == "uid-web"
-    assert found[0].rests_on == (("metadata", "annotations", labels.STORED_VERSION_DONE),)
+    assert found[0].preconditions == (("metadata", "annotations", labels.STORED_VERSION_DONE),)
     assert found[1].undo.body == {"status": {"storedVersions": list(BOTH)}}
 
 

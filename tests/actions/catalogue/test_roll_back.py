@@ -50,16 +50,16 @@ def refused(*applied: Step, **more) -> tuple[str, str]:
 def test_a_field_goes_back_to_what_it_was_and_could_be_set_again():
     step = weighed(7, now=3)
     (found,) = back(step, here=read(weight=7))
-    assert (found.title, found.change, found.brings) == ("Take back: Weigh 7", merge(POOL, {"spec": {"weight": 3}}),
-                                                         (FieldEquals(WEIGHT, 3),))  # fmt: skip
-    assert (found.rests_on, found.undo, found.undo_brings) == ((WEIGHT,), step.change, step.brings)
+    assert (found.title, found.change) == ("Take back: Weigh 7", merge(POOL, {"spec": {"weight": 3}}))
+    assert found.postconditions == (FieldEquals(WEIGHT, 3),)
+    assert (found.preconditions, found.undo, found.undo_postconditions) == ((WEIGHT,), step.change, step.postconditions)
 
 
 def test_the_newest_step_is_taken_back_first_and_the_older_rests_on_nothing_that_it_moves():
     old, new = weighed(7, now=3), weighed(9, now=7, number="s002")
     found = back(new, old, here=read(weight=9))
     assert [step.change.body["spec"] for step in found] == [{"weight": 7}, {"weight": 3}]
-    assert [step.rests_on for step in found] == [(WEIGHT,), ()]
+    assert [step.preconditions for step in found] == [(WEIGHT,), ()]
 
 
 def test_what_others_wrote_over_is_never_taken_back():
@@ -80,7 +80,12 @@ def made_pool(**more) -> Step:
 
 def test_what_was_made_is_deleted_by_its_uid():
     (found,) = back(made_pool(), here=read(weight=1), made={"s001": "u1"})
-    assert (found.change, found.brings, found.risk, found.undo) == (deletion(POOL), (Terminating(),), "high", None)
+    assert (found.change, found.postconditions, found.risk, found.undo) == (
+        deletion(POOL),
+        (Terminating(),),
+        "high",
+        None,
+    )
 
 
 def test_what_has_taken_its_name_is_left_alone():
@@ -93,8 +98,8 @@ def test_what_has_taken_its_name_is_left_alone():
 def gone() -> Step:
     body = {"kind": "NodePool", "metadata": {"name": "web"}, "spec": {"weight": 1}}
     return Step(
-        id="s001", title="Delete", change=deletion(POOL), brings=(Deleted(),), undo=creation(bare(POOL), body),
-        undo_brings=(Exists(),),
+        id="s001", title="Delete", change=deletion(POOL), postconditions=(Deleted(),), undo=creation(bare(POOL), body),
+        undo_postconditions=(Exists(),),
     )  # fmt: skip
 
 
@@ -108,13 +113,15 @@ def test_what_was_deleted_is_made_again_unless_somebody_did():
 
 def test_a_replaced_node_stays_and_its_taint_is_taken_back():
     node = ObjectTarget("", "v1", "nodes", "Node", "ip-1", uid="n")
-    rolled = Step(id="s002", title="Drain", change=deletion(node), brings=(Terminating(),), note="It stays away.")
+    rolled = Step(
+        id="s002", title="Drain", change=deletion(node), postconditions=(Terminating(),), note="It stays away."
+    )
     left, undone = back(rolled, weighed(7), here=read(weight=7))
     assert (left.title, left.change, undone.title) == ("Left as it is: Drain", None, "Take back: Weigh 7")
 
 
 def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
-    final = msgspec.structs.replace(gone(), undo=None, undo_brings=(), note="It stays.")
+    final = msgspec.structs.replace(gone(), undo=None, undo_postconditions=(), note="It stays.")
     assert refused(final) == ("no_way_back", "nothing takes this step back: Delete")
     left, undone = back(msgspec.structs.replace(final, skippable=True), weighed(7), here=read(weight=7))
     assert (left.title, left.change, left.note) == ("Left as it is: Delete", None, "It stays.")

@@ -62,14 +62,14 @@ def test_one_node_at_a_time_behind_a_fence_the_emptiest_first():  # A33, ROLL-02
     assert fence.change.body == {"spec": {"taints": [FENCE]}}
     assert titles([first, second]) == [f"Drain and replace node {one.node} of web" for one in (OTHER, OLD)]
     node = target(OTHER, machine(OTHER, template="default")[1])
-    assert (first.change.verb, first.change.target, first.brings) == ("delete", node, (Terminating(),))
+    assert (first.change.verb, first.change.target, first.postconditions) == ("delete", node, (Terminating(),))
     assert (first.undo, first.risk) == (None, "high")
     assert first.after == Gate(gone=(node,), replaced=True, pending_above=0, seconds=900)
 
 
 def test_it_rests_on_what_drains_the_node_and_whose_it_is():  # A02
     step = steps_of(ACTION, a_scene(alpha()))[-1]
-    assert step.rests_on == (
+    assert step.preconditions == (
         ("metadata", "finalizers"),
         ("metadata", "labels", "karpenter.sh/provisioner-name"),
         ("metadata", "labels", "karpenter.sh/nodepool"),

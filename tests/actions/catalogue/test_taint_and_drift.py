@@ -52,8 +52,14 @@ def test_the_fence_and_the_watch():
         "karpenter.sh", "v1alpha5", "provisioners", "Provisioner", "web", uid=old
     )
     assert fence.change.body == {"spec": {"taints": [FENCE]}}
-    assert (fence.rests_on, fence.brings) == ((("spec", "taints"),), (FieldEquals(("spec", "taints"), [FENCE]),))
-    assert (fence.undo.body, fence.undo_brings) == ({"spec": {"taints": None}}, (FieldEquals(("spec", "taints")),))
+    assert (fence.preconditions, fence.postconditions) == (
+        (("spec", "taints"),),
+        (FieldEquals(("spec", "taints"), [FENCE]),),
+    )
+    assert (fence.undo.body, fence.undo_postconditions) == (
+        {"spec": {"taints": None}},
+        (FieldEquals(("spec", "taints")),),
+    )
     node = ObjectTarget("", "v1", "nodes", "Node", OLD.node, uid=machine(OLD, template="default")[1]["metadata"]["uid"])
     assert watch.after == Gate(gone=(node,), replaced=True, seconds=3600)
     assert watch.note == f"1 node without a hash cannot drift; roll afterwards: {OTHER.node}"

@@ -69,8 +69,8 @@ def test_the_stored_version_moves_and_what_the_controller_wrote_stays():
     assert step.change.target.uid == f"uid-{POOLS}"
     assert "clientConfig" not in step.change.body["spec"].get("conversion", {}).get("webhook", {})
     assert step.change.body["metadata"]["annotations"] == {MARK: "1.0.14 over generation 3"}
-    assert FieldEquals(("metadata", "annotations", MARK), "1.0.14 over generation 3") in step.brings
-    assert ListContains(("spec", "versions"), {"name": "v1", "served": True, "storage": True}) in step.brings
+    assert FieldEquals(("metadata", "annotations", MARK), "1.0.14 over generation 3") in step.postconditions
+    assert ListContains(("spec", "versions"), {"name": "v1", "served": True, "storage": True}) in step.postconditions
     assert [one["storage"] for one in step.undo.body["spec"]["versions"]] == [False, True]
 
 
@@ -103,7 +103,7 @@ def test_without_v1beta1_the_conversion_goes_too_and_comes_back_with_it():  # CR
     assert step.change.body["spec"]["conversion"] == {"strategy": "None", "webhook": None}
     before = next(doc for doc in helm_crds("1.0.14") if doc["metadata"]["name"] == step.change.target.name)
     assert step.undo.body["spec"]["conversion"] == before["spec"]["conversion"]
-    assert ListContains(("spec", "versions"), {"name": "v1beta1"}, absent=True) in step.brings
+    assert ListContains(("spec", "versions"), {"name": "v1beta1"}, absent=True) in step.postconditions
     assert "v1beta1 is no longer served" in step.note
 
 
@@ -237,4 +237,4 @@ def test_a_read_of_a_newer_server_shows_what_was_brought():
         "metadata": {"uid": step.change.target.uid, "annotations": step.change.body["metadata"]["annotations"]},
         "spec": {"versions": versions, "conversion": {"strategy": "Webhook"}},
     }
-    assert all_hold(step.brings, read, uid=step.change.target.uid)
+    assert all_hold(step.postconditions, read, uid=step.change.target.uid)

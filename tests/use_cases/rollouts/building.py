@@ -37,8 +37,9 @@ def config_map(server: ApiServer, name: str = "map-1") -> tuple[ObjectTarget, Tr
 
 def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}), rests_on=(TAINTS,),
-        digest=projected(read, (TAINTS,)), brings=(ListContains(field=TAINTS, element=TAINT),), **more,
+        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
+        preconditions=(TAINTS,),
+        digest=projected(read, (TAINTS,)), postconditions=(ListContains(field=TAINTS, element=TAINT),), **more,
     )  # fmt: skip
 
 
@@ -46,14 +47,16 @@ def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     """Server-side apply of one field."""
     field = ("data", "size")
     return Step(
-        id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}), rests_on=(field,),
-        digest=projected(read, (field,)), brings=(FieldEquals(field=field, value="big"),), **more,
+        id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}),
+        preconditions=(field,),
+        digest=projected(read, (field,)), postconditions=(FieldEquals(field=field, value="big"),), **more,
     )  # fmt: skip
 
 
 def deleting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()), brings=(Deleted(),),
+        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()),
+        postconditions=(Deleted(),),
         risk="high", **more,
     )  # fmt: skip
 
@@ -62,7 +65,8 @@ def creating(name: str = "made-1", **more: Any) -> Step:
     target = ObjectTarget("", "v1", "configmaps", "ConfigMap", name, "default")
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     return Step(
-        id="", title=f"Create {name}", change=creation(target, body), digest=projected(None, ()), brings=(Exists(),),
+        id="", title=f"Create {name}", change=creation(target, body), digest=projected(None, ()),
+        postconditions=(Exists(),),
         **more,
     )  # fmt: skip
 

@@ -79,7 +79,7 @@ def test_the_run_names_what_it_waits_for(server, cluster, complaints):  # R23, R
     target = old_node(server, "node-1")
     read = server.admin.get(target.path)
     gate = Gate(gone=(target,), pending_above=0, seconds=0)
-    row = rollout(cluster, msgspec.structs.replace(deleting(target, read, after=gate), brings=(Terminating(),)))
+    row = rollout(cluster, msgspec.structs.replace(deleting(target, read, after=gate), postconditions=(Terminating(),)))
     pod(server, "marked", on="node-1", annotations=MARK)
     row = advanced(row)
     assert (ended(row)[0], complaints(row)) == ("paused", [])
@@ -92,7 +92,7 @@ def test_the_next_batch_waits_for_what_karpenter_drains_itself(server, cluster, 
     first, second, third = (old_node(server, f"node-{number}") for number in (1, 2, 3))
     gate = Gate(gone=(first,), no_drains=True, pending_above=None, seconds=60)
     steps = [deleting(one, server.admin.get(one.path)) for one in (first, second)]
-    row = rollout(cluster, msgspec.structs.replace(steps[0], brings=(Terminating(),), after=gate), steps[1])
+    row = rollout(cluster, msgspec.structs.replace(steps[0], postconditions=(Terminating(),), after=gate), steps[1])
     server.admin.delete(third.path)
     waits = []
 

@@ -45,9 +45,9 @@ def test_a_value_that_the_server_does_not_take_is_told(server, cluster, complain
         id="",
         title="Label",
         change=change,
-        rests_on=(field,),
+        preconditions=(field,),
         digest=projected(read, (field,)),
-        brings=(FieldEquals(field=("metadata", "labels", "a"), value="not a label!"),),
+        postconditions=(FieldEquals(field=("metadata", "labels", "a"), value="not a label!"),),
     )
     row = advanced(rollout(cluster, step))
     assert (ended(row), "a valid label must be" in row.cause) == (("paused", "refused_422"), True)
@@ -73,7 +73,9 @@ def test_a_server_that_is_always_overloaded_calls_a_person(server, cluster, prox
 def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, monkeypatch):
     target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default")
     body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
-    step = Step(id="", title="Create", change=creation(target, body), brings=(Exists(),), digest=projected(None, ()))
+    step = Step(
+        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=projected(None, ())
+    )
     monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     row = advanced(rollout(cluster, step))
     assert (ended(row), complaints(row)) == (("paused", "unreachable"), [])
@@ -132,8 +134,8 @@ def test_a_conversion_webhook_that_is_down_is_waited_for(server, cluster, monkey
         one for one in documents("beta_with_v1", conversion_webhook=True) if one["spec"]["names"]["kind"] == "NodePool"
     )
     step = Step(
-        id="", title="Weigh", change=merge(target, {"spec": {"weight": 5}}), rests_on=(("spec", "weight"),),
-        digest=projected(made, (("spec", "weight"),)), brings=(FieldEquals(field=("spec", "weight"), value=5),),
+        id="", title="Weigh", change=merge(target, {"spec": {"weight": 5}}), preconditions=(("spec", "weight"),),
+        digest=projected(made, (("spec", "weight"),)), postconditions=(FieldEquals(field=("spec", "weight"), value=5),),
     )  # fmt: skip
     row = rollout(cluster, step)
     server.load_documents([broken])
