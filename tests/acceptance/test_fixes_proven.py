@@ -14,7 +14,6 @@ from tests.acceptance.proofs import (
     NEWER_KUBECTL,
     ON_SERVER,
     PROVEN,
-    TEXT,
     UNSEEN_THERE,
     by_kubectl_alone,
     changes_of,
@@ -107,7 +106,6 @@ def test_what_is_not_proven_is_listed_with_its_reason() -> None:
         found[proof(fault).outcome].add(fault.check)
     del found[PROVEN]
     wanted = {
-        TEXT: frozenset(),
         "for_a_person": FOR_A_PERSON.keys(),
         "reads_only": ONLY_LOOKS.keys(),
         "own_action": OWN_ACTIONS.keys(),

@@ -70,9 +70,9 @@ def _as_v1(one: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the s
 
 def _pool(one: o.NodePool) -> o.NodePool:
     spec = one.spec or {}
-    template, disruption = spec.get("template") or {}, spec.get("disruption") or {}
-    inner = dict(template.get("spec") or {})
-    kubelet, reference = inner.pop("kubelet", None), inner.pop("nodeClassRef", None) or {}
+    template, disruption = _tree(spec.get("template")), _tree(spec.get("disruption"))
+    inner = dict(_tree(template.get("spec")))
+    kubelet, reference = inner.pop("kubelet", None), _tree(inner.pop("nodeClassRef", None))
     inner.pop("resources", None)
     inner |= {"nodeClassRef": _reference(reference), "expireAfter": disruption.get("expireAfter") or _EXPIRES}
     new = {**spec, "template": {**template, "spec": inner}, "disruption": _disruption(disruption)}
@@ -129,6 +129,11 @@ def _marked(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
     """With these annotations, but for empty ones."""
     given = {key: value for key, value in marks.items() if value}
     return replace(metadata, annotations={**(metadata.annotations or {}), **given}) if given else metadata
+
+
+def _tree(value: object) -> Tree:
+    """The value if it is a mapping; an empty one for what the API server of a sound cluster would not store."""
+    return value if isinstance(value, dict) else {}
 
 
 def _json(value: object) -> str:

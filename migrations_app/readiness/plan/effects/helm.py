@@ -37,7 +37,7 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     """After one upgrade of the release with these values. Only a chart's own values and version are followed."""
     if change.when == "person":
         return NotShown("for_a_person", change.release)
-    if wrong := next((one.key for one in change.values if not _is_json(one.text)), ""):
+    if (wrong := next((one.key for one in change.values if not _is_json(one.text)), None)) is not None:
         return NotShown("refused", wrong)
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
@@ -161,9 +161,11 @@ def _with_spec(one: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDeliv
 def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     """With the conversion that these values give to the CRDs of two versions."""
     part = inventory.crds
-    strange = next((one.key for one in change.values if one.text and one.key not in CRD_VALUES), "")
-    if isinstance(part, Unseen) or strange:
-        return NotShown("value_not_applied", strange) if strange else NotShown("part_not_read", "crds")
+    strange = next((one.key for one in change.values if one.text and one.key not in CRD_VALUES), None)
+    if strange is not None:
+        return NotShown("value_not_applied", strange)
+    if isinstance(part, Unseen):
+        return NotShown("part_not_read", "crds")
     told = {CRD_VALUES[one.key]: json.loads(one.text) for one in change.values if one.text}
     if not told:
         return inventory
