@@ -1,0 +1,129 @@
+"""The pictures of the docs, taken anew: `python -m tests.pictures [NAME ...]` writes docs/pictures/NAME.png.
+
+It starts karpdash with its sample fleet in a folder of its own and looks at the pages with chromium.
+"""
+
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import urllib3
+from playwright.sync_api import Page, sync_playwright
+
+from tests.journeys.running import bare_environment
+from tests.servers import browser
+from tests.servers.processes import Child, free_port
+
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+PASSWORD = "correct horse battery staple"
+WIDTH, HEIGHT = 1280, 860
+FIRST_ADMIN = re.compile(r"first admin: name (\S+), one-time password (\S+)")
+
+
+class Picture(NamedTuple):
+    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster. `follow` is the
+    beginning of the address of a link on that page, which is opened instead.
+    """
+
+    path: str
+    of: str = ""
+    follow: str = ""
+
+
+WANTED: dict[str, Picture] = {
+    "fleet": Picture("/"),
+    "readiness": Picture("", of="halfway_032"),
+    "runbook": Picture("plan", of="halfway_032"),
+    "manifests": Picture("convert", of="alpha_030"),
+    "iam": Picture("iam", of="beta_037"),
+    "nodes": Picture("nodes", of="halfway_032"),
+    "sample": Picture("sample", of="live-alpha"),
+    "rollout": Picture("/rollouts/", follow="/rollouts/"),
+    "progress": Picture("/burndown"),
+    "audit": Picture("/audit"),
+}
+"""The pictures of docs/tour.md, in its order."""
+
+
+def main(names: Sequence[str]) -> int:
+    """0 when all were taken; 2 for a name that is none."""
+    unknown = [name for name in names if name not in WANTED]
+    if unknown:
+        sys.stderr.write(f"no such picture: {', '.join(unknown)} (there are {', '.join(WANTED)})\n")
+        return 2
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kp-") as folder:
+        port = free_port()
+        words = ["-m", "karpdash.command", "up", "--port", str(port), "--data-dir", f"{folder}/data"]
+        server = Child([sys.executable, *words], log=Path(folder) / "up.log", env=bare_environment())
+        try:
+            server.wait_until(lambda: _scanned(port), what="karpdash", seconds=180)
+            _take(f"http://127.0.0.1:{port}", _first_admin(server.log), names or tuple(WANTED))
+        finally:
+            server.stop(signal.SIGTERM)
+    return 0
+
+
+def _scanned(port: int) -> bool:
+    try:
+        return urllib3.request("GET", f"http://127.0.0.1:{port}/readyz", retries=False, timeout=5).status == 200
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+def _first_admin(log: Path) -> tuple[str, str]:
+    until = time.monotonic() + 60
+    while not (found := FIRST_ADMIN.search(log.read_text())):
+        if time.monotonic() > until:
+            raise RuntimeError(f"no first admin was told:\n{log.read_text()[-2000:]}")
+        time.sleep(0.2)
+    return found[1], found[2]
+
+
+def _take(address: str, account: tuple[str, str], names: Sequence[str]) -> None:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(**browser.installed().launch)
+        context = opened.new_context(
+            base_url=address, viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce", color_scheme="light"
+        )
+        page = context.new_page()
+        _sign_in(page, account)
+        for name in names:
+            _open(page, WANTED[name])
+            page.screenshot(path=PICTURES / f"{name}.png")
+            sys.stdout.write(f"docs/pictures/{name}.png\n")
+        opened.close()
+
+
+def _sign_in(page: Page, account: tuple[str, str]) -> None:
+    page.goto("/login")
+    page.get_by_label("Username").fill(account[0])
+    page.get_by_label("Password").fill(account[1])
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Old password").fill(account[1])
+    page.get_by_label("New password", exact=True).fill(PASSWORD)
+    page.get_by_label("New password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Change").click()
+    page.wait_for_url("**/")
+
+
+def _open(page: Page, wanted: Picture) -> None:
+    answer = page.goto("/" if wanted.of else wanted.path)
+    if wanted.of:
+        first = page.get_by_role("link", name=wanted.of, exact=True).first.get_attribute("href") or ""
+        answer = page.goto(f"{first.rstrip('/')}/{wanted.path}")
+    if wanted.follow:
+        link = page.locator(f"main a[href^='{wanted.follow}']").filter(has_not=page.locator("nav *")).first
+        answer = page.goto(link.get_attribute("href") or "")
+    if answer is None or not answer.ok:
+        raise RuntimeError(f"{page.url} was not answered well")
+    page.locator("main").first.wait_for()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
