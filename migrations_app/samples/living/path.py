@@ -181,7 +181,7 @@ def _upgrade(version: str, why: str) -> SampleStep:
         id=f"controller-{version}",
         kind="upgrade",
         title=f"Upgrade the controller to {version}",
-        why=f"It is {why}. karpdash never upgrades a controller: this button stands for your own helm upgrade.",
+        why=f"It is {why}. For a sample, this button stands for your own helm upgrade.",
         release=version,
     )
 
