@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.conf import settings
+from django.db.models import F, Q
 from msgspec import Meta
 
 from migrations_app.actions.changes import RISKS, Risk
@@ -57,14 +58,16 @@ class KillSwitchState:
 
 def policy_of(cluster_id: uuid.UUID | None) -> Policy:
     """The cluster's own policy, else the general one; an unsaved row with the defaults if there is none."""
-    own = Policy.objects.filter(cluster_id=cluster_id).first() if cluster_id else None
-    return own or Policy.objects.filter(cluster=None).first() or Policy()
+    mine = Q(cluster=None) if cluster_id is None else Q(cluster=None) | Q(cluster_id=cluster_id)
+    return Policy.objects.filter(mine).order_by(F("cluster").asc(nulls_last=True)).first() or Policy()
 
 
 def controller_upgrades_allowed(cluster_id: uuid.UUID) -> bool:
     """Whether installation and policy let karpdash upgrade the controller of that cluster by helm."""
+    if not settings.ENV.controller_upgrades:
+        return False
     allowed = policy_of(cluster_id).actions
-    return bool(settings.ENV.controller_upgrades) and ("*" in allowed or UPGRADE_CONTROLLER in allowed)
+    return "*" in allowed or UPGRADE_CONTROLLER in allowed
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
