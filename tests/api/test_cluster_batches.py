@@ -54,7 +54,7 @@ def test_all_are_labelled_or_none(api: Tool) -> None:
     assert api("POST", "clusters/batch-labels", {"clusters": ids, "labels": {"team": "shop"}}).status_code == 204
     assert ClusterLabel.objects.filter(key="team", value="shop").count() == 2
     unknown = {"clusters": [*ids, str(uuid.uuid4())], "labels": {"team": "x"}}
-    assert api("POST", "clusters/batch-labels", unknown).status_code == 404
+    assert api("POST", "clusters/batch-labels", unknown).json()["errors"][0]["code"] == "no_such_cluster"
     wrong = {"clusters": ids, "labels": {"team": "x", "Not a key": "x"}}
     assert api("POST", "clusters/batch-labels", wrong).status_code == 400
     assert ClusterLabel.objects.filter(key="team", value="shop").count() == 2
@@ -69,7 +69,7 @@ def test_all_are_removed_or_none(api: Tool) -> None:
     for wrong, status in (
         (slip, 400),
         ([*named, named[0]], 400),
-        ([*named, {**slip[1], "id": str(uuid.uuid4())}], 404),
+        ([*named, {**slip[1], "id": str(uuid.uuid4())}], 400),
     ):
         assert api("POST", "clusters/batch-removal", {"clusters": wrong}).status_code == status
     held = a_rollout(rows[1], state="running")

@@ -40,8 +40,8 @@ EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 # Beside the usual answers to good requests: a target must be a known release, a cursor one of ours, an If-Match the
 # tag of now, and a key must not come twice. None of these can be said in a schema.
 GOOD = ["2xx", "304", "400", "401", "403", "404", "409", "412", "422"]
-REFUSED = ["400", "401", "403", "404", "405", "406", "409", "412", "415", "422", "428", "429", "5xx"]
-"""For a bad request; an If-Match that does not hold is told before the body is read."""
+REFUSED = ["400", "401", "403", "404", "405", "406", "409", "412", "413", "415", "422", "428", "429", "5xx"]
+"""For a bad request; an If-Match that does not hold, and a body that is too large, are told before it is read."""
 # RFC 6585 has its own status for an If-Match that is missing; what is not there needs none, and a key that came with
 # another request before is refused before anything else.
 WITHOUT_HEADER = ["400", "404", "422", "428"]

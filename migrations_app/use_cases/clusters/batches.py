@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from migrations_app.errors import InvalidInput, KarpdashError, NotFound
+from migrations_app.errors import InvalidInput, KarpdashError
 from migrations_app.queries.visibility import permitted_ids
 from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details, register_in_cluster, register_kubeconfig, remove
@@ -41,11 +41,11 @@ def _registered(cluster: NewCluster, place: int) -> uuid.UUID:
 def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) -> None:
     """Sets the labels on every one of the clusters; an empty value removes a label.
 
-    Raises NotFound, naming the ids that are not there or may not be changed, InvalidInput and Conflict `derived`.
+    Raises InvalidInput, which names the ids that are not there or may not be changed, and Conflict `derived`.
     """
     wanted = set(cluster_ids)
     if missing := wanted - set(permitted_ids(wanted, right="change")):
-        raise NotFound(f"no such clusters, or you may not change them: {', '.join(sorted(map(str, missing)))}")
+        raise _missing(missing)
     with transaction.atomic():
         for cluster_id in sorted(wanted):
             set_labels(cluster_id, labels)
@@ -54,15 +54,20 @@ def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) ->
 def remove_all(names: Mapping[uuid.UUID, str]) -> None:
     """Deletes the clusters with their credentials and snapshots. `names` gives the name of each, against slips.
 
-    Raises NotFound, naming the ids that are not there or may not be removed, InvalidInput for a name that is another,
-    and Conflict while a rollout or a journey holds one of them.
+    Raises InvalidInput, which names the ids that are not there or may not be removed, or a name that is another, and
+    Conflict while a rollout or a journey holds one of them.
     """
     if missing := set(names) - set(permitted_ids(names.keys(), right="remove")):
-        raise NotFound(f"no such clusters, or you may not remove them: {', '.join(sorted(map(str, missing)))}")
+        raise _missing(missing)
     with transaction.atomic():
         for place, (cluster_id, name) in enumerate(names.items()):
             with _placed(place):
                 remove(cluster_id, typed_name=name)
+
+
+def _missing(ids: Collection[uuid.UUID]) -> InvalidInput:
+    told = ", ".join(sorted(map(str, ids)))
+    return InvalidInput(f"not there, or not yours to change: {told}", where="clusters", code="no_such_cluster")
 
 
 @contextmanager
