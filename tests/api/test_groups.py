@@ -116,7 +116,7 @@ def test_filters_that_mean_nothing_are_refused(api: Tool, query: str) -> None:
 
 def test_the_clusters_that_a_check_stands_in_the_way_of(api: Tool, scanned: Scanned) -> None:
     row = scanned("alpha_030")
-    a_cluster("dark")
+    a_cluster("dark", source="sample")
     check = "legacy_provisioners_gone"
     hops = {one["hop"] for one in api("GET", f"findings?check={check}&status=fail").json()["results"]}
     found = api("GET", f"clusters?check={check}&hop={sorted(hops)[0].replace('+', '%2B')}").json()["results"]
@@ -160,7 +160,7 @@ def test_views_are_kept_shared_and_forgotten(api: Tool, ben: User) -> None:
 
 def test_the_burndown_of_a_cluster_a_group_and_the_fleet(api: Tool, scanned: Scanned) -> None:
     row = scanned("alpha_030")
-    a_cluster("dark")
+    a_cluster("dark", source="sample")
     group = made(api).json()["id"]
     api("POST", f"groups/{group}/clusters", {"add": [str(row.pk)]})
     fleet = api("GET", "fleet/burndown").json()
