@@ -10,7 +10,9 @@ STATIC = ("/static/css/karpdash.css", "/static/js/page.js")
 
 @pytest.mark.parametrize("path", [*PATHS, *STATIC])
 def test_a_browser_guesses_nothing_and_tells_others_nothing(ada, path):
-    headers = ada.get(path).headers
+    answer = ada.get(path)
+    answer.close()
+    headers = answer.headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Referrer-Policy"] == "same-origin"
     assert "Access-Control-Allow-Origin" not in headers
