@@ -67,7 +67,7 @@ class SessionStore(DatabaseSessionStore):
 def is_over(data: dict[str, Any]) -> bool:
     """Whether a signed-in session with that data has ended by now; never for one that holds no times."""
     now = _now()
-    began, active = data.get(BEGAN, now), data.get(ACTIVE, now)
+    began, active = int(data.get(BEGAN, now)), int(data.get(ACTIVE, now))
     return now - began >= LONGEST.total_seconds() or now - active >= IDLE.total_seconds()
 
 

@@ -9,7 +9,6 @@ from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.crypto import constant_time_compare
@@ -71,7 +70,7 @@ class SignOut(views.LogoutView):
 
     http_method_names = ["post", "options"]
 
-    def dispatch(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - Django's signature
+    def dispatch(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:  # noqa: ANN401 - Django's signature
         answer = super().dispatch(request, *args, **kwargs)
         answer.headers["Clear-Site-Data"] = '"cache"'
         return answer
