@@ -1,10 +1,25 @@
-"""Sessions in the database, under a digest of their key: a copy of the database signs nobody in."""
+"""Sessions in the database, under a digest of their key: a copy of the database signs nobody in.
+
+A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did.
+"""
 
 import hashlib
+from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
 from django.contrib.sessions.base_session import AbstractBaseSession
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+IDLE = timedelta(hours=4)
+"""Longer than NIST asks: people watch rollouts for hours, and what destroys asks for the person again (A44)."""
+LONGEST = timedelta(hours=12)
+SEEN_EVERY = timedelta(minutes=5)
+"""How exactly a session knows when its person last did something: each update is a write."""
+BEGAN, ACTIVE = "began_at", "active_at"
 
 
 def stored_key(session_key: str) -> str:
@@ -14,6 +29,14 @@ def stored_key(session_key: str) -> str:
 
 class SessionStore(DatabaseSessionStore):
     """Django's database store; only the digest of a key is written or looked up. The key lives in the cookie."""
+
+    def load(self) -> dict[str, Any]:
+        """What the session holds; nothing for one that is over."""
+        found: dict[str, Any] = super().load()
+        if is_over(found):
+            self._session_key = None
+            return {}
+        return found
 
     def _get_session_from_db(self) -> AbstractBaseSession | None:
         key = self.session_key
@@ -39,3 +62,30 @@ class SessionStore(DatabaseSessionStore):
         key = session_key or self.session_key
         if key is not None:
             super().delete(stored_key(key))
+
+
+def is_over(data: dict[str, Any]) -> bool:
+    """Whether a signed-in session with that data has ended by now; never for one that holds no times."""
+    now = _now()
+    began, active = int(data.get(BEGAN, now)), int(data.get(ACTIVE, now))
+    return now - began >= LONGEST.total_seconds() or now - active >= IDLE.total_seconds()
+
+
+def is_by_person(request: HttpRequest) -> bool:
+    """Whether somebody did something. What a page asks again by itself is a GET by htmx."""
+    return request.method != "GET" or request.headers.get("HX-Request") != "true"
+
+
+def seen(session: Any) -> None:  # noqa: ANN401 - the store of the settings
+    """Notes that the person of a session did something, once in SEEN_EVERY."""
+    if _now() - session.get(ACTIVE, _now()) >= SEEN_EVERY.total_seconds():
+        session[ACTIVE] = _now()
+
+
+@receiver(user_logged_in)
+def _begin(request: HttpRequest, **_about: Any) -> None:  # noqa: ANN401 - a signal's own parameters
+    request.session[BEGAN] = request.session[ACTIVE] = _now()
+
+
+def _now() -> int:
+    return int(timezone.now().timestamp())

@@ -37,11 +37,13 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "karpdash.middleware.request_ids.RequestIds",
     "karpdash.middleware.client_address.ClientAddress",
+    "karpdash.middleware.refusals.Refusals",
     "django.middleware.security.SecurityMiddleware",
     "karpdash.static_files.CompressedPages",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "karpdash.middleware.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "karpdash.middleware.activity.SessionActivity",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -78,6 +80,8 @@ PASSWORD_HASHERS = [
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "karpdash.passwords.VariantValidator"},
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "fleet"
@@ -94,15 +98,20 @@ AXES_SENSITIVE_PARAMETERS = [
     *("username", "ip_address", "password", "old_password", "new_password1", "new_password2", "csrfmiddlewaretoken"),
 ]
 
+# A browser takes a name that begins so only over TLS, for this host and its root: no other host sets or reads it.
+COOKIE_PREFIX = "__Host-" if ENV.https else ""
 SESSION_ENGINE = "karpdash.sessions"
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = ENV.https
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_SECURE = ENV.https
 CSRF_COOKIE_HTTPONLY = False
 SECURE_SSL_REDIRECT = ENV.https
 SECURE_HSTS_SECONDS = 31_536_000 if ENV.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = ENV.https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.behind_proxy else None
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
@@ -123,6 +132,7 @@ STORAGES = {
 }
 # Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 # Their addresses change with their content.
 WHITENOISE_MAX_AGE = 24 * 3600
 

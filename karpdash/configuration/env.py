@@ -48,7 +48,7 @@ class Env:
     )
     database: dict[str, Any] = setting(
         {},
-        "postgres://user:password@host/name or sqlite:///path; empty: SQLite in DATA_DIR.",
+        "postgres://user:password@host/name?sslmode=verify-full or sqlite:///path; empty: SQLite in DATA_DIR.",
         read=read_database,
         variable="DATABASE_URL",
         secret=True,

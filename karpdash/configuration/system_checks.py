@@ -21,6 +21,8 @@ FEWEST_BYTES = 8
 EVERYWHERE = 8
 """Minimum prefix length of an allowed network: a shorter prefix opens nearly every address."""
 THIS_MACHINE = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
+TLS_DECIDED = ("verify-full", "verify-ca", "disable")
+"""The other modes of libpq verify no certificate, or fall back to clear text without a word."""
 Wrong = Iterator[tuple[str, str]]
 
 
@@ -101,11 +103,25 @@ def _surroundings(env: Env) -> Wrong:
     database = env.database
     if database.get("HOST", "")[:1] not in ("", "/") and database.get("PASSWORD", "").lower() in ANYBODYS_PASSWORDS:
         yield "E014", "KARPDASH_DATABASE_URL has no password, or one that everybody tries first"
+    if _is_far(database) and database.get("OPTIONS", {}).get("sslmode") not in TLS_DECIDED:
+        yield (
+            "E018",
+            (
+                "KARPDASH_DATABASE_URL must end with ?sslmode=verify-full (and &sslrootcert=/path of its CA), or with "
+                "?sslmode=disable in a network that nobody else is in"
+            ),
+        )
     if urlsplit(env.broker_url).scheme == "memory":
         yield "E015", "KARPDASH_BROKER_URL: a broker in memory reaches no worker"
     for text in env.allowed_networks:
         if why := _too_wide(text):
             yield "E016", f"KARPDASH_ALLOWED_NETWORKS: {text!r} {why}"
+
+
+def _is_far(database: dict[str, Any]) -> bool:
+    """Whether the database is a PostgreSQL server that is asked over a network."""
+    host = database.get("HOST", "")
+    return host[:1] not in ("", "/") and not _is_here(host)
 
 
 def _too_wide(text: str) -> str:

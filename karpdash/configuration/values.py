@@ -4,13 +4,16 @@ import base64
 import ipaddress
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from migrations_app.clients.helm.charts import read_registry
 from migrations_app.clients.identity_provider import read_issuer
 from migrations_app.clients.mail import MailServer, read_mail_server
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
+
+TLS_OPTIONS = ("sslmode", "sslrootcert", "sslcert", "sslkey")
+"""What a PostgreSQL address may ask for behind its question mark, in the words of libpq."""
 
 
 def read_database(url: str) -> dict[str, Any]:
@@ -36,8 +39,13 @@ def _sqlite(path: str) -> dict[str, Any]:
 def _postgres(parts: SplitResult) -> dict[str, Any]:
     if not parts.path.lstrip("/"):
         raise InvalidInput("names no database")
+    options = dict(parse_qsl(parts.query))
+    strange = [name for name in options if name not in TLS_OPTIONS]
+    if strange:
+        raise InvalidInput(f"{strange[0]!r} is none of {', '.join(TLS_OPTIONS)}")
     return {
         "ENGINE": "django.db.backends.postgresql",
+        "OPTIONS": options,
         "NAME": parts.path.lstrip("/"),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),

@@ -5,6 +5,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from structlog.contextvars import bound_contextvars
@@ -12,6 +13,8 @@ from structlog.contextvars import bound_contextvars
 log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
 QUIET = ("/static/", "/healthz", "/readyz", "/metrics")
+REFUSED = (401, 403, 429)
+"""Statuses of requests whose sender is logged: somebody tried what they may not."""
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
@@ -35,5 +38,14 @@ class RequestIds:
 
 def _told(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
     level = logging.DEBUG if request.path.startswith(QUIET) else logging.INFO
-    told = {"method": request.method, "path": request.path[:500], "status": response.status_code}
+    told: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
+    if response.status_code in REFUSED:
+        level = logging.WARNING
+        told |= {"address": request.META.get("REMOTE_ADDR", ""), "account": _account(request)}
     log.log(level, "request", extra=told | {"ms": round(seconds * 1000)})
+
+
+def _account(request: HttpRequest) -> int | None:
+    """The number of the account whose session or token the request carries; None for strangers."""
+    user = getattr(request, "user", None)
+    return user.pk if user is not None else None

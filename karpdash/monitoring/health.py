@@ -20,7 +20,7 @@ NEEDED_FOR_PAGES = ("database", "schema")
 
 def healthz(_request: HttpRequest) -> HttpResponse:
     """200 as soon as pages can be served."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
 def readyz(request: HttpRequest) -> JsonResponse:

@@ -17,7 +17,7 @@ from migrations_app.redaction import replace
 SILENCED = ("urllib3", "kubernetes", "botocore", "boto3", "django.db.backends")
 EXTRAS = (
     *("scan", "rollout", "cluster", "fleet_scan", "request_id", "row", "rows", "sink", "code", "reason", "task"),
-    *("method", "path", "status", "ms"),
+    *("method", "path", "status", "ms", "account", "address"),
 )
 """Record fields that become fields of the line; other attributes that a library sets are left out."""
 HIDDEN = "[secret]"

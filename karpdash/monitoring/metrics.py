@@ -21,6 +21,7 @@ from migrations_app.use_cases.runtime.counters import BEYOND, BUCKETS
 
 SCOPE = "metrics"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
+PLAIN = "text/plain; charset=utf-8"
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -33,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         use = _use(request)
         return use if isinstance(use, HttpResponse) else _told(VisibilityScope(permissions_of(use.owner)))
     except Error:
-        return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
+        return HttpResponse("the database does not answer\n", status=503, content_type=PLAIN)
 
 
 def _told(sight: VisibilityScope) -> HttpResponse:
@@ -46,9 +47,9 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     use = authenticate(secret.strip()) if scheme.lower() == "bearer" else None
     if use is None:
         wanted = {"WWW-Authenticate": 'Bearer realm="karpdash"'}
-        return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type="text/plain")
+        return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type=PLAIN)
     if SCOPE not in use.scopes:
-        return HttpResponse(f"the token lacks the scope {SCOPE}\n", status=403, content_type="text/plain")
+        return HttpResponse(f"the token lacks the scope {SCOPE}\n", status=403, content_type=PLAIN)
     return use
 
 

@@ -17,7 +17,7 @@ def run(argv: list[str]) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash person", description="Accounts and what they may do.")
-    verbs = parser.add_subparsers(required=True, metavar="create|list|grant|close|open")
+    verbs = parser.add_subparsers(required=True, metavar="create|list|grant|reset|close|open")
     create = verbs.add_parser("create", help="print the one-time password of a new account")
     create.add_argument("name")
     create.add_argument("--admin", action="store_true", help="with the role admin over every cluster")
@@ -28,6 +28,9 @@ def make_parser() -> argparse.ArgumentParser:
     grant.add_argument("role", help="viewer, operator, approver or admin")
     grant.add_argument("--over", metavar="GROUP", default="", help="a group of clusters; without it: every cluster")
     grant.set_defaults(do=_grant)
+    reset = verbs.add_parser("reset", help="print a new one-time password; sessions and tokens of the account end")
+    reset.add_argument("name")
+    reset.set_defaults(do=_reset)
     for word, active in (("close", False), ("open", True)):
         verb = verbs.add_parser(word, help="end an account with its sessions and tokens" if not active else "undo that")
         verb.add_argument("name")
@@ -72,6 +75,15 @@ def _grant(options: argparse.Namespace) -> int:
         raise NotFound(f"no group of clusters named {options.over!r}", where="over")
     management.grant_role(management.RoleGrant(role=options.role, person=options.name, over=over), person=None)
     print_note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
+    return Exit.READY
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from migrations_app.use_cases.accounts import management
+
+    password = management.reset_password(options.name)
+    print_note(f"{options.name} signs in with this password once, and chooses another; sessions and tokens have ended:")
+    show(f"{password}\n")
     return Exit.READY
 
 

@@ -28,6 +28,7 @@ DEEDS: dict[str, str] = {
     "access.taken_back": "revoked a role",
     "account.made": "created an account",
     "account.opened": "enabled an account",
+    "account.password_reset": "gave an account a new one-time password",
     "account.joined": "joined a team",
     "account.left": "left a team",
     "account.teams": "changed the teams of an account",

@@ -1,6 +1,5 @@
 """URLs of the pages."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from migrations_app.web import search
@@ -19,7 +18,7 @@ from migrations_app.web.samples import pages as sample_pages
 from migrations_app.web.samples import sign_in as sample_sign_in
 from migrations_app.web.settings import audit, catalogue, notifications, people, tokens
 from migrations_app.web.sign_in import login, oidc
-from migrations_app.web.sign_in.login import ChangePassword, SignIn
+from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
@@ -46,7 +45,7 @@ urlpatterns = [
     path("sign-in/oidc", oidc.begin, name="oidc"),
     path("sign-in/oidc/again", oidc.begin_again, name="oidc-again"),
     path("sign-in/oidc/back", oidc.back, name="oidc-back"),
-    path("logout", open_page(LogoutView.as_view(http_method_names=["post", "options"])), name="logout"),
+    path("logout", open_page(SignOut.as_view()), name="logout"),
     path("password", require_right(with_any_password=True)(ChangePassword.as_view()), name="password"),
     path("settings/people", people.people, name="people"),
     path("settings/people/change", people.change, name="people-change"),

@@ -47,6 +47,13 @@ def test_an_unknown_parameter_is_refused(api: Tool, path: str) -> None:
     )  # fmt: skip
 
 
+def test_a_parameter_that_is_given_twice_is_refused(api: Tool) -> None:
+    said = api("GET", "clusters?limit=1&limit=2")
+    assert (said.status_code, said.json()["errors"]) == (
+        400, [{"pointer": "#/limit", "detail": "Given more than once.", "code": "repeated"}],
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=501", "limit=x", "stage=none", "q=%00", "cursor=abc", "cursor=a:b"]
 )

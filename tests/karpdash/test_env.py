@@ -37,6 +37,13 @@ def test_a_postgres_address_is_taken_apart():
     env = read({"KARPDASH_DATABASE_URL": "postgres://u:p%40ss@db.example:5433/name"})
     wanted = {"NAME": "name", "HOST": "db.example", "PORT": "5433", "USER": "u", "PASSWORD": "p@ss"}
     assert {key: env.database[key] for key in wanted} == wanted
+    assert env.database["OPTIONS"] == {}
+
+
+def test_tls_to_the_database_stands_in_its_address():
+    query = "sslmode=verify-full&sslrootcert=/etc/ca%20of%20db.pem"
+    env = read({"KARPDASH_DATABASE_URL": f"postgres://u:p@db.example/name?{query}"})
+    assert env.database["OPTIONS"] == {"sslmode": "verify-full", "sslrootcert": "/etc/ca of db.pem"}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +51,7 @@ def test_a_postgres_address_is_taken_apart():
     [
         ("DATABASE_URL", "mysql://x/y"),
         ("DATABASE_URL", "postgres://host"),
+        ("DATABASE_URL", "postgres://u@host/name?ssl_mode=verify-full"),
         ("BROKER_URL", "amqp://x"),
         ("ENCRYPTION_KEYS", "k1:short"),
         ("ENCRYPTION_KEYS", f":{KEY}"),

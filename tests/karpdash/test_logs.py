@@ -56,6 +56,19 @@ def test_a_request_has_an_id_that_is_logged_and_answered(client, lines):
     assert answer.headers["X-Request-ID"] == "abc-1"
 
 
+@pytest.mark.django_db
+def test_who_tried_what_they_may_not_stands_beside_the_request(client, lines, django_user_model):
+    ben = django_user_model.objects.create_user("ben")
+    client.get("/api/v1/clusters")
+    client.force_login(ben, backend="django.contrib.auth.backends.ModelBackend")
+    client.get("/audit")
+    told = [line for line in lines() if line["event"] == "request"]
+    assert [(line["status"], line["level"], line["account"], line["address"]) for line in told] == [
+        (401, "warning", None, "127.0.0.1"),
+        (403, "warning", ben.pk, "127.0.0.1"),
+    ]
+
+
 @pytest.mark.parametrize("given", ["a b", "x" * 65, "a\n", "é"])
 def test_an_id_that_is_none_is_made_anew(client, given):
     told = client.get("/healthz", headers={"X-Request-ID": given}).headers["X-Request-ID"]

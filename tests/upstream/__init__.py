@@ -1,4 +1,6 @@
-"""What Karpenter's own repositories say, as data: tests compare our tables with it. README.md says where it is from.
+"""What Karpenter's own repositories say, and the numbers of OWASP's ASVS, as data for tests to compare our tables with.
+
+README.md says where it is from.
 
 Every function reads files of this folder. A file that is not there raises FileNotFoundError, a row that is not as
 rows.py has it raises msgspec.ValidationError: a test then fails, it is never skipped.
@@ -44,6 +46,13 @@ def changes() -> dict[str, rows.Change]:
 def pains() -> tuple[rows.Pain, ...]:
     """What went wrong for people who upgraded."""
     return _rows("pains.yaml", rows.Pains).pains
+
+
+@cache
+def asvs() -> dict[str, int]:
+    """The level of each requirement of ASVS 5.0.0 at levels 1 and 2, by its number."""
+    by_level = _rows("asvs.yaml", rows.Asvs).levels
+    return {number: level for level, numbers in by_level.items() for number in numbers}
 
 
 @cache

@@ -217,6 +217,12 @@ class Pains(_Row, frozen=True):
     pains: tuple[Pain, ...]
 
 
+class Asvs(_Row, frozen=True):
+    """The numbers of OWASP's requirements, `6.2.1` for instance, by level."""
+
+    levels: dict[int, tuple[str, ...]]
+
+
 class Key(_Row, frozen=True):
     """A label, annotation, taint, finalizer or tag."""
 

@@ -151,6 +151,12 @@ def test_a_provider_in_clear_elsewhere_is_not_used(provider):
     assert Client().get(back.removeprefix("http://testserver")).url == "/login"
 
 
+@pytest.mark.parametrize(("site", "leads"), [("cross-site", "/login"), ("same-site", "/login"), ("same-origin", "")])
+def test_a_link_on_another_site_signs_nobody_in(provider, site, leads):
+    answer = Client().get("/sign-in/oidc", headers={"Sec-Fetch-Site": site})
+    assert (answer.status_code, answer.url) == (302, leads) if leads else answer.url.startswith(provider.issuer)
+
+
 def test_without_the_settings_it_is_off(db):
     client = Client()
     assert [client.get(f"/sign-in/oidc{path}").status_code for path in ("", "/back")] == [404, 404]

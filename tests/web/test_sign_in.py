@@ -1,5 +1,6 @@
 """Sign-in, brute force, sign-out, and the one-time password."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -65,7 +66,8 @@ def test_ten_wrong_tries_lock_that_name_only(eve, dan, settings):
 
 
 def test_sign_out_ends_the_session(ada):
-    assert ada.post("/logout").url == "/login"
+    answer = ada.post("/logout")
+    assert (answer.url, answer.headers["Clear-Site-Data"]) == ("/login", '"cache"')
     assert ada.get("/").status_code == 302
 
 
@@ -85,6 +87,42 @@ def test_a_weak_password_is_refused_and_the_old_one_stays_marked(eve, dan):
     answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"})
     assert "too short" in text(answer)
     assert TemporaryPassword.objects.count() == 1
+
+
+def test_the_one_time_password_cannot_stay(eve, dan):
+    TemporaryPassword.objects.create(user=eve)
+    sign_in(dan)
+    answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": PASSWORD, "new_password2": PASSWORD})
+    assert ("choose another" in text(answer), TemporaryPassword.objects.count()) == (True, 1)
+
+
+@pytest.mark.parametrize("chosen", [" velum quay ampere ", "\u00e9t\u00e9 velum quay " + "x" * 200])
+def test_a_password_counts_as_it_was_typed(eve, dan, chosen):
+    sign_in(dan)
+    dan.post("/password", {"old_password": PASSWORD, "new_password1": chosen, "new_password2": chosen})
+    dan.logout()
+    wrong = [sign_in(dan, other).status_code for other in (chosen.strip()[:-1], chosen.upper(), chosen[:72] + "-")]
+    assert (wrong, sign_in(dan, chosen).url) == ([200] * 3, "/")
+
+
+@pytest.mark.parametrize("path", ["/login", "/password", "/sign-in-again"])
+def test_fields_of_passwords_are_masked_and_open_to_password_managers(eve, dan, path):
+    if path != "/login":
+        sign_in(dan)
+    fields = re.findall(r"<input[^>]*name=\"[^\"]*password[^\"]*\"[^>]*>", dan.get(path).content.decode())
+    assert fields != []
+    assert [field for field in fields if 'type="password"' not in field or "-password" not in field] == []
+    assert [field for field in fields if "onpaste" in field or 'autocomplete="off"' in field] == []
+
+
+def test_signing_in_again_gives_the_session_another_key(eve, dan):
+    sign_in(dan)
+    before = dan.cookies["sessionid"].value
+    dan.post("/sign-in-again", {"password": PASSWORD})
+    assert dan.cookies["sessionid"].value != before
+    thief = Client()
+    thief.cookies["sessionid"] = before
+    assert (thief.get("/").status_code, dan.get("/").status_code) == (302, 200)
 
 
 def test_a_disabled_person_is_out_at_once(eve, dan):
@@ -143,7 +181,7 @@ def test_no_wrong_password_is_kept(eve, dan):
     sign_in(dan, "guess-one-11")
     sign_in(dan)
     change(dan, "guess-two-22")
-    dan.post("/sign-in/again", {"password": "guess-three-33"})
+    dan.post("/sign-in-again", {"password": "guess-three-33"})
     kept = list(AccessAttempt.objects.values_list("path_info", "post_data"))
     assert len(kept) == 1
     assert sum(kept[0][1].count(field) for field in ("password=*", "old_password=*")) >= 2

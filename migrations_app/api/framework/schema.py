@@ -5,6 +5,7 @@ Importing this module also tells the schema generator the two ways of signing in
 
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpResponseBase
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -123,4 +124,4 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
     name = "session"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ANN401, ARG002 - the library's
-        return {"type": "apiKey", "in": "cookie", "name": "sessionid"}
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import User
 from django.core import signing
 from django.http import HttpResponseBase
+from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -116,7 +117,10 @@ def person(request: Request) -> User:
 
 
 def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:
-    """The query's parameters, checked; unknown ones are a 400. Raises ValidationError."""
+    """The query's parameters, checked; unknown and repeated ones are a 400. Raises ValidationError."""
+    repeated = {name: ["Given more than once."] for name, values in request.query_params.lists() if len(values) > 1}
+    if repeated:
+        raise ValidationError(repeated, code="repeated")
     return _checked(shape(data=request.query_params.dict()))
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from migrations_app.access import ROLES, Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound
-from migrations_app.models.account import ApiToken, Grant, TemporaryPassword
+from migrations_app.models.account import ApiToken, Grant, Identity, TemporaryPassword
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
@@ -53,13 +53,32 @@ def make_account(name: str, *, person: Person | None) -> str:
         raise InvalidInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
     if len(name) > LONGEST:
         raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
-    password = secrets.token_urlsafe(12)
+    password = secrets.token_urlsafe(16)
     with transaction.atomic():
         if User.objects.filter(username=name).exists():
             raise Conflict("there is an account of that name", code="name_taken")
         row = User.objects.create_user(username=name, password=password)
         TemporaryPassword.objects.create(user=row)
         record_audit_event("account.made", name, rights="none yet")
+    return password
+
+
+def reset_password(name: str) -> str:
+    """Gives an account a new one-time password and returns it; its sessions and API tokens end.
+
+    For the server's command line only: whoever could do it on a page could sign in as the second approver.
+
+    Raises NotFound, and Conflict `other_sign_in` for an account that signs in at the identity provider.
+    """
+    password = secrets.token_urlsafe(16)
+    with transaction.atomic():
+        row = _account(name)
+        if Identity.objects.filter(user=row).exists():
+            raise Conflict("that account signs in at the identity provider", code="other_sign_in")
+        row.set_password(password)
+        row.save(update_fields=["password"])
+        TemporaryPassword.objects.get_or_create(user=row)
+        record_audit_event("account.password_reset", name, ended=_end_everything(row))
     return password
 
 

@@ -50,7 +50,7 @@ def first_admin() -> str:
     with transaction.atomic():
         if people.objects.exists():
             return ""
-        password = secrets.token_urlsafe(12)
+        password = secrets.token_urlsafe(16)
         admin = people.objects.create_superuser(username="admin", password=password)
         TemporaryPassword.objects.create(user=admin)
         record_audit_event("account.made", admin.get_username(), rights="all")

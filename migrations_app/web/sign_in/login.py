@@ -24,7 +24,7 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
 from migrations_app.web.samples.sign_in import people_for
 
-BROWSER = "signed_in_here"
+BROWSER = f"{settings.COOKIE_PREFIX}signed_in_here"
 BROWSER_DAYS = 90
 
 
@@ -65,6 +65,17 @@ class SignIn(views.LoginView):
         return super().get_context_data(tries=settings.AXES_FAILURE_LIMIT, wait=wait, **more, **kwargs)
 
 
+class SignOut(views.LogoutView):
+    """Ends the session, by POST only. The browser is told to forget the pages that it may have kept."""
+
+    http_method_names = ["post", "options"]
+
+    def dispatch(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:  # noqa: ANN401 - Django's signature
+        answer = super().dispatch(request, *args, **kwargs)
+        answer.headers["Clear-Site-Data"] = '"cache"'
+        return answer
+
+
 def _remember_browser(answer: HttpResponse, name: str) -> None:
     """A signed cookie: whoever shares an address with somebody who guesses passwords does not wait in this browser."""
     answer.set_signed_cookie(
@@ -95,6 +106,13 @@ class CountedPasswordChangeForm(PasswordChangeForm):
             locked = bool(getattr(self.request, "axes_locked_out", False))
             refused_again(actor(), locked=locked)
         return super().clean_old_password()
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses the old password as the new one: a one-time password would otherwise stay."""
+        given = super().clean() or {}
+        if given.get("new_password1") and given.get("new_password1") == given.get("old_password"):
+            self.add_error("new_password1", "This is the old password: choose another.")
+        return given
 
 
 class ChangePassword(views.PasswordChangeView):

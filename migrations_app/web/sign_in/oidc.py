@@ -22,7 +22,7 @@ from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.use_cases.accounts import oidc, sign_in
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_again
 from migrations_app.use_cases.audit.log import Actor, acting_as
-from migrations_app.web.access import actor_of, address_of, next_page, open_page, require_right
+from migrations_app.web.access import OWN_SITE, actor_of, address_of, next_page, open_page, require_right
 
 KEPT = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -38,7 +38,10 @@ def begin(request: HttpRequest) -> HttpResponse:
     """Redirects to the provider.
 
     By GET, because the content security policy forbids forms that lead to another site, even by a redirect.
+    Nobody is signed in by a link on another site: that leads to the sign-in page, where the person decides.
     """
+    if request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
+        return redirect("login")
     return _sent_away(request, {"next": next_page(request)}, asking={})
 
 

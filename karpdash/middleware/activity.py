@@ -1,0 +1,20 @@
+"""Notes in a session when its person last did something, so that an abandoned one ends."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from karpdash.sessions import is_by_person, seen
+
+
+class SessionActivity:
+    """Looks only at sessions that were read for the request anyway."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.session.accessed and is_by_person(request):
+            seen(request.session)
+        return response

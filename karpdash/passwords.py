@@ -1,0 +1,57 @@
+"""Passwords that are guessed first although they are long: a common word, or one of this place, with something around.
+
+Length and Django's list of common passwords are checked beside it; nothing is asked about kinds of characters.
+"""
+
+import re
+from functools import cache
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
+
+WORDS = frozenset({
+    "admin", "administrator", "amazon", "approver", "argocd", "aws", "claim", "cluster", "compose", "dashboard", "dash",
+    "docker", "eks", "helm", "karp", "karpdash", "karpenter", "kube", "kubernetes", "machine", "node",
+    "nodeclaim", "nodeclass", "nodepool", "operator", "password", "pool", "provisioner", "readiness", "root", "upgrade",
+    "viewer", "welcome",
+})  # fmt: skip
+"""What somebody who knows what karpdash is tries first."""
+MOST_PARTS = 2
+"""A phrase of more different words than this is not a variant of one."""
+
+FEWEST_LETTERS = 3
+"""Fewer letters in a row are no word: digits with a letter among them are a password as good as their length."""
+
+
+class VariantValidator:
+    """Refuses one or two words that everybody tries, with digits and signs around them or repeated."""
+
+    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:  # noqa: ARG002 - Django's signature
+        """Raises ValidationError."""
+        if is_variant(password):
+            raise ValidationError("This password is a common word with something around it.", code="password_variant")
+
+    def get_help_text(self) -> str:
+        """What is asked, for forms."""
+        return "Three or more words of your own are good; one common word with digits around it is not."
+
+
+def is_variant(password: str) -> bool:
+    """Whether nothing is left of the password without common words, words of this place, digits and signs."""
+    parts = {_unit(part) for part in re.findall(r"[^\W\d_]+", password.casefold())} or {_unit(password.casefold())}
+    return len(parts) <= MOST_PARTS and all(_is_known(part) for part in parts)
+
+
+def _unit(text: str) -> str:
+    """What the text repeats; the text itself if it repeats nothing."""
+    return text[: (text + text).find(text, 1)]
+
+
+def _is_known(part: str) -> bool:
+    return len(part) >= FEWEST_LETTERS and (part in WORDS or part in _common())
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(CommonPasswordValidator().passwords)
