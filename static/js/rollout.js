@@ -49,7 +49,8 @@
   // True when something changed.
   async function look() {
     try {
-      const headers = tag ? { "If-None-Match": tag } : {};
+      // Asked by the page and not by its person, as htmx says it: it does not keep a session alive.
+      const headers = { "HX-Request": "true", ...(tag && { "If-None-Match": tag }) };
       // Who does not answer at all is given up, and told as lost, as well.
       const signal = AbortSignal.timeout(LATE);
       const answer = await fetch(live.dataset.live, { headers, cache: "no-store", credentials: "same-origin", signal });
