@@ -4,7 +4,7 @@ import threading
 from datetime import UTC, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from migrations_app.errors import ServerFailed
@@ -100,7 +100,8 @@ def test_a_cluster_that_was_removed_is_gone(alpha):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_writers_at_once_lose_nothing():
-    clusters.make_all()
+    with transaction.atomic():
+        clusters.make_all()
     cluster, told = Cluster.objects.get(name="live-alpha"), []
 
     def write(mark: str) -> None:
