@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from migrations_app.checks.base import Finding
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import aws, files, stories
@@ -34,8 +35,13 @@ def test_other_words_change_nothing_but_words(story: Story) -> None:
 def test_every_sentence_of_a_finding_is_another_one() -> None:
     found = [(one, two) for story in stories() for one, two in both(story) if one.summary]
     assert {two.status for _, two in found} >= {"pass", "fail", "unknown", "manual", "not_applicable"}
-    assert [one.id for one, two in found if not two.summary.startswith(REWORDED)] == []
+    assert [one.id for one, two in found if not own(two).startswith(REWORDED)] == []
     assert [row for _, two in found for row in two.evidence if REWORDED not in (row.seen or REWORDED)] == []
+
+
+def own(finding: Finding) -> str:
+    """The sentence of the check itself, without the words for when it is asked."""
+    return finding.summary if finding.follows is msgspec.UNSET else finding.summary.partition(": ")[2]
 
 
 def both(story: Story) -> list[tuple[msgspec.Struct, msgspec.Struct]]:
