@@ -65,7 +65,7 @@ def test_pass_role_has_to_cover_every_role_in_use():
     assert (row.path, row.seen) == (
         "iam:PassRole on role",
         (
-            "not granted on this resource: KarpenterControllerPolicy-test: Statement[13] (PassNodeRole) does not name "
+            "not granted on this resource: KarpenterControllerPolicy-test: Statement[15] (PassNodeRole) does not name "
             "arn:aws:iam::111122223333:role/NodesOfTeamB"
         ),
     )

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import CheckContext, How, Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
-from migrations_app.checks.remedies.commands import in_aws, remedies_of
+from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.render import aws_cli, cloudformation, terraform
 from migrations_app.checks.render.aws_cli import compact
@@ -33,7 +33,7 @@ from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer
 from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies
 from migrations_app.inventory.facts.controller import installation
-from migrations_app.inventory.facts.managers import BY_HAND, Managed
+from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
@@ -201,7 +201,10 @@ def within_reach(
         lifted: list[InstanceRequestAnswer] = []
         for part in _helping(mine, placed, arn=arn, seen=seen):
             added = placed[arn, part]
-            yield from remedies_of(_added(role, seen, placed=added), BY_HAND)
+            change = _added(role, seen, placed=added)
+            yield in_aws(change)
+            if code := terraform.text(change, BY_TERRAFORM):
+                yield Remedy(how="terraform", text=code, change=change)
             lifted += [one for one in mine if allowed_with(one, [each.document for each in added], seen=seen)]
         if stubborn := [one for one in mine if one not in lifted]:
             yield _denied(arn, stubborn)
