@@ -26,13 +26,13 @@ FIRST_ADMIN = re.compile(r"first admin: name (\S+), one-time password (\S+)")
 
 
 class Picture(NamedTuple):
-    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster. `follow` is the
-    beginning of the address of a link on that page, which is opened instead.
+    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster. With `first`, what
+    the first row of that page leads to is shown instead.
     """
 
     path: str
     of: str = ""
-    follow: str = ""
+    first: bool = False
 
 
 WANTED: dict[str, Picture] = {
@@ -43,7 +43,7 @@ WANTED: dict[str, Picture] = {
     "iam": Picture("iam", of="beta_037"),
     "nodes": Picture("nodes", of="halfway_032"),
     "sample": Picture("sample", of="live-alpha"),
-    "rollout": Picture("/rollouts/", follow="/rollouts/"),
+    "rollout": Picture("/rollouts/", first=True),
     "progress": Picture("/burndown"),
     "audit": Picture("/audit"),
 }
@@ -117,9 +117,8 @@ def _open(page: Page, wanted: Picture) -> None:
     if wanted.of:
         first = page.get_by_role("link", name=wanted.of, exact=True).first.get_attribute("href") or ""
         answer = page.goto(f"{first.rstrip('/')}/{wanted.path}")
-    if wanted.follow:
-        link = page.locator(f"main a[href^='{wanted.follow}']").filter(has_not=page.locator("nav *")).first
-        answer = page.goto(link.get_attribute("href") or "")
+    if wanted.first:
+        answer = page.goto(page.locator("a.row-link").first.get_attribute("href") or "")
     if answer is None or not answer.ok:
         raise RuntimeError(f"{page.url} was not answered well")
     page.locator("main").first.wait_for()

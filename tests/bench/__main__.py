@@ -23,6 +23,7 @@ from tests.bench import (
     bench_fleet,
     bench_pages,
     bench_rehearsal,
+    bench_sample_pages,
     bench_start,
     bench_up,
     load,
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> int:
     beside.append(bench_fleet.main([]))
     beside.append(bench_rehearsal.main([]))
     beside.append(bench_campaigns.main())
+    beside.append(bench_sample_pages.main())
     return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
 
 

@@ -131,10 +131,10 @@ def _scanned_samples() -> dict[str, str]:
     from migrations_app import tasks
     from migrations_app.models.cluster import Cluster
     from migrations_app.models.scan import Scan
-    from migrations_app.use_cases.clusters import sample_fleet
+    from migrations_app.use_cases.samples.load import load_samples
     from migrations_app.use_cases.scans import queue
 
-    sample_fleet.load()
+    load_samples()
     for cluster in Cluster.objects.all():
         tasks.scan_cluster(str(queue.request_scan(cluster.pk).scan_id))
     if Scan.objects.exclude(state=Scan.State.DONE).exists():
