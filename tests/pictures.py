@@ -26,8 +26,9 @@ FIRST_ADMIN = re.compile(r"first admin: name (\S+), one-time password (\S+)")
 
 
 class Picture(NamedTuple):
-    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster. With `first`, what
-    the first row of that page leads to is shown instead.
+    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster.
+
+    With `first`, what the first row of that page leads to is shown instead.
     """
 
     path: str
