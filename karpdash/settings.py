@@ -57,8 +57,14 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [folder("templates")],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["migrations_app.templatetags.texts"],
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["migrations_app.templatetags.texts.Loader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -122,6 +128,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
+# English is the only language: marks of texts are taken off when a template is compiled (CONTRIBUTING.md).
 USE_I18N = False
 
 STATIC_URL = "static/"
