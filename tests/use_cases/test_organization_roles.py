@@ -1,4 +1,4 @@
-"""The roles of an AWS organization as CloudFormation and Terraform: narrow, guarded, and made by moto as they stand."""
+"""The roles of an AWS organization as CloudFormation and Terraform: narrow, guarded, and of a size that fits."""
 
 import json
 
@@ -7,9 +7,9 @@ import pytest
 from migrations_app.clients.aws.permissions import RIGHTS
 from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import parse_policy
+from migrations_app.inventory.aws_facts.organization_drift import names_for
 from migrations_app.inventory.objects.organization import ListedCluster
 from migrations_app.models.organization import AwsOrganization
-from migrations_app.use_cases.organizations.drift import names_for
 from migrations_app.use_cases.organizations.role_templates import (
     cloudformation_template,
     member_template,

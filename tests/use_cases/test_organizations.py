@@ -10,10 +10,11 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
+from migrations_app.queries.organizations import listing_of, organization_detail
 from migrations_app.use_cases.clusters.eks_registration import register_eks
 from migrations_app.use_cases.clusters.registration import Details, remove
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.clusters import drift_now, listing_of, register_listed
+from migrations_app.use_cases.organizations.clusters import register_listed
 from migrations_app.use_cases.organizations.registration import (
     NewOrganization,
     register_organization,
@@ -23,37 +24,27 @@ from migrations_app.use_cases.organizations.worker import look_claimed
 from migrations_app.use_cases.runtime.connections import connect_aws, entry_of
 from tests.fakes.aws_server import ROLE
 from tests.use_cases import eks
+from tests.use_cases.organization_server import (
+    BANK,
+    HERE,
+    HUB,
+    HUB_ACCOUNT,
+    SHOP,
+    THERE,
+    arn,
+    described,
+    open_roles,
+    reader,
+    running,
+)
 
 pytestmark = pytest.mark.django_db
-HUB_ACCOUNT, SHOP, BANK = "100000000001", "200000000002", "300000000003"
-HERE, THERE = "eu-west-1", "us-east-2"
-HUB = f"arn:aws:iam::{HUB_ACCOUNT}:role/karpdash-organization"
-
-
-def arn(account, name, region=HERE):
-    return f"arn:aws:eks:{region}:{account}:cluster/{name}"
-
-
-def described(account, name, region=HERE, **changed):
-    ca = {"data": eks.CA}
-    facts = {"name": name, "arn": arn(account, name, region), "status": "ACTIVE", "endpoint": "https://127.0.0.1:9"}
-    return {name: facts | {"certificateAuthority": ca} | changed}
-
-
-def reader(account):
-    return f"arn:aws:iam::{account}:role/karpdash-reader"
 
 
 @pytest.fixture
 def aws(settings):
-    with eks.running() as server:
+    with running() as server:
         eks.at(settings, server)
-        server.accounts = [
-            {"Id": SHOP, "Name": "shop", "Status": "ACTIVE"},
-            {"Id": BANK, "Name": "bank", "State": "ACTIVE"},
-            {"Id": "400000000004", "Name": "old", "Status": "SUSPENDED"},
-        ]
-        server.fleet = {(SHOP, HERE): described(SHOP, "web"), (BANK, THERE): described(BANK, "core", THERE)}
         yield server
 
 
@@ -62,8 +53,7 @@ def organization(aws):
     made = AwsOrganization.objects.get(
         pk=register_organization(NewOrganization(name="acme", account=HUB_ACCOUNT, regions=[HERE, THERE], by="ada"))
     )
-    aws.roles = {HUB: made.external_id, reader(SHOP): made.external_id, reader(BANK): made.external_id}
-    aws.trusted = {reader(SHOP): "karpdash-organization", reader(BANK): "karpdash-organization"}
+    open_roles(aws, made.external_id)
     return made
 
 
@@ -194,7 +184,7 @@ def test_what_changed_since_is_told_and_unread_is_not_gone(aws, organization):
     registered(organization, **{arn(SHOP, "web"): "web", arn(BANK, "core", THERE): "core"})
     aws.fleet = {(SHOP, HERE): described(SHOP, "fresh")}
     aws.refused = {f"{BANK}/{THERE}"}
-    drift = drift_now(looked(organization))
+    drift = organization_detail(looked(organization).pk).drift
     assert [one.arn for one in drift.new] == [arn(SHOP, "fresh")]
     assert (drift.gone, drift.unread) == ((arn(SHOP, "web"),), (arn(BANK, "core", THERE),))
 
@@ -202,7 +192,7 @@ def test_what_changed_since_is_told_and_unread_is_not_gone(aws, organization):
 def test_a_cluster_that_was_registered_otherwise_is_not_new(aws, organization):
     looked(organization)
     Cluster.objects.create(name="by hand", source="eks", eks_arn=arn(SHOP, "web"), role_arn=ROLE, external_id="x1")
-    assert [one.name for one in drift_now(organization).new] == ["core"]
+    assert [one.name for one in organization_detail(organization.pk).drift.new] == ["core"]
 
 
 def test_a_look_is_asked_for_once_and_claimed_once(aws, organization):

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-import msgspec
 from django.db import transaction
 from django.utils import timezone
 
@@ -13,28 +12,13 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.inventory.objects.organization import ListedCluster, OrganizationListing
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
+from migrations_app.queries.organizations import listing_of
 from migrations_app.use_cases.clusters.registration import Details, new_row, stored
-from migrations_app.use_cases.organizations.drift import OrganizationDrift, drift_of
 from migrations_app.use_cases.organizations.registration import found_organization, member_role_arn
 
 GOOD_FOR = timedelta(days=1)
 """How long after a look its clusters can be registered: the roles were proven then."""
 MOST = 500
-
-
-def listing_of(row: AwsOrganization) -> OrganizationListing | None:
-    """What the newest look found; None before the first."""
-    return None if row.listing is None else msgspec.convert(row.listing, OrganizationListing)
-
-
-def drift_now(row: AwsOrganization) -> OrganizationDrift:
-    """The list beside the clusters that are registered now; empty before the first look."""
-    listing = listing_of(row)
-    if listing is None:
-        return OrganizationDrift()
-    known = set(Cluster.objects.exclude(eks_arn="").values_list("eks_arn", flat=True))
-    own = set(row.clusters.values_list("eks_arn", flat=True))
-    return drift_of(listing, known=known, own=own)
 
 
 def register_listed(organization_id: uuid.UUID, names: Mapping[str, str], details: Details) -> Mapping[str, uuid.UUID]:
