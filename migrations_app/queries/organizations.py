@@ -10,6 +10,7 @@ from django.db.models import Count, QuerySet
 
 from migrations_app.errors import NotFound
 from migrations_app.inventory.aws_facts.organization_drift import OrganizationDrift, drift_of, names_for
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.objects.organization import ListedAccount, ListedCluster, OrganizationListing
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
@@ -32,6 +33,12 @@ class OrganizationRow:
     error_code: str
     error: str
     clusters: int
+
+    @property
+    def hub_account(self) -> str:
+        """The account in which the hub role is made."""
+        found = read_role_arn(self.hub_role_arn)
+        return found.account if found else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
