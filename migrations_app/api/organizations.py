@@ -248,7 +248,7 @@ class OrganizationClustersView(Endpoint):
         by = request.user.get_username()
         details = Details(name="", environment=said["environment"], target=said["target"], by=by)
         with transaction.atomic():
-            made = register_listed(id, names, details)
+            made = register_listed(id, names, details=details)
             scans = {arn: request_scan(made[arn], by=by, waits=True).scan_id for arn in names}
         for scan_id in scans.values():
             transaction.on_commit(partial(wake, scan_id))

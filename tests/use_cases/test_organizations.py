@@ -66,7 +66,7 @@ def looked(organization):
 
 
 def registered(organization, **names):
-    return register_listed(organization.pk, names or {arn(SHOP, "web"): "web"}, Details(name="", by="ada"))
+    return register_listed(organization.pk, names or {arn(SHOP, "web"): "web"}, details=Details(name="", by="ada"))
 
 
 def test_a_look_finds_clusters_by_account_and_region(aws, organization):

@@ -118,8 +118,8 @@ def _reading_policy(gaps: dict[str, str]) -> Document:
 def hub_policy(partition: str, *, member_role: str) -> Document:
     """What the hub role of an organization may do: list the accounts, and assume the role of that name in each."""
     statements = [
-        _statement("ListAccounts", LIST_ACCOUNTS, "*"),
-        _statement("AssumeReaders", ASSUME, f"arn:{partition}:iam::*:role/{member_role}"),
+        _statement("ListAccounts", LIST_ACCOUNTS, resource="*"),
+        _statement("AssumeReaders", ASSUME, resource=f"arn:{partition}:iam::*:role/{member_role}"),
     ]
     return {"Version": "2012-10-17", "Statement": statements}
 
@@ -127,10 +127,10 @@ def hub_policy(partition: str, *, member_role: str) -> Document:
 def member_policy(partition: str) -> Document:
     """The read-only policy for the role in an account of an organization: every EKS cluster of that account."""
     policy = _reading_policy({"partition": partition, "account": "*", "region": "*", "cluster": "*"})
-    return policy | {"Statement": [*policy["Statement"], _statement(LIST_CLUSTERS.sid, LIST_CLUSTERS, "*")]}
+    return policy | {"Statement": [*policy["Statement"], _statement(LIST_CLUSTERS.sid, LIST_CLUSTERS, resource="*")]}
 
 
-def _statement(sid: str, right: AwsPermission, resource: str) -> Document:
+def _statement(sid: str, right: AwsPermission, *, resource: str) -> Document:
     return {"Sid": sid, "Effect": "Allow", "Action": right.action, "Resource": resource}
 
 

@@ -21,7 +21,9 @@ GOOD_FOR = timedelta(days=1)
 MOST = 500
 
 
-def register_listed(organization_id: uuid.UUID, names: Mapping[str, str], details: Details) -> Mapping[str, uuid.UUID]:
+def register_listed(
+    organization_id: uuid.UUID, names: Mapping[str, str], *, details: Details
+) -> Mapping[str, uuid.UUID]:
     """Registers the clusters of these ARNs under these names, and returns their ids by ARN.
 
     Environment, target and interval are those of `details`. Raises NotFound; InvalidInput for an ARN that was not
@@ -35,7 +37,7 @@ def register_listed(organization_id: uuid.UUID, names: Mapping[str, str], detail
         if listing is None or row.listed_at is None or row.listed_at < timezone.now() - GOOD_FOR:
             raise Conflict("the list is older than a day: look again first", code="look_too_old")
         chosen = _chosen(listing, tuple(names))
-        return {one.arn: _registered(row, one, replace(details, name=names[one.arn])) for one in chosen}
+        return {one.arn: _registered(row, one, details=replace(details, name=names[one.arn])) for one in chosen}
 
 
 def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCluster, ...]:
@@ -51,7 +53,7 @@ def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCl
     return tuple(by_arn[arn] for arn in arns)
 
 
-def _registered(row: AwsOrganization, found: ListedCluster, details: Details) -> uuid.UUID:
+def _registered(row: AwsOrganization, found: ListedCluster, *, details: Details) -> uuid.UUID:
     made = new_row(details, source=Cluster.Source.EKS)
     made.server, made.eks_arn = found.server, found.arn
     made.role_arn, made.external_id = member_role_arn(row, found.account), row.external_id

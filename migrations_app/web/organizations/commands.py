@@ -73,7 +73,7 @@ def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     details = Details(name="", environment=said["environment"], target=said["target"], by=by)
     try:
         with transaction.atomic():
-            made = register_listed(organization_id, names, details)
+            made = register_listed(organization_id, names, details=details)
             scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made.values()]
     except (InvalidInput, Conflict) as refused:
         return organization_answer(request, organization_id, refused=f"Nothing is registered: {refused}.", chosen=form)

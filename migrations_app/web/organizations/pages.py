@@ -2,12 +2,12 @@
 
 import json
 import uuid
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from migrations_app.clients.aws.permissions import Document
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.organizations import organization_detail, organization_page
 from migrations_app.use_cases.organizations.registration import found_organization
@@ -49,7 +49,7 @@ def terraform_file(_request: HttpRequest, organization_id: uuid.UUID) -> HttpRes
     return _file(terraform_document(found_organization(organization_id)), name="karpdash.tf.json")
 
 
-def _file(document: Document, *, name: str) -> HttpResponse:
+def _file(document: dict[str, Any], *, name: str) -> HttpResponse:
     answer = JsonResponse(document, json_dumps_params={"indent": 2})
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
