@@ -60,6 +60,7 @@ app.conf.update(
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
         "journeys": {"task": "sweep_journeys", "schedule": float(TICK), "options": {"expires": TICK}},
         "campaigns": {"task": "sweep_campaigns", "schedule": float(TICK), "options": {"expires": TICK}},
+        "AWS organizations": {"task": "sweep_organizations", "schedule": 60.0, "options": {"expires": 60}},
         "audit checkpoints": {"task": "checkpoint", "schedule": 5.0, "options": {"expires": 5}},
         "stranded scans": {"task": "sweep", "schedule": float(TICK), "options": {"expires": TICK}},
         "waivers": {"task": "keep_waivers", "schedule": float(TICK), "options": {"expires": TICK}},

@@ -21,6 +21,8 @@ from migrations_app.use_cases.journeys import worker as journey_worker
 from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
+from migrations_app.use_cases.organizations import queue as organization_queue
+from migrations_app.use_cases.organizations.worker import look_claimed
 from migrations_app.use_cases.rehearsal_runs import queue as rehearsals
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
@@ -228,6 +230,27 @@ def scan_fleet() -> None:
 def checkpoint() -> None:
     """Signs due checkpoints of the audit log and delivers them to the sinks (A53)."""
     checkpoint_delivery.keep_up()
+
+
+@shared_task(name="look_at_organization", ignore_result=True)
+def look_at_organization(organization_id: str) -> None:
+    """Lists the accounts and clusters of an AWS organization unless another worker does."""
+    with bound_contextvars(organization=organization_id):
+        claim = organization_queue.claim(uuid.UUID(organization_id))
+        if claim is not None:
+            _guarded(claim, look_claimed, rows=organization_queue, what="look at an organization")
+
+
+@shared_task(name="sweep_organizations", ignore_result=True)
+def sweep_organizations() -> None:
+    """Wakes the looks that are due, and those that lost their message or worker."""
+    for organization_id in organization_queue.looks_to_wake():
+        wake_look(organization_id)
+
+
+def wake_look(organization_id: uuid.UUID) -> bool:
+    """Enqueues a look at an organization; False when the broker is down: the sweep retries it (R05)."""
+    return _send(look_at_organization, str(organization_id))
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)

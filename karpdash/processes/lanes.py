@@ -20,6 +20,7 @@ ROUTES = {
     "probe_cluster": {"queue": "probe"},
     "scan_cluster": {"queue": "scan"},
     "rehearse": {"queue": "scan"},
+    "look_at_organization": {"queue": "scan"},
     "prepare_rollout": {"queue": "action"},
     "advance_campaign": {"queue": "action"},
     "advance_journey": {"queue": "action"},

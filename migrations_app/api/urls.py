@@ -68,6 +68,12 @@ from migrations_app.api.notifications import (
     DeliveryResendView,
     DeliveryView,
 )
+from migrations_app.api.organizations import (
+    OrganizationClustersView,
+    OrganizationLookView,
+    OrganizationsView,
+    OrganizationView,
+)
 from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
 from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView
 from migrations_app.api.rehearsals.views import PlanRehearsalsView
@@ -122,6 +128,10 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/actions", ClusterActionsView, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIamView, name="api-cluster-iam"),
     *_both("clusters/<uuid:id>/labels", ClusterLabelsView, name="api-cluster-labels"),
+    *_both("aws-organizations", OrganizationsView, name="api-aws-organizations"),
+    *_both("aws-organizations/<uuid:id>", OrganizationView, name="api-aws-organization"),
+    *_both("aws-organizations/<uuid:id>/look", OrganizationLookView, name="api-aws-organization-look"),
+    *_both("aws-organizations/<uuid:id>/clusters", OrganizationClustersView, name="api-aws-organization-clusters"),
     *_both("groups", GroupsView, name="api-groups"),
     *_both("groups/<uuid:id>", GroupView, name="api-group"),
     *_both("groups/<uuid:id>/clusters", GroupMembersView, name="api-group-clusters"),

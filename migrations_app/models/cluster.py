@@ -12,7 +12,7 @@ class Cluster(models.Model):
     """One scanned cluster. `sealed` is the kubeconfig or bundle, encrypted and bound to the row's id.
 
     `eks_arn`, `role_arn` and `external_id` are the access to its AWS account, all set or none; they are not
-    credentials.
+    credentials. With `organization`, the role is assumed through that organization's hub role, with its external id.
     """
 
     class Source(models.TextChoices):
@@ -34,6 +34,9 @@ class Cluster(models.Model):
     eks_arn = models.CharField(max_length=300, blank=True, default="")
     role_arn = models.CharField(max_length=LONGEST_ROLE_ARN, blank=True, default="")
     external_id = models.CharField(max_length=100, blank=True, default="")
+    organization = models.ForeignKey(
+        "migrations_app.AwsOrganization", null=True, on_delete=models.PROTECT, related_name="clusters"
+    )
     sealed = models.BinaryField(null=True)
     credential_version = models.PositiveIntegerField(default=1)
     version = models.PositiveIntegerField(default=1)
@@ -65,9 +68,12 @@ class Cluster(models.Model):
         verbose_name = "cluster"
         ordering = ["name"]
         constraints = [
-            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters.
+            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters. The clusters of
+            # an organization share that of its roles.
             models.UniqueConstraint(
-                fields=["external_id"], condition=~models.Q(external_id=""), name="external_id_of_one_cluster"
+                fields=["external_id"],
+                condition=~models.Q(external_id="") & models.Q(organization__isnull=True),
+                name="external_id_of_one_cluster",
             )
         ]
 

@@ -11,6 +11,8 @@ from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
 from migrations_app.web.journeys import commands as journey_commands
 from migrations_app.web.journeys import pages as journey_pages
+from migrations_app.web.organizations import commands as organization_commands
+from migrations_app.web.organizations import pages as organization_pages
 from migrations_app.web.rollouts import commands, lists, new, policies
 from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
@@ -57,6 +59,22 @@ urlpatterns = [
     path("catalogue/", catalogue.catalogue, name="catalogue"),
     path("convert", convert.paste, name="convert"),
     path("clusters/new", register.new, name="cluster-new"),
+    path("organizations/", organization_pages.organizations, name="organizations"),
+    path("organizations/new", organization_commands.make, name="organization-new"),
+    path("organizations/<uuid:organization_id>/", organization_pages.organization, name="organization"),
+    path(
+        "organizations/<uuid:organization_id>/cloudformation.json",
+        organization_pages.cloudformation_file,
+        name="organization-cloudformation",
+    ),
+    path(
+        "organizations/<uuid:organization_id>/terraform.json",
+        organization_pages.terraform_file,
+        name="organization-terraform",
+    ),
+    path("organizations/<uuid:organization_id>/look", organization_commands.look, name="organization-look"),
+    path("organizations/<uuid:organization_id>/register", organization_commands.register, name="organization-register"),
+    path("organizations/<uuid:organization_id>/remove", organization_commands.remove, name="organization-remove"),
     path("clusters/<uuid:cluster_id>/", readiness.readiness, name="cluster"),
     path("clusters/<uuid:cluster_id>/plan", plan.plan, name="cluster-plan"),
     path("clusters/<uuid:cluster_id>/plan/", plan.plan, name="cluster-plan-slash"),

@@ -13,6 +13,7 @@ from django.utils import timezone
 from migrations_app.models.account import ApiToken, Grant
 from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
 from migrations_app.models.notification import Channel, Delivery
+from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FleetScan, Scan
 from migrations_app.use_cases.accounts import tokens
@@ -99,6 +100,7 @@ def _of_nobody(chief: User) -> dict[str, Model]:
         "delivery": Delivery.objects.create(
             channel=channel, event_id="x", topic="scan.failed", key="x", body={}, made_at=now, next_at=now
         ),
+        "organization": AwsOrganization.objects.create(name="x", regions=["eu-west-1"], external_id="x"),
         "fleet_scan": FleetScan.objects.create(requested_by="x", total=2),
         "token": ApiToken.objects.create(
             owner=chief, name="x", prefix="kd_x", digest="0" * 64, scopes=["read"], expires_at=now + timedelta(days=1)

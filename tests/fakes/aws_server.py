@@ -30,12 +30,16 @@ Answer = tuple[int, bytes]
 class AwsServer:
     """`roles` maps a role to its external id; an empty id lets everybody in. `refused` holds actions that nobody may.
 
-    `asked` lists what came in: the action and its parameters.
+    `asked` lists what came in: the action and its parameters. `trusted` maps a role to the only role that may assume
+    it; `accounts` is the organization, and `fleet` its clusters by account and region.
     """
 
     roles: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    trusted: dict[str, str] = field(default_factory=dict)
+    accounts: list[dict[str, str]] = field(default_factory=list)
+    fleet: dict[tuple[str, str], dict[str, dict[str, Any]]] = field(default_factory=dict)
     own_arn: str = OWN_ARN
     asked: list[dict[str, str]] = field(default_factory=list)
     sessions: dict[str, str] = field(default_factory=dict)
@@ -70,12 +74,32 @@ class AwsServer:
         action = f"sts:{given['Action']}"
         self.asked.append(given | {"action": action})
         if action == "sts:AssumeRole":
-            return self._assume(given)
+            return self._assume(given, key)
         arn = self.own_arn if key == OWN_KEY else self.sessions.get(key, "")
         if not arn:
             return _error(403, "InvalidClientTokenId")
         account = arn.split(":")[4]
         return _xml("GetCallerIdentity", f"<Arn>{arn}</Arn><UserId>A</UserId><Account>{account}</Account>")
+
+    def organization(self, key: str) -> Answer:
+        self.asked.append({"action": "organizations:ListAccounts"})
+        if key not in self.sessions or "organizations:ListAccounts" in self.refused:
+            return _json(400, {"__type": "AccessDeniedException", "message": "You don't have permissions"})
+        return _json(200, {"Accounts": self.accounts})
+
+    def of_fleet(self, name: str, key: str, *, region: str) -> Answer:
+        """Clusters of the session's account in that region; the list of their names without a name."""
+        action = "eks:DescribeCluster" if name else "eks:ListClusters"
+        account = self.sessions.get(key, "::::").split(":")[4]
+        self.asked.append({"action": action, "name": name, "account": account, "region": region})
+        if not account or action in self.refused or f"{account}/{region}" in self.refused:
+            return _json(403, {"__type": "AccessDeniedException", "message": "not authorized to perform"})
+        there = self.fleet.get((account, region), {})
+        if not name:
+            return _json(200, {"clusters": list(there)})
+        if name not in there:
+            return _json(404, {"__type": "ResourceNotFoundException", "message": "No cluster found"})
+        return _json(200, {"cluster": there[name]})
 
     def eks(self, name: str, key: str) -> Answer:
         self.asked.append({"action": "eks:DescribeCluster", "name": name})
@@ -89,9 +113,11 @@ class AwsServer:
         self.server.shutdown()
         self.server.server_close()
 
-    def _assume(self, given: dict[str, str]) -> Answer:
+    def _assume(self, given: dict[str, str], key: str) -> Answer:
         role = given["RoleArn"]
         wanted = self.roles.get(role)
+        if role in self.trusted and f":assumed-role/{self.trusted[role]}/" not in self.sessions.get(key, ""):
+            return _error(403, "AccessDenied")
         if wanted is None or (wanted and given.get("ExternalId") != wanted):
             return _error(403, "AccessDenied")
         key = f"ASIA{len(self.sessions):012}"
@@ -110,16 +136,27 @@ def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
     class Door(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if self.headers.get("X-Amz-Target", "").endswith(".ListAccounts"):
+                self._say(aws.organization(self._key()))
+                return
             self._say(aws.sts(dict(urllib.parse.parse_qsl(body)), self._key()))
 
         def do_GET(self) -> None:
-            self._say(aws.eks(self.path.removeprefix("/clusters/"), self._key()))
+            name = self.path.partition("?")[0].removeprefix("/clusters").removeprefix("/")
+            if aws.fleet:
+                self._say(aws.of_fleet(name, self._key(), region=self._scope(2)))
+            else:
+                self._say(aws.eks(name, self._key()))
 
         def log_message(self, *_given: object) -> None:
             return
 
         def _key(self) -> str:
-            return self.headers["Authorization"].partition("Credential=")[2].partition("/")[0]
+            return self._scope(0)
+
+        def _scope(self, place: int) -> str:
+            """The key, date, region or service that the request is signed for."""
+            return self.headers["Authorization"].partition("Credential=")[2].split("/")[place]
 
         def _say(self, answer: Answer) -> None:
             status, body = answer

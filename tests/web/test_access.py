@@ -72,6 +72,14 @@ CAMPAIGNS = dict.fromkeys(
     "campaign-leave-out": "operate_rollout", "campaign-try-again": "operate_rollout",
 }  # fmt: skip
 """Tested in test_campaigns.py and tests/access."""
+ORGANIZATIONS = dict.fromkeys(
+    (
+        "organizations", "organization-new", "organization", "organization-cloudformation", "organization-terraform",
+        "organization-look", "organization-register", "organization-remove",
+    ),
+    "add_cluster",
+)  # fmt: skip
+"""Tested in test_organizations.py and tests/access."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -85,7 +93,7 @@ def address(name, cluster=None):
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
-    more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS
+    more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS | ORGANIZATIONS
     assert declared == expected | more
 
 

@@ -5,6 +5,7 @@ TAGS = {
     "audit": "The audit log: who did what, when and with what outcome.",
     "channels": "Where notifications go: webhooks, Slack and mail.",
     "checks": "The questions that are put to a cluster.",
+    "aws-organizations": "AWS organizations whose EKS clusters are registered together.",
     "campaigns": "One recipe over many clusters, in waves.",
     "clusters": "Registered clusters, their access and labels.",
     "conversions": "Manifests of one generation to the next.",
@@ -24,6 +25,13 @@ TAGS = {
     "waivers": "Failing checks that somebody accepted until a date.",
 }
 SUMMARIES = {
+    "aws_organizations_list": "List AWS organizations",
+    "aws_organizations_create": "Prepare an AWS organization",
+    "aws_organizations_read": "Show an AWS organization",
+    "aws_organizations_remove": "Forget an AWS organization",
+    "aws_organizations_look": "List accounts and clusters anew",
+    "aws_organizations_clusters_list": "List the clusters of an AWS organization",
+    "aws_organizations_clusters_register": "Register clusters of an AWS organization",
     "about_me": "Show the caller",
     "about_version": "Show the release",
     "audit_list": "List audit events",

@@ -70,6 +70,9 @@ CODES: dict[str, ErrorCode] = {
         409, "Told by the ARN", "The label stands in the ARN of the cluster and cannot be set otherwise."
     ),
     "draft_used": ErrorCode(409, "Draft used", "An external id belongs to one cluster; ask for a new draft."),
+    "has_clusters": ErrorCode(409, "Clusters are registered", "Remove the clusters of the organization first."),
+    "look_too_old": ErrorCode(409, "List too old", "Ask for a look at the organization first."),
+    "registered": ErrorCode(409, "Already registered", "A cluster of that ARN is registered already."),
     "no_identity": ErrorCode(409, "No AWS identity", "karpdash is nobody to AWS yet; the detail names the settings."),
     "in_progress": ErrorCode(409, "Still under way", "The first request with this Idempotency-Key has no answer yet."),
     "answer_lost": ErrorCode(409, "Answer lost", "The request was done; its answer can no longer be read."),

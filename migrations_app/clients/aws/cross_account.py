@@ -4,7 +4,7 @@ cluster's account (T20).
 
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
@@ -42,13 +42,15 @@ class OwnIdentity:
 class ClusterAccountAccess:
     """Access to one cluster's account: a role with an external id made for this cluster, or static keys.
 
-    `account` is the account that must be reached; `user` and `action` become part of the session name.
+    `account` is the account that must be reached; `user` and `action` become part of the session name. With `via`,
+    the role of that ARN is assumed first, with the same external id, and it assumes `role_arn`.
     """
 
     region: str
     account: str = ""
     role_arn: str = ""
     external_id: str = ""
+    via: str = ""
     keys: AwsCredentials | None = None
     user: str = ""
     action: str = "scan"
@@ -105,4 +107,20 @@ def checked(entry: ClusterAccountAccess) -> RoleArn | None:
             code="wrong_account",
             where="role_arn",
         )
+    _check_via(entry)
     return role
+
+
+def before(entry: ClusterAccountAccess) -> ClusterAccountAccess:
+    """The access to the role in between, `via`, itself."""
+    return replace(entry, role_arn=entry.via, account="", via="")
+
+
+def _check_via(entry: ClusterAccountAccess) -> None:
+    if not entry.via:
+        return
+    first = read_role_arn(entry.via)
+    if first is None or first.partition != partition_of(entry.region):
+        raise InvalidInput(
+            f"the ARN of a role in the partition of {entry.region} is needed", code="bad_role", where="via"
+        )

@@ -7,9 +7,11 @@ from botocore.exceptions import ClientError
 from migrations_app.clients.aws import errors
 from migrations_app.clients.aws.cross_account import (
     DEFAULT,
+    AwsCredentials,
     AwsLimits,
     ClusterAccountAccess,
     OwnIdentity,
+    before,
     checked,
     new_external_id,
 )
@@ -69,7 +71,7 @@ def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsL
 
 def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
     config = client_config(limits, "register")
-    session = session_of(own_keys(own, region=entry.region, config=config), entry.region)
+    session = session_of(_keys_that_assume(entry, own, limits=limits), entry.region)
     client = made_client(session, "sts", own=own, config=config)
     try:
         client.assume_role(
@@ -81,3 +83,10 @@ def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, 
             return False
         raise found from None
     return True
+
+
+def _keys_that_assume(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits) -> AwsCredentials:
+    """The credentials that assume the role: karpdash's own, or those of the role in between."""
+    if not entry.via:
+        return own_keys(own, region=entry.region, config=client_config(limits, "register"))
+    return AwsSession(before(entry), own, limits=limits, purpose="register").keys()

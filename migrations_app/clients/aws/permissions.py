@@ -83,6 +83,11 @@ EKS tokens need no entry: they are presigned GetCallerIdentity requests.
 ASSUME = AwsPermission("sts", "AssumeRole")
 """Made with karpdash's own identity, as is GetCallerIdentity, which requires no permission."""
 
+LIST_ACCOUNTS = AwsPermission("organizations", "ListAccounts")
+"""Made with an organization's hub role, which also assumes the roles of the accounts."""
+LIST_CLUSTERS = AwsPermission("eks", "ListClusters", sid="ListClusters")
+"""Made with an account's role, in addition to RIGHTS."""
+
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
 
 
@@ -90,6 +95,10 @@ def minimal_policy(place: AwsPlace = _SOME) -> Document:
     """The read-only policy for the role that karpdash assumes in the cluster's account."""
     account = place.account or "*"
     gaps = {"partition": place.partition, "account": account, "region": place.region, "cluster": place.cluster}
+    return _reading_policy(gaps)
+
+
+def _reading_policy(gaps: dict[str, str]) -> Document:
     by_sid: dict[str, list[AwsPermission]] = {}
     for right in RIGHTS:
         if not right.free:
@@ -104,6 +113,25 @@ def minimal_policy(place: AwsPlace = _SOME) -> Document:
         for sid, rights in by_sid.items()
     ]
     return {"Version": "2012-10-17", "Statement": statements}
+
+
+def hub_policy(partition: str, *, member_role: str) -> Document:
+    """What the hub role of an organization may do: list the accounts, and assume the role of that name in each."""
+    statements = [
+        _statement("ListAccounts", LIST_ACCOUNTS, resource="*"),
+        _statement("AssumeReaders", ASSUME, resource=f"arn:{partition}:iam::*:role/{member_role}"),
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def member_policy(partition: str) -> Document:
+    """The read-only policy for the role in an account of an organization: every EKS cluster of that account."""
+    policy = _reading_policy({"partition": partition, "account": "*", "region": "*", "cluster": "*"})
+    return policy | {"Statement": [*policy["Statement"], _statement(LIST_CLUSTERS.sid, LIST_CLUSTERS, resource="*")]}
+
+
+def _statement(sid: str, right: AwsPermission, *, resource: str) -> Document:
+    return {"Sid": sid, "Effect": "Allow", "Action": right.action, "Resource": resource}
 
 
 def trust_policy(*, principal_arn: str, external_id: str) -> Document:

@@ -125,11 +125,14 @@ class AwsSession:
     def _entered(self) -> _CachedSession:
         if self._entry.keys is not None:
             return _CachedSession(self._entry.keys, None, session_of(self._entry.keys, self.region))
-        return self._taken(own_keys(self._own, region=self.region, config=self.config))
+        own = own_keys(self._own, region=self.region, config=self.config)
+        if self._entry.via:
+            own = self._taken(own, self._entry.via).keys
+        return self._taken(own, self._entry.role_arn)
 
-    def _taken(self, own: AwsCredentials) -> _CachedSession:
+    def _taken(self, own: AwsCredentials, role_arn: str) -> _CachedSession:
         asked = {
-            "RoleArn": self._entry.role_arn,
+            "RoleArn": role_arn,
             "RoleSessionName": self._entry.session_name,
             "ExternalId": self._entry.external_id,
             "DurationSeconds": self._limits.session_seconds,

@@ -284,7 +284,8 @@ def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, ver
     entry, found = proven(read_draft(draft, by=by), role_arn=role_arn)
     if cluster.source == Cluster.Source.EKS and found.context != cluster.eks_arn:
         raise InvalidInput(f"this cluster is registered as {cluster.eks_arn}", code="other_cluster", where="draft")
-    return _changed(cluster, eks_arn=found.context, role_arn=entry.role_arn, external_id=entry.external_id)
+    access = {"eks_arn": found.context, "role_arn": entry.role_arn, "external_id": entry.external_id}
+    return _changed(cluster, **access)
 
 
 def remove_access(cluster_id: uuid.UUID, *, version: int | None = None) -> int:
@@ -314,7 +315,10 @@ def _changed(cluster: Cluster, **access: str) -> int:
     try:
         with transaction.atomic():
             changed = Cluster.objects.filter(pk=cluster.pk, version=cluster.version).update(
-                **access, version=cluster.version + 1, credential_version=cluster.credential_version + 1
+                **access,
+                organization=None,
+                version=cluster.version + 1,
+                credential_version=cluster.credential_version + 1,
             )
             if changed:
                 verb = "access.given" if access["role_arn"] else "access.removed"

@@ -143,6 +143,7 @@ def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Clust
         account=place.account,
         role_arn=cluster.role_arn,
         external_id=cluster.external_id,
+        via=cluster.organization.hub_role_arn if cluster.organization else "",
         user=user,
         action=action,
     )

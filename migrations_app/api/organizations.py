@@ -1,0 +1,268 @@
+"""aws-organizations: find and register the EKS clusters of a whole AWS organization."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
+from migrations_app.api.framework.permissions import EndpointPermission
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.errors import InvalidInput
+from migrations_app.queries.organizations import organization_cluster_page, organization_detail, organization_page
+from migrations_app.tasks import wake, wake_look
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.organizations.clusters import MOST, register_listed
+from migrations_app.use_cases.organizations.queue import request_look
+from migrations_app.use_cases.organizations.registration import (
+    HUB_ROLE,
+    MEMBER_ROLE,
+    MOST_REGIONS,
+    NewOrganization,
+    found_organization,
+    register_organization,
+    remove_organization,
+)
+from migrations_app.use_cases.organizations.role_templates import cloudformation_template, terraform_document
+from migrations_app.use_cases.scans.queue import request_scan
+
+REGISTER = EndpointPermission("admin", "add_cluster")
+
+
+class NewOrganizationSerializer(StrictSerializer):
+    """`account` is where the hub role is made: the management account, or a delegated administrator."""
+
+    name = Text(max_length=120)
+    account = Text(max_length=12)
+    regions = serializers.ListField(child=Text(max_length=40), min_length=1, max_length=MOST_REGIONS)
+    hub_role = Text(required=False, max_length=64, default=HUB_ROLE)
+    member_role = Text(required=False, max_length=64, default=MEMBER_ROLE)
+
+
+class RemovedOrganizationSerializer(StrictSerializer):
+    """The name is asked for against slips."""
+
+    name = Text(max_length=120, trim_whitespace=False)
+
+
+class OrganizationShownSerializer(serializers.Serializer[Any]):
+    """`looking` while a look is queued or under way. With `error_code` the newest look failed, and the list is that
+    of `listed_at`.
+    """
+
+    id = serializers.UUIDField()
+    name = OutputText()
+    hub_role_arn = OutputText()
+    member_role = OutputText()
+    regions = serializers.ListField(child=OutputText())
+    external_id = OutputText()
+    looking = serializers.BooleanField()
+    tried_at = serializers.DateTimeField(allow_null=True)
+    listed_at = serializers.DateTimeField(allow_null=True)
+    error_code = OutputText()
+    error = OutputText()
+    clusters = serializers.IntegerField(help_text="How many are registered with it.")
+
+
+class ListedRegionSerializer(serializers.Serializer[Any]):
+    """With a `code` it was not read: nothing is known about its clusters."""
+
+    region = OutputText()
+    code = OutputText()
+    error = OutputText()
+
+
+class ListedAccountSerializer(serializers.Serializer[Any]):
+    """With a `code` none of its regions was read."""
+
+    id = OutputText()
+    name = OutputText()
+    code = OutputText()
+    error = OutputText()
+    regions = ListedRegionSerializer(many=True)
+
+
+class OrganizationDriftSerializer(serializers.Serializer[Any]):
+    """The list beside what is registered. `unread` are registered clusters about which nothing is known now."""
+
+    new = serializers.IntegerField()
+    gone = serializers.ListField(child=OutputText())
+    unread = serializers.ListField(child=OutputText())
+
+
+class OrganizationWholeSerializer(OrganizationShownSerializer):
+    """Deploy `cloudformation`, or apply `terraform`, in the account of the hub role; then look."""
+
+    accounts = ListedAccountSerializer(many=True)
+    drift = OrganizationDriftSerializer()
+    cloudformation = serializers.DictField()
+    terraform = serializers.DictField()
+
+
+class OrganizationClusterSerializer(serializers.Serializer[Any]):
+    """A cluster that AWS listed. `cluster_id` is null until it is registered; with a `code` it cannot be."""
+
+    arn = OutputText(source="listed.arn")
+    name = OutputText(source="listed.name")
+    region = OutputText(source="listed.region")
+    account = OutputText(source="listed.account")
+    account_name = OutputText()
+    code = OutputText(source="listed.code")
+    error = OutputText(source="listed.error")
+    cluster_id = serializers.UUIDField(allow_null=True)
+    suggested = OutputText(help_text="A free name to register it under.")
+
+
+class ChosenClusterSerializer(StrictSerializer):
+    """A cluster of the list, and the name that it gets."""
+
+    arn = Text(max_length=300)
+    name = Text(max_length=120)
+
+
+class ChosenClustersSerializer(StrictSerializer):
+    """Environment and target are those of all of them."""
+
+    clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MOST)
+    environment = Text(required=False, allow_blank=True, max_length=40, default="")
+    target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
+
+
+class ChosenClusterAnswerSerializer(serializers.Serializer[Any]):
+    """A registered cluster, and its first scan."""
+
+    arn = OutputText()
+    id = serializers.UUIDField()
+    scan = serializers.UUIDField()
+
+
+class ChosenClustersAnswerSerializer(serializers.Serializer[Any]):
+    """In the order of the request."""
+
+    clusters = ChosenClusterAnswerSerializer(many=True)
+
+
+class OrganizationsView(Endpoint):
+    """AWS organizations."""
+
+    needs = {"GET": REGISTER, "POST": REGISTER}
+    operations = {
+        "GET": Operation(
+            "aws_organizations_list",
+            query=PagedSerializer,
+            answer=page_of("Organization", OrganizationShownSerializer),
+        ),
+        "POST": Operation(
+            "aws_organizations_create", body=NewOrganizationSerializer, answer=OrganizationWholeSerializer, status=201
+        ),
+    }
+
+    def get(self, request: Request) -> Response:
+        """Organizations by name."""
+        query = query_params(request, PagedSerializer)
+        page = organization_page(after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=OrganizationShownSerializer)
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Makes an external id, and the templates of the roles that it opens. Nothing in AWS is read or changed."""
+        said = body_params(request, NewOrganizationSerializer)
+        made = register_organization(NewOrganization(**said, by=request.user.get_username()))
+        answer = _shown(made, status=201)
+        answer["Location"] = reverse("api-aws-organization", kwargs={"id": made}, request=request)
+        return answer
+
+
+class OrganizationView(Endpoint):
+    """One AWS organization."""
+
+    needs = {"GET": REGISTER, "DELETE": REGISTER}
+    operations = {
+        "GET": Operation("aws_organizations_read", answer=OrganizationWholeSerializer),
+        "DELETE": Operation("aws_organizations_remove", query=RemovedOrganizationSerializer),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Its roles, its accounts, and what changed since its clusters were registered."""
+        query_params(request, StrictSerializer)
+        return _shown(id)
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Forgets an organization without registered clusters. The roles in AWS stay."""
+        remove_organization(id, typed_name=query_params(request, RemovedOrganizationSerializer)["name"])
+        return Response(status=204)
+
+
+class OrganizationLookView(Endpoint):
+    """A look at an AWS organization."""
+
+    needs = {"POST": REGISTER}
+    operations = {"POST": Operation("aws_organizations_look", answer=OrganizationWholeSerializer, status=202)}
+
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
+        request_look(id, by=request.user.get_username())
+        transaction.on_commit(partial(wake_look, id))
+        return _shown(id, status=202)
+
+
+class OrganizationClustersView(Endpoint):
+    """The clusters that the newest look found."""
+
+    needs = {"GET": REGISTER, "POST": REGISTER}
+    operations = {
+        "GET": Operation(
+            "aws_organizations_clusters_list",
+            query=PagedSerializer,
+            answer=page_of("OrganizationCluster", OrganizationClusterSerializer),
+        ),
+        "POST": Operation(
+            "aws_organizations_clusters_register",
+            body=ChosenClustersSerializer,
+            answer=ChosenClustersAnswerSerializer,
+            status=201,
+        ),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Every cluster of the list by ARN, whether it is registered or not."""
+        query = query_params(request, PagedSerializer)
+        page = organization_cluster_page(id, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=OrganizationClusterSerializer)
+
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Registers the clusters and queues their first scans; if one of them cannot be registered, none is."""
+        said = body_params(request, ChosenClustersSerializer)
+        names = {one["arn"]: one["name"] for one in said["clusters"]}
+        if len(names) < len(said["clusters"]):
+            raise InvalidInput("a cluster is named twice", where="clusters")
+        by = request.user.get_username()
+        details = Details(name="", environment=said["environment"], target=said["target"], by=by)
+        with transaction.atomic():
+            made = register_listed(id, names, details=details)
+            scans = {arn: request_scan(made[arn], by=by, waits=True).scan_id for arn in names}
+        for scan_id in scans.values():
+            transaction.on_commit(partial(wake, scan_id))
+        rows = [{"arn": arn, "id": made[arn], "scan": scans[arn]} for arn in names]
+        return Response(ChosenClustersAnswerSerializer({"clusters": rows}).data, status=201)
+
+
+def _shown(organization_id: uuid.UUID, *, status: int = 200) -> Response:
+    found = organization_detail(organization_id)
+    row = found_organization(organization_id)
+    whole = OrganizationShownSerializer(found.row).data | {
+        "accounts": ListedAccountSerializer(found.accounts, many=True).data,
+        "drift": {"new": len(found.drift.new), "gone": list(found.drift.gone), "unread": list(found.drift.unread)},
+        "cloudformation": cloudformation_template(row),
+        "terraform": terraform_document(row),
+    }
+    return Response(whole, status=status)

@@ -1,0 +1,52 @@
+"""An organization's list beside what is registered: what is new, gone, or was not read. Pure."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from migrations_app.inventory.objects.cluster_arn import read_place
+from migrations_app.inventory.objects.organization import ListedCluster, OrganizationListing
+
+LONGEST = 60
+"""How much of a cluster's name a longer name begins with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationDrift:
+    """`new` are clusters that nobody registered; `gone` are ARNs of registered clusters that AWS no longer lists.
+
+    `unread` are ARNs of registered clusters whose account or region was not read: nothing is known about them.
+    """
+
+    new: tuple[ListedCluster, ...] = ()
+    gone: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def drift_of(listing: OrganizationListing, *, known: Collection[str], own: Collection[str]) -> OrganizationDrift:
+    """`known` are the ARNs of all registered clusters, `own` of those that were registered with this organization."""
+    listed = {one.arn for one in listing.clusters}
+    read = {
+        (account.id, region.region) for account in listing.accounts for region in account.regions if not region.code
+    }
+    missing = [arn for arn in sorted(own) if arn not in listed]
+    return OrganizationDrift(
+        new=tuple(one for one in listing.clusters if one.arn not in known),
+        gone=tuple(arn for arn in missing if _place(arn) in read),
+        unread=tuple(arn for arn in missing if _place(arn) not in read),
+    )
+
+
+def _place(arn: str) -> tuple[str, str]:
+    place = read_place(arn)
+    return place.account, place.region
+
+
+def names_for(clusters: Collection[ListedCluster], *, taken: Collection[str]) -> Mapping[str, str]:
+    """A name for each cluster, by ARN: that of the cluster, with account and region where it would not be unique."""
+    count = Counter(one.name for one in clusters)
+    return {one.arn: one.name if count[one.name] == 1 and one.name not in taken else _long(one) for one in clusters}
+
+
+def _long(cluster: ListedCluster) -> str:
+    return f"{cluster.name[:LONGEST]} {cluster.account} {cluster.region}"

@@ -1,0 +1,55 @@
+"""What a look at an AWS organization found: its accounts, and their EKS clusters by region."""
+
+import msgspec
+
+ACTIVE = "ACTIVE"
+
+
+class OrganizationAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """An account as ListAccounts tells it."""
+
+    id: str
+    name: str
+    state: str
+
+
+class ListedCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """One EKS cluster. `server` is its endpoint; `code` tells why it cannot be registered, empty if it can."""
+
+    arn: str
+    name: str
+    region: str
+    account: str
+    server: str = ""
+    code: str = ""
+    error: str = ""
+
+
+class ListedRegion(msgspec.Struct, frozen=True, kw_only=True):
+    """One region of one account. With a `code` it was not read, and nothing follows from its empty `clusters`."""
+
+    region: str
+    clusters: tuple[ListedCluster, ...] = ()
+    code: str = ""
+    error: str = ""
+
+
+class ListedAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """One account. With a `code` none of its regions was read."""
+
+    id: str
+    name: str
+    regions: tuple[ListedRegion, ...] = ()
+    code: str = ""
+    error: str = ""
+
+
+class OrganizationListing(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole organization, by account."""
+
+    accounts: tuple[ListedAccount, ...] = ()
+
+    @property
+    def clusters(self) -> tuple[ListedCluster, ...]:
+        """All clusters that were found."""
+        return tuple(one for account in self.accounts for region in account.regions for one in region.clusters)

@@ -1,0 +1,139 @@
+"""Registered AWS organizations: what their newest look found, beside the clusters that are registered now."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from django.db.models import Count, QuerySet
+
+from migrations_app.errors import NotFound
+from migrations_app.inventory.aws_facts.organization_drift import OrganizationDrift, drift_of, names_for
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
+from migrations_app.inventory.objects.organization import ListedAccount, ListedCluster, OrganizationListing
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.organization import AwsOrganization
+from migrations_app.queries.pagination import Page, encode, keys_of, page_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationRow:
+    """One organization. `looking` while a look is queued or under way; `clusters` counts those registered with it."""
+
+    id: uuid.UUID
+    name: str
+    hub_role_arn: str
+    member_role: str
+    regions: tuple[str, ...]
+    external_id: str
+    looking: bool
+    tried_at: datetime | None
+    listed_at: datetime | None
+    error_code: str
+    error: str
+    clusters: int
+
+    @property
+    def hub_account(self) -> str:
+        """The account in which the hub role is made."""
+        found = read_role_arn(self.hub_role_arn)
+        return found.account if found else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationCluster:
+    """A cluster of the list. `cluster_id` is its registration, if it has one; `suggested` is a free name for it."""
+
+    listed: ListedCluster
+    account_name: str
+    cluster_id: uuid.UUID | None
+    suggested: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrganizationDetail:
+    """One organization with its list; `accounts` and `clusters` are empty before the first look."""
+
+    row: OrganizationRow
+    accounts: tuple[ListedAccount, ...]
+    clusters: tuple[OrganizationCluster, ...]
+    drift: OrganizationDrift
+
+    @property
+    def unread(self) -> tuple[ListedAccount, ...]:
+        """Accounts of which something could not be read."""
+        return tuple(one for one in self.accounts if one.code or any(region.code for region in one.regions))
+
+
+def organization_page(*, after: str = "", limit: int = 100) -> Page[OrganizationRow]:
+    """One page of organizations, by name."""
+    keys = keys_of(after, (str,))
+    rows = _rows().filter(name__gt=keys[0]) if keys else _rows()
+    found = list(rows.order_by("name")[: limit + 1])
+    return page_of(found, limit=limit, row=_row, key=lambda row: encode((row.name,)))
+
+
+def organization_detail(organization_id: uuid.UUID) -> OrganizationDetail:
+    """One organization. Raises NotFound."""
+    found = _rows(whole=True).filter(pk=organization_id).first()
+    if found is None:
+        raise NotFound("no such organization")
+    listing = listing_of(found) or OrganizationListing()
+    known = dict(Cluster.objects.exclude(eks_arn="").values_list("eks_arn", "pk"))
+    own = set(Cluster.objects.filter(organization=found).values_list("eks_arn", flat=True))
+    drift = drift_of(listing, known=known.keys(), own=own) if found.listing is not None else OrganizationDrift()
+    names = names_for(drift.new, taken=set(Cluster.objects.values_list("name", flat=True)))
+    return OrganizationDetail(
+        row=_row(found), accounts=listing.accounts, clusters=_clusters(listing, known=known, names=names), drift=drift
+    )
+
+
+def organization_cluster_page(
+    organization_id: uuid.UUID, *, after: str = "", limit: int = 100
+) -> Page[OrganizationCluster]:
+    """One page of the list, by ARN. Raises NotFound."""
+    keys = keys_of(after, (str,))
+    found = [one for one in organization_detail(organization_id).clusters if not keys or one.listed.arn > str(keys[0])]
+    return page_of(found[: limit + 1], limit=limit, row=lambda one: one, key=lambda one: encode((one.listed.arn,)))
+
+
+def listing_of(row: AwsOrganization) -> OrganizationListing | None:
+    """What the newest look found; None before the first."""
+    return None if row.listing is None else msgspec.convert(row.listing, OrganizationListing)
+
+
+def _clusters(
+    listing: OrganizationListing, *, known: Mapping[str, uuid.UUID], names: Mapping[str, str]
+) -> tuple[OrganizationCluster, ...]:
+    found = (
+        OrganizationCluster(
+            listed=one, account_name=account.name, cluster_id=known.get(one.arn), suggested=names.get(one.arn, "")
+        )
+        for account in listing.accounts
+        for region in account.regions
+        for one in region.clusters
+    )
+    return tuple(sorted(found, key=lambda one: one.listed.arn))
+
+
+def _rows(*, whole: bool = False) -> QuerySet[AwsOrganization]:
+    rows = AwsOrganization.objects.annotate(registered=Count("clusters"))
+    return rows if whole else rows.defer("listing")
+
+
+def _row(row: AwsOrganization) -> OrganizationRow:
+    return OrganizationRow(
+        id=row.pk,
+        name=row.name,
+        hub_role_arn=row.hub_role_arn,
+        member_role=row.member_role,
+        regions=tuple(row.regions),
+        external_id=row.external_id,
+        looking=row.state != AwsOrganization.State.IDLE,
+        tried_at=row.tried_at,
+        listed_at=row.listed_at,
+        error_code=row.error_code,
+        error=row.error,
+        clusters=row.registered,  # type: ignore[attr-defined]  # the annotation
+    )

@@ -1,0 +1,1 @@
+"""AWS organizations: their roles, looks at their accounts, and the registration of their clusters."""

@@ -1,0 +1,61 @@
+"""Registers clusters that a look at an AWS organization found: all that were chosen, or none."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.inventory.objects.organization import ListedCluster, OrganizationListing
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.organization import AwsOrganization
+from migrations_app.queries.organizations import listing_of
+from migrations_app.use_cases.clusters.registration import Details, new_row, stored
+from migrations_app.use_cases.organizations.registration import found_organization, member_role_arn
+
+GOOD_FOR = timedelta(days=1)
+"""How long after a look its clusters can be registered: the roles were proven then."""
+MOST = 500
+
+
+def register_listed(
+    organization_id: uuid.UUID, names: Mapping[str, str], *, details: Details
+) -> Mapping[str, uuid.UUID]:
+    """Registers the clusters of these ARNs under these names, and returns their ids by ARN.
+
+    Environment, target and interval are those of `details`. Raises NotFound; InvalidInput for an ARN that was not
+    found or cannot be registered; Conflict `look_too_old`, `registered`, `name_taken`.
+    """
+    if not 1 <= len(names) <= MOST:
+        raise InvalidInput(f"1 to {MOST} clusters are needed", where="clusters")
+    with transaction.atomic():
+        row = found_organization(organization_id, locked=True)
+        listing = listing_of(row)
+        if listing is None or row.listed_at is None or row.listed_at < timezone.now() - GOOD_FOR:
+            raise Conflict("the list is older than a day: look again first", code="look_too_old")
+        chosen = _chosen(listing, tuple(names))
+        return {one.arn: _registered(row, one, details=replace(details, name=names[one.arn])) for one in chosen}
+
+
+def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCluster, ...]:
+    by_arn = {one.arn: one for one in listing.clusters}
+    for arn in arns:
+        if arn not in by_arn:
+            raise InvalidInput(f"{arn} is not in the list", where="clusters", code="not_listed")
+        if by_arn[arn].code:
+            raise InvalidInput(f"{arn}: {by_arn[arn].error}", where="clusters", code=by_arn[arn].code)
+    known = set(Cluster.objects.filter(eks_arn__in=arns).values_list("eks_arn", flat=True))
+    if known:
+        raise Conflict(f"already registered: {', '.join(sorted(known))}", code="registered")
+    return tuple(by_arn[arn] for arn in arns)
+
+
+def _registered(row: AwsOrganization, found: ListedCluster, *, details: Details) -> uuid.UUID:
+    made = new_row(details, source=Cluster.Source.EKS)
+    made.server, made.eks_arn = found.server, found.arn
+    made.role_arn, made.external_id = member_role_arn(row, found.account), row.external_id
+    made.organization = row
+    return stored(made, None)

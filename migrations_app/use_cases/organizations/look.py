@@ -1,0 +1,94 @@
+"""A look at an AWS organization: which accounts it has, and which EKS clusters, by region. Nothing is changed in AWS.
+
+Every role is proven before it is used: a role that opens without the external id is told and not read (T20).
+"""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import msgspec
+from django.conf import settings
+
+from migrations_app.clients.aws.client import open_aws
+from migrations_app.clients.aws.cross_account import ClusterAccountAccess, OwnIdentity
+from migrations_app.clients.aws.eks import eks_connection
+from migrations_app.clients.aws.identity import prove_guarded
+from migrations_app.clients.aws.organization import cluster_names, organization_accounts
+from migrations_app.clients.aws.session import AwsSession
+from migrations_app.errors import InvalidInput, KarpdashError, TimedOut
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
+from migrations_app.inventory.objects.organization import (
+    ACTIVE,
+    ListedAccount,
+    ListedCluster,
+    ListedRegion,
+    OrganizationAccount,
+    OrganizationListing,
+)
+from migrations_app.models.organization import AwsOrganization
+from migrations_app.use_cases.organizations.registration import hub_access, member_access
+
+AT_ONCE = 8
+"""Accounts that are read at the same time."""
+MOST_CLUSTERS = 5_000
+NOT_ACTIVE = "account_not_active"
+
+
+def look_at(row: AwsOrganization) -> OrganizationListing:
+    """What is there now. An account, region or cluster that cannot be read carries the reason.
+
+    Raises InvalidInput and ReadError where the hub role cannot be used: then nothing is known.
+    """
+    own = settings.ENV.aws
+    ends = time.monotonic() + settings.ENV.scan_deadline
+    hub = hub_access(row)
+    prove_guarded(hub, own)
+    accounts = organization_accounts(hub, own)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="organization") as threads:
+        read = threads.map(lambda account: _account(row, account, own=own, ends=ends), accounts)
+        listing = OrganizationListing(accounts=tuple(sorted(read, key=lambda account: (account.name, account.id))))
+    if len(listing.clusters) > MOST_CLUSTERS:
+        raise InvalidInput(
+            f"more than {MOST_CLUSTERS} clusters: register them in parts", code="too_many", where="regions"
+        )
+    return listing
+
+
+def _account(row: AwsOrganization, account: OrganizationAccount, *, own: OwnIdentity, ends: float) -> ListedAccount:
+    found = ListedAccount(id=account.id, name=account.name)
+    if account.state != ACTIVE:
+        told = f"AWS says it is {account.state or 'in no known state'}"
+        return msgspec.structs.replace(found, code=NOT_ACTIVE, error=told)
+    regions: Sequence[str] = row.regions
+    if time.monotonic() >= ends:
+        return msgspec.structs.replace(found, code=TimedOut.code, error="the time for the look was over")
+    try:
+        prove_guarded(member_access(row, account=account.id, region=regions[0]), own)
+    except KarpdashError as wrong:
+        return msgspec.structs.replace(found, code=wrong.code, error=wrong.message)
+    read = (_region(member_access(row, account=account.id, region=region), own=own, ends=ends) for region in regions)
+    return msgspec.structs.replace(found, regions=tuple(read))
+
+
+def _region(entry: ClusterAccountAccess, *, own: OwnIdentity, ends: float) -> ListedRegion:
+    try:
+        if time.monotonic() >= ends:
+            raise TimedOut("the time for the look was over")
+        names = cluster_names(entry, own)
+    except KarpdashError as wrong:
+        return ListedRegion(region=entry.region, code=wrong.code, error=wrong.message)
+    return ListedRegion(region=entry.region, clusters=tuple(_cluster(entry, name, own=own) for name in sorted(names)))
+
+
+def _cluster(entry: ClusterAccountAccess, name: str, *, own: OwnIdentity) -> ListedCluster:
+    """The cluster as AWS describes it, with the reason if it cannot be registered as it is."""
+    place = AwsPlace(region=entry.region, cluster=name, account=entry.account)
+    found = ListedCluster(arn=place.arn, name=name, region=entry.region, account=entry.account)
+    try:
+        with closing(open_aws(AwsSession(entry, own), place)) as api:
+            connection = eks_connection(api, entry)
+    except KarpdashError as wrong:
+        return msgspec.structs.replace(found, code=wrong.code, error=wrong.message)
+    return msgspec.structs.replace(found, server=connection.server.url)

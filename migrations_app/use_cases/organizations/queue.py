@@ -1,0 +1,111 @@
+"""When an organization is looked at: requests, claims with leases and fencing tokens, lost workers."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from migrations_app.errors import Conflict
+from migrations_app.inventory.objects.organization import OrganizationListing
+from migrations_app.models.organization import AwsOrganization
+from migrations_app.use_cases.audit.log import WORKER, Event, record, record_audit_event
+from migrations_app.use_cases.organizations.registration import found_organization
+
+ATTEMPTS = 2
+EVERY = timedelta(days=1)
+"""How often an organization that was listed once is looked at again, so that new and gone clusters are told."""
+SCHEDULE = "schedule"
+IDLE, QUEUED, RUNNING = AwsOrganization.State.IDLE, AwsOrganization.State.QUEUED, AwsOrganization.State.RUNNING
+# By the database's clock, so that workers with different clocks agree (R18).
+ABANDONED = Q(state=RUNNING, lease_until__lt=Now())
+
+
+@dataclass(frozen=True, slots=True)
+class LookClaim:
+    organization_id: uuid.UUID
+    fence: int
+
+
+def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
+    """Enqueues a look; False if one is queued or under way. Raises NotFound."""
+    row = found_organization(organization_id)
+    with transaction.atomic():
+        asked = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
+        if asked:
+            record_audit_event("organization.look_requested", row.name, organization=str(row.pk))
+    return asked
+
+
+def claim(organization_id: uuid.UUID) -> LookClaim | None:
+    """Claims a queued look, or one whose worker ended; None if it is taken or there is none."""
+    free = Q(state=QUEUED) | ABANDONED
+    # The attempt is counted before the work, so that one that kills its worker ends (R36).
+    taken = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=ATTEMPTS).update(
+        state=RUNNING, lease_until=Now() + _lease(), attempts=F("attempts") + 1, fence=F("fence") + 1
+    )
+    if not taken:
+        return None
+    return LookClaim(organization_id, AwsOrganization.objects.values_list("fence", flat=True).get(pk=organization_id))
+
+
+def store(held: LookClaim, listing: OrganizationListing) -> None:
+    """Ends the look with what it found. Raises Conflict if another worker took it over."""
+    now = timezone.now()
+    columns = {"listing": msgspec.to_builtins(listing), "listed_at": now, "error_code": "", "error": ""}
+    _end(held, outcome="listed", columns=columns)
+
+
+def fail(held: LookClaim, code: str, *, words: str) -> None:
+    """Ends the look without a result; the earlier list stays, with its time. Raises Conflict if it was taken over."""
+    _end(held, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
+
+
+def requeue(held: LookClaim) -> bool:
+    """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
+    return bool(_mine(held).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
+
+
+def crashed(held: LookClaim, kind: str) -> None:
+    """Ends a look whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
+    fail(held, "look_crashed", words=f"{kind} in the look; see the worker's log")
+
+
+def looks_to_wake() -> tuple[uuid.UUID, ...]:
+    """Looks that are due, have lost their message, or whose worker ended. Fails those without attempts left."""
+    for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
+        fail(LookClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times")
+    now = timezone.now()
+    _enqueue(AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - EVERY), by=SCHEDULE)
+    earlier = now - timedelta(seconds=settings.ENV.sweep_interval)
+    waiting = Q(state=QUEUED, requested_at__lt=earlier) | Q(state=QUEUED, requested_by=SCHEDULE)
+    rows = AwsOrganization.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS)
+    return tuple(rows.values_list("pk", flat=True))
+
+
+def _enqueue(rows: QuerySet[AwsOrganization], *, by: str) -> bool:
+    return bool(rows.update(state=QUEUED, requested_at=timezone.now(), requested_by=by, attempts=0))
+
+
+def _mine(held: LookClaim) -> QuerySet[AwsOrganization]:
+    return AwsOrganization.objects.filter(pk=held.organization_id, state=RUNNING, fence=held.fence)
+
+
+def _end(held: LookClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
+    with transaction.atomic():
+        if not _mine(held).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
+            raise Conflict("the look was taken over", code="lease_lost")
+        row = AwsOrganization.objects.defer("listing").get(pk=held.organization_id)
+        told = {"organization": str(row.pk), "requested_by": row.requested_by}
+        record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=told))
+
+
+def _lease() -> timedelta:
+    """As long as a task may last, so it is never renewed."""
+    return timedelta(seconds=settings.ENV.scan_deadline + 60)

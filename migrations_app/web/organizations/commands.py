@@ -1,0 +1,100 @@
+"""What people do with AWS organizations: prepare one, look, register chosen clusters, forget it."""
+
+import uuid
+from functools import partial
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from migrations_app.errors import Conflict, InvalidInput, ReadError
+from migrations_app.tasks import wake, wake_look
+from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.organizations.clusters import register_listed
+from migrations_app.use_cases.organizations.queue import request_look
+from migrations_app.use_cases.organizations.registration import (
+    NewOrganization,
+    register_organization,
+    remove_organization,
+)
+from migrations_app.use_cases.scans.queue import request_scan
+from migrations_app.web.access import require_right
+from migrations_app.web.organizations.forms import ChosenForm, OrganizationForm, RemovedOrganizationForm
+from migrations_app.web.organizations.pages import RIGHT, list_page, organization_answer
+
+
+@require_right(RIGHT)
+@require_POST
+def make(request: HttpRequest) -> HttpResponse:
+    """Stores an organization with a new external id; its page has the templates of the roles."""
+    form = OrganizationForm(request.POST)
+    if not form.is_valid():
+        return list_page(request, form=form)
+    said = form.cleaned_data
+    wanted = NewOrganization(
+        name=said["name"],
+        account=said["account"].strip(),
+        regions=form.named_regions(),
+        hub_role=said["hub_role"],
+        member_role=said["member_role"],
+        by=request.user.get_username(),
+    )
+    try:
+        return redirect("organization", register_organization(wanted))
+    except InvalidInput as refused:
+        form.add_error(refused.where if refused.where in form.fields else None, refused.message)
+    except (Conflict, ReadError) as refused:
+        form.add_error("name" if refused.code == "name_taken" else None, refused.message)
+    return list_page(request, form=form)
+
+
+@require_right(RIGHT)
+@require_POST
+def look(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
+    """Asks for a look; a worker does it."""
+    request_look(organization_id, by=request.user.get_username())
+    transaction.on_commit(partial(wake_look, organization_id))
+    return redirect("organization", organization_id)
+
+
+@require_right(RIGHT)
+@require_POST
+def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
+    """Registers the chosen clusters and queues their first scans; all of them, or none."""
+    form = ChosenForm(request.POST)
+    names = {arn: request.POST.get(f"name {arn}", "") for arn in request.POST.getlist("arn")}
+    if not names or not form.is_valid():
+        refused = "" if names else "Choose at least one cluster."
+        return organization_answer(request, organization_id, refused=refused, chosen=form)
+    by = request.user.get_username()
+    said = form.cleaned_data
+    details = Details(name="", environment=said["environment"], target=said["target"], by=by)
+    try:
+        with transaction.atomic():
+            made = register_listed(organization_id, names, details=details)
+            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made.values()]
+    except (InvalidInput, Conflict) as refused:
+        return organization_answer(request, organization_id, refused=f"Nothing is registered: {refused}.", chosen=form)
+    for scan_id in scans:
+        transaction.on_commit(partial(wake, scan_id))
+    count = len(made)
+    told = "1 cluster is registered" if count == 1 else f"{count} clusters are registered"
+    messages.success(request, f"{told}; the first scans are on the way.")
+    return redirect("organization", organization_id)
+
+
+@require_right(RIGHT)
+@require_POST
+def remove(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
+    """Forgets an organization without registered clusters. The roles in AWS stay."""
+    form = RemovedOrganizationForm(request.POST)
+    if form.is_valid():
+        try:
+            remove_organization(organization_id, typed_name=form.cleaned_data["name"])
+            messages.success(request, f"{form.cleaned_data['name']} is forgotten; its roles in AWS stay.")
+            return redirect("organizations")
+        except (InvalidInput, Conflict) as refused:
+            form.add_error("name", refused.message)
+    return organization_answer(request, organization_id, removal=form)
