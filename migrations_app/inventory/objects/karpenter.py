@@ -98,6 +98,7 @@ __all__ = [
     "NamedObject",
     "Node",
     "NodeAffinity",
+    "NodeCapacity",
     "NodeClaim",
     "NodeInfo",
     "NodePool",
@@ -221,9 +222,17 @@ class NodeInfo(Projection, frozen=True):
     kubelet_version: str | None = None
 
 
+class NodeCapacity(Projection, frozen=True):
+    """Quantities of the whole machine; numbers and strings are both accepted."""
+
+    cpu: str | int | float | None = None
+    pods: str | int | float | None = None
+
+
 class NodeStatus(Projection, frozen=True):
     conditions: list[StatusCondition] | None = None
     node_info: NodeInfo | None = None
+    capacity: NodeCapacity | None = None
 
 
 class Node(NamedObject, frozen=True):
