@@ -177,7 +177,8 @@ def test_without_aws_it_is_unknown_and_a_warning():
         ({"quotas": ()}, f"vCPUs of On-Demand Standard: AWS lists no quota {STANDARD}"),
         (
             {"quotas": (quota(None, used=500),)},
-            "vCPUs of On-Demand Standard: the quota is 500; AWS published no measurement of what is used in the last hour",
+            "vCPUs of On-Demand Standard: the quota is 500; "
+            "AWS published no measurement of what is used in the last hour",
         ),
         (
             {"subnets": (subnet(500, "EC2NodeClass/other"),)},

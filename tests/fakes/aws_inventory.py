@@ -7,6 +7,7 @@ from migrations_app.inventory.objects.karpenter import (
     AWSNodeTemplate,
     ConfigMap,
     EC2NodeClass,
+    Node,
     ServiceAccount,
     Workload,
 )
@@ -38,6 +39,16 @@ def node_class(name="default", **spec):
 
 def node_template(name="default", **spec):
     return msgspec.convert({"kind": "AWSNodeTemplate", "metadata": {"name": name}, "spec": spec}, AWSNodeTemplate)
+
+
+def node(name, *, instance_type, zone):
+    """A node of a NodePool."""
+    marks = {
+        "karpenter.sh/nodepool": "default", "node.kubernetes.io/instance-type": instance_type,
+        "topology.kubernetes.io/zone": zone,
+    }  # fmt: skip
+    owner = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": name}
+    return msgspec.convert({"metadata": {"name": name, "labels": marks, "ownerReferences": [owner]}}, Node)
 
 
 def config_map(name, **data):
