@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from migrations_app.clients.aws.client import AwsApi
-from migrations_app.errors import ReadError
 from migrations_app.inventory.aws_facts.replacement_need import OWNERS
 from migrations_app.inventory.aws_facts.subnet_selection import selected_subnets, selector_keys
 from migrations_app.inventory.facts.ownership import ownership
@@ -77,8 +76,7 @@ def collect_capacity(api: AwsApi | None, inventory: Inventory) -> AwsSeen:
     return AwsSeen(place=place, identity=identity, cluster=cluster, **found)
 
 
-def unread_capacity(reason: Unseen | ReadError) -> AwsSeen:
+def unread_capacity(reason: Unseen) -> AwsSeen:
     """Every part about capacity unread for that reason."""
-    why = reason if isinstance(reason, Unseen) else Unseen(reason.code, reason.message)
-    parts: dict[str, Any] = dict.fromkeys(CAPACITY_PARTS, why)
+    parts: dict[str, Any] = dict.fromkeys(CAPACITY_PARTS, reason)
     return replace(NO_AWS, **parts)
