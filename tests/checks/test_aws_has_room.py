@@ -27,6 +27,7 @@ CHECK = "aws_has_room"
 GOOD = ("pass", "AWS has room for the nodes that replace others", ())
 TWO = launched(20)
 EACH = "each node takes up to as many addresses as it may have pods, and one of its own"
+UNMEASURED = "AWS published no measurement of what is used in the last hour"
 BLOCKS = "each node takes whole /28 blocks, whose 16 addresses have to be free in a row, and one address"
 
 
@@ -177,8 +178,7 @@ def test_without_aws_it_is_unknown_and_a_warning():
         ({"quotas": ()}, f"vCPUs of On-Demand Standard: AWS lists no quota {STANDARD}"),
         (
             {"quotas": (quota(None, used=500),)},
-            "vCPUs of On-Demand Standard: the quota is 500; "
-            "AWS published no measurement of what is used in the last hour",
+            f"vCPUs of On-Demand Standard: the quota is 500; {UNMEASURED}",
         ),
         (
             {"subnets": (subnet(500, "EC2NodeClass/other"),)},
