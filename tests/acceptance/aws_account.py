@@ -1,7 +1,7 @@
 """An account in moto's server, made as the guides of a release ask for it, and a scan that reads it through boto3.
 
-moto has neither Pod Identity nor access entries, add-ons, SimulatePrincipalPolicy, quotas that are applied, their use and
-capacity reservations: recorded shapes answer those.
+moto has neither Pod Identity nor access entries, add-ons, SimulatePrincipalPolicy, quotas that are applied, what is
+used of them and capacity reservations: recorded shapes answer those.
 """
 
 import json

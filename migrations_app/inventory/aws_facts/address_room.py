@@ -35,7 +35,7 @@ def missing(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callab
         left[classes] += free(subnet)
     open_needs = {name: need for name, need in needs.items() if need > 0}
     given: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
-    while way := _way(open_needs, left, given):
+    while way := _way(open_needs, left, given=given):
         _follow(way, open_needs, left=left, given=given)
     return sum(open_needs.values())
 
@@ -46,7 +46,7 @@ Way = list[tuple[str, Group]]
 """Class and group, in turn: the first class gets room in the first group, whose holder moves on to the next group."""
 
 
-def _way(needs: Mapping[str, int], left: Mapping[Group, int], given: Mapping[tuple[str, Group], int]) -> Way:
+def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, given: Mapping[tuple[str, Group], int]) -> Way:
     """The shortest way from a class with an open need to a group with room; empty if there is none."""
     waiting: deque[tuple[str, Way]] = deque((name, []) for name, need in needs.items() if need)
     seen: set[Group] = set()

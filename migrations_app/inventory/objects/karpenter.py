@@ -9,6 +9,7 @@ from migrations_app.inventory.objects.base import (
     ManagedField,
     Metadata,
     NamedObject,
+    NodeCapacity,
     OwnerReference,
     Projection,
     StatusCondition,
@@ -98,7 +99,6 @@ __all__ = [
     "NamedObject",
     "Node",
     "NodeAffinity",
-    "NodeCapacity",
     "NodeClaim",
     "NodeInfo",
     "NodePool",
@@ -220,13 +220,6 @@ class NodeSpec(Projection, frozen=True):
 
 class NodeInfo(Projection, frozen=True):
     kubelet_version: str | None = None
-
-
-class NodeCapacity(Projection, frozen=True):
-    """Quantities of the whole machine; numbers and strings are both accepted."""
-
-    cpu: str | int | float | None = None
-    pods: str | int | float | None = None
 
 
 class NodeStatus(Projection, frozen=True):

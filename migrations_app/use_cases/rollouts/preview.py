@@ -142,10 +142,10 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     if helm is not None:
         export_release(row, helm)
         proven.diffs.update(diffs_of_runs(proven.steps, helm))
-    return _with_capacity(row, msgspec.structs.replace(planned, steps=proven.steps), inventory), proven
+    return _with_capacity(row, msgspec.structs.replace(planned, steps=proven.steps), inventory=inventory), proven
 
 
-def _with_capacity(row: Rollout, plan: Plan, inventory: Inventory) -> Plan:
+def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
     """The plan with what its new nodes need against what pools and AWS have; the same for one that replaces no node."""
     going = replacement_of(plan, inventory)
     if not going.nodes:
