@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from migrations_app.actions.changes import RISKS, ActionValue, Change, ObjectTarget, RbacNeed, Risk
 from migrations_app.actions.conditions import Condition, Field, Tree, content_digest, value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import InvalidInput
+from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 
 PLANNER = 1
 """Incremented with every change of what a plan means: plans with another number are never executed."""
@@ -93,6 +95,9 @@ class Forecast(ActionValue, frozen=True):
     beside: tuple[str, ...] = ()
     """What Karpenter does by itself because of the steps, outside their batches, as text."""
     cannot_be_undone: tuple[str, ...] = ()
+    capacity: tuple[CapacityLine, ...] | UnsetType = UNSET
+    """What the new nodes need at the peak against what is free; not set where no node is replaced, and in plans from
+    before this was told."""
 
 
 class Plan(ActionValue, frozen=True):

@@ -44,7 +44,7 @@ class Inventory:
     pods: Part[o.PodGroup] = NOT_ASKED
     """Groups of pods; `Seen.total` is the number of pods."""
     deployments: Part[o.Workload] = NOT_ASKED
-    """Only workloads that name a Karpenter key, and Karpenter's own; `Seen.total` counts all. The next
+    """Only workloads that name a Karpenter key, Karpenter's own and the VPC CNI; `Seen.total` counts all. The next
     five likewise.
     """
     statefulsets: Part[o.Workload] = NOT_ASKED

@@ -5,7 +5,7 @@ Its simulation uses karpdash's own evaluator: it shows what the pages look like,
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,14 +28,28 @@ from migrations_app.inventory.objects.aws import (
     Role,
     TaggedInstances,
 )
+from migrations_app.inventory.objects.capacity import (
+    CapacityReservation,
+    InstanceOffering,
+    Subnet,
+    TaggedSubnet,
+    VcpuQuota,
+)
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter import labels
+from migrations_app.karpenter.vcpu_quotas import QUOTA_CODES
 from migrations_app.samples.kubernetes_objects import Doc
 
 ACCOUNT = "111122223333"
 CONTROLLER = "KarpenterController"
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryReadOnly")
+DISCOVERY = "karpenter.sh/discovery"
+SUBNET, FREE = 4096, 3000
+"""Addresses of each subnet."""
+QUOTA, VCPUS = 640, 8
+"""vCPUs that are free of each quota, and those of an instance."""
+MEASURED_AT = "2026-10-01T05:55:00Z"
 SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
 
 
@@ -83,6 +97,7 @@ class SampleAws:
             issuer=self._issuer,
             authentication_mode="API_AND_CONFIG_MAP",
             auto_mode=False,
+            vpc="vpc-00000000",
         )
 
     def role(self, name: str) -> Role | None:
@@ -137,13 +152,39 @@ class SampleAws:
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
         return Queue(name=name, exists=True, arn=arn, policy=policy, retention_seconds=300, managed_encryption=True)
 
+    @property
+    def _instances(self) -> list[Doc]:
+        """The objects that each stand for an instance."""
+        return [doc for doc in self._account.docs if doc["kind"] in ("Machine", "NodeClaim")]
+
     def tagged_instances(self) -> tuple[TaggedInstances, ...]:
-        claims = [(self._tags(doc), doc) for doc in self._account.docs if doc["kind"] in ("Machine", "NodeClaim")]
+        claims = [(self._tags(doc), doc) for doc in self._instances]
         samples = {tags: doc["status"]["providerID"].rpartition("/")[2] for tags, doc in claims}
         counts = Counter(tags for tags, _ in claims)
         return tuple(
             TaggedInstances(tags=tags, count=count, samples=(samples[tags],)) for tags, count in sorted(counts.items())
         )
+
+    def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:  # noqa: ARG002 - the port's signature
+        """One for nodes in each of three zones, with the tag by which node classes find it."""
+        tags = ((DISCOVERY, self._account.cluster),) if DISCOVERY in keys else ()
+        zones = [f"{self._account.region}{letter}" for letter in "abc"]
+        made = (Subnet(id=f"subnet-0000000{n}", zone=zone, size=SUBNET, free=FREE) for n, zone in enumerate(zones))
+        return tuple(TaggedSubnet(subnet=subnet, tags=tags) for subnet in made)
+
+    def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
+        used = len(self._instances) * VCPUS
+        return tuple(
+            VcpuQuota(code=code, limit=QUOTA + used, used=used, measured_at=MEASURED_AT) for code in QUOTA_CODES
+        )
+
+    def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
+        return ()
+
+    def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
+        """Every type in every zone."""
+        zones = [f"{self._account.region}{letter}" for letter in "abc"]
+        return tuple(InstanceOffering(instance_type=one, zone=zone) for one in instance_types for zone in zones)
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:  # noqa: ARG002 - the port's signature
         policies = [parse_policy(one.text, name=one.name) for one in self._policies]

@@ -7,6 +7,8 @@ from migrations_app.samples.kubernetes_objects import Doc, doc, machine_labels, 
 
 CAPACITY = "karpenter.sh/capacity-type"
 TERMINATION = "karpenter.sh/termination"
+SIZES = {"large": ("2", "29"), "xlarge": ("4", "58"), "2xlarge": ("8", "58"), "4xlarge": ("16", "234")}
+"""vCPUs and most pods of a size of the general families."""
 ARM_FAMILIES = ("m6g", "m7g", "c6g", "c7g", "r6g")
 
 Requirement = tuple[str, str, Sequence[str]]
@@ -99,6 +101,12 @@ class Launched:
         return f"ip-10-{20 + ord(self.zone[-1]) % 3}-{digits // 256}-{digits % 256}.{region}.compute.internal"
 
     @property
+    def capacity_of_machine(self) -> dict[str, str]:
+        """What its node says of the machine; empty for a size that no story has."""
+        cpu, pods = SIZES.get(self.instance_type.partition(".")[2], ("", ""))
+        return {"cpu": cpu, "pods": pods} if cpu else {}
+
+    @property
     def labels(self) -> dict[str, str]:
         arch = "arm64" if self.instance_type.partition(".")[0] in ARM_FAMILIES else "amd64"
         return machine_labels(instance_type=self.instance_type, zone=self.zone, arch=arch) | {
@@ -161,6 +169,7 @@ def _node_of(launched: Launched, labels: Mapping[str, str], *, by: Doc) -> Doc:
         kubelet=launched.kubelet,
         provider_id=launched.provider_id,
         labels=dict(labels) | {"kubernetes.io/hostname": launched.node},
+        capacity=launched.capacity_of_machine,
         finalizers=[TERMINATION],
         ownerReferences=[by],
     )

@@ -56,14 +56,15 @@ def doc(api_version: str, kind: str, *, metadata: Doc, **rest: Any) -> Doc:  # n
 
 
 def node(name: str, *, kubelet: str, provider_id: str, **more: Any) -> Doc:  # noqa: ANN401 - fields of metadata
-    """A Ready node; `taints` among `more` go to its spec."""
+    """A Ready node; `taints` among `more` go to its spec, `capacity` to its status."""
     spec: Doc = {"providerID": provider_id}
+    capacity = more.pop("capacity", None)
     if taints := more.pop("taints", None):
         spec["taints"] = taints
     status = {
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         "nodeInfo": {"kubeletVersion": kubelet},
-    }
+    } | ({"capacity": capacity} if capacity else {})
     return doc("v1", "Node", metadata=meta(name, **more), spec=spec, status=status)
 
 

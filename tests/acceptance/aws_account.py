@@ -1,6 +1,7 @@
 """An account in moto's server, made as the guides of a release ask for it, and a scan that reads it through boto3.
 
-moto has neither Pod Identity nor access entries, add-ons and SimulatePrincipalPolicy: recorded shapes answer those.
+moto has neither Pod Identity nor access entries, add-ons, SimulatePrincipalPolicy, quotas that are applied, what is
+used of them and capacity reservations: recorded shapes answer those.
 """
 
 import json
@@ -16,6 +17,7 @@ import boto3
 from migrations_app.clients.aws.client import open_aws
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
+from migrations_app.karpenter.tables.quota_rows import QUOTAS, QuotaRow
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.use_cases.collect.aws import add_aws
@@ -39,6 +41,16 @@ def policy(*statements: dict[str, Any]) -> str:
 
 def trust(service: str) -> str:
     return policy({"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"})
+
+
+def _quota(row: QuotaRow) -> dict[str, Any]:
+    kind = f"{row.name}/{'Spot' if row.spot else 'OnDemand'}".replace(" ", "")
+    metric = {
+        "MetricNamespace": "AWS/Usage",
+        "MetricName": "ResourceCount",
+        "MetricDimensions": {"Class": kind, "Resource": "vCPU", "Service": "EC2", "Type": "Resource"},
+    }
+    return {"ServiceCode": "ec2", "QuotaCode": row.code, "Value": 640.0, "UsageMetric": metric}
 
 
 @contextmanager
@@ -73,8 +85,11 @@ class CleanAccount:
         self.url, self.clean, self.passes = url, clean, passes
         self.entries = True
         """Whether the cluster has an access entry for a role that is asked for."""
+        self.used = 100
+        """vCPUs of 640 that are used of each quota."""
         urllib.request.urlopen(urllib.request.Request(f"{url}/moto-api/reset", method="POST"), timeout=30).close()
         self.clients: dict[str, Any] = {}
+        self.vpc = self._network()
         issuer = self._cluster()
         self._controller(issuer, tags)
         self._nodes()
@@ -102,6 +117,24 @@ class CleanAccount:
 
     def arn(self, kind: str, name: str) -> str:
         return f"arn:aws:iam::{ACCOUNT}:{kind}/{name}"
+
+    def _network(self) -> str:
+        """A VPC with a subnet in each of three zones that nodes may use."""
+        ec2 = self.client("ec2")
+        vpc: str = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        for place, letter in enumerate("abc"):
+            self.subnet(vpc, f"10.0.{16 * place}.0/20", zone=f"{REGION}{letter}")
+        return vpc
+
+    def subnet(self, vpc: str, block: str, *, zone: str) -> None:
+        """A subnet with the tag by which node classes find it."""
+        tags = [{"Key": "karpenter.sh/discovery", "Value": self.clean.name}]
+        self.client("ec2").create_subnet(
+            VpcId=vpc,
+            CidrBlock=block,
+            AvailabilityZone=zone,
+            TagSpecifications=[{"ResourceType": "subnet", "Tags": tags}],
+        )
 
     def _cluster(self) -> str:
         made = self.client("eks").create_cluster(
@@ -199,13 +232,19 @@ class CleanAccount:
             "DescribeAccessEntry": {"accessEntry": joins} if self.entries else "ResourceNotFoundException",
             "DescribeAddon": {"addon": {"addonName": "eks-pod-identity-agent", "status": "ACTIVE"}},
             "SimulatePrincipalPolicy": "AccessDenied",
+            "ListServiceQuotas": {"Quotas": [_quota(row) for row in QUOTAS]},
+            "GetMetricData": {"MetricDataResults": [self._measured(number) for number in range(len(QUOTAS))]},
+            "DescribeCapacityReservations": {"CapacityReservations": []},
         }
+
+    def _measured(self, number: int) -> dict[str, Any]:
+        return {"Id": f"q{number}", "Timestamps": [THEN], "Values": [float(self.used)], "StatusCode": "Complete"}
 
     def scan(self, plant: Plant = lambda _: None) -> tuple[Collected, Report]:
         """The cluster, with that planted in it, and this account, judged."""
         clean = self.clean
         session = Recording(self.url, region=REGION, account=ACCOUNT)
-        session.answers = self.recorded()
+        session.answers, session.vpc = self.recorded(), self.vpc
         place = AwsPlace(region=REGION, cluster=clean.name, account=ACCOUNT)
         documents = objects(clean)
         plant(documents)

@@ -96,6 +96,18 @@ def _empty_profile(account: CleanAccount) -> None:
     account.client("iam").create_instance_profile(InstanceProfileName="MyProfile")
 
 
+def _no_vcpus(account: CleanAccount) -> None:
+    account.used = 640
+
+
+def _small_subnets(account: CleanAccount) -> None:
+    """Subnets with eleven addresses each in the place of large ones."""
+    ec2 = account.client("ec2")
+    for one in ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [account.vpc]}])["Subnets"]:
+        ec2.delete_subnet(SubnetId=one["SubnetId"])
+        account.subnet(account.vpc, one["CidrBlock"].replace("/20", "/28"), zone=one["AvailabilityZone"])
+
+
 def _nothing_spot(account: CleanAccount) -> None:
     """The document with what spot requests need taken out of every statement."""
     iam = account.client("iam")
@@ -193,5 +205,13 @@ AWS_FAULTS: tuple[AwsFault, ...] = (
     AwsFault(
         of=("AWS-04",), on="beta-033", check="instances_have_claims", says="", tags=BETA, plant=_nobodys_instance,
         not_in_moto="whose the instance is has to be seen before it is ended",
+    ),
+    AwsFault(
+        of=("AWS-01",), on="beta-033", check="aws_has_room", says="0 free (640 of 640 used", tags=BETA, plant=_no_vcpus,
+        not_in_moto="moto takes no request for a higher quota, and AWS decides on it",
+    ),
+    AwsFault(
+        of=("AWS-01", "subnets that are too small"), on="beta-033", check="aws_has_room", says="11 free (each node",
+        tags=BETA, plant=_small_subnets, not_in_moto="which addresses the VPC has left is a choice of its owner",
     ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """An AwsApi in memory: what AWS holds, and calls that fail on order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,12 @@ from migrations_app.inventory.objects.aws import (
     Queue,
     Role,
     TaggedInstances,
+)
+from migrations_app.inventory.objects.capacity import (
+    CapacityReservation,
+    InstanceOffering,
+    TaggedSubnet,
+    VcpuQuota,
 )
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 
@@ -50,7 +56,7 @@ def a_cluster(**changed):
         "name": "shop", "arn": PLACE.arn, "status": "ACTIVE", "version": "1.30", "platform_version": "eks.9",
         "endpoint": "https://abc.gr7.eu-west-1.eks.amazonaws.com", "ca_data": "",
         "issuer": "https://oidc.eks.eu-west-1.amazonaws.com/id/ABC", "authentication_mode": "API_AND_CONFIG_MAP",
-        "auto_mode": False,
+        "auto_mode": False, "vpc": "vpc-1",
     }  # fmt: skip
     return EksCluster(**facts | changed)
 
@@ -77,6 +83,10 @@ class FakeAws:
     entries: dict[str, AccessEntry] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
     instances: tuple[TaggedInstances, ...] = ()
+    subnets_there: tuple[TaggedSubnet, ...] = ()
+    quotas: tuple[VcpuQuota, ...] = ()
+    reservations: tuple[CapacityReservation, ...] = ()
+    offered: tuple[InstanceOffering, ...] = ()
     simulate: Callable[[str, Question], tuple[Reply, ...]] = allowed
     fails: dict[str, ReadError] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
@@ -141,6 +151,22 @@ class FakeAws:
     def tagged_instances(self) -> tuple[TaggedInstances, ...]:
         self._note("tagged_instances")
         return self.instances
+
+    def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:
+        self._note("subnets", vpc, frozenset(keys))
+        return self.subnets_there
+
+    def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
+        self._note("vcpu_quotas")
+        return self.quotas
+
+    def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
+        self._note("capacity_reservations")
+        return self.reservations
+
+    def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
+        self._note("offerings", tuple(instance_types))
+        return self.offered
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
         self._note("simulated", role_arn, question)

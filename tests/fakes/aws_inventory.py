@@ -7,6 +7,7 @@ from migrations_app.inventory.objects.karpenter import (
     AWSNodeTemplate,
     ConfigMap,
     EC2NodeClass,
+    Node,
     ServiceAccount,
     Workload,
 )
@@ -40,6 +41,16 @@ def node_template(name="default", **spec):
     return msgspec.convert({"kind": "AWSNodeTemplate", "metadata": {"name": name}, "spec": spec}, AWSNodeTemplate)
 
 
+def node(name, *, instance_type, zone):
+    """A node of a NodePool."""
+    marks = {
+        "karpenter.sh/nodepool": "default", "node.kubernetes.io/instance-type": instance_type,
+        "topology.kubernetes.io/zone": zone,
+    }  # fmt: skip
+    owner = {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "name": name}
+    return msgspec.convert({"metadata": {"name": name, "labels": marks, "ownerReferences": [owner]}}, Node)
+
+
 def config_map(name, **data):
     return msgspec.convert({"metadata": {"name": name, "namespace": "kube-system"}, "data": data}, ConfigMap)
 
@@ -53,7 +64,7 @@ def an_inventory(**parts):
     """A running controller with an account and nothing that names AWS; tuples become Seen."""
     empty = {
         "controller": (controller(),), "controller_accounts": (service_account(),), "ec2nodeclasses": (),
-        "awsnodetemplates": (), "settings": (), "aws_auth": (), "helm_releases": (), "deliveries": (),
+        "awsnodetemplates": (), "settings": (), "aws_auth": (), "helm_releases": (), "deliveries": (), "nodes": (),
     }  # fmt: skip
     given = {name: part if isinstance(part, Seen | Unseen) else Seen(part) for name, part in (empty | parts).items()}
     return Inventory(cluster="shop", taken_at="2026-11-21T00:00:00Z", **given)

@@ -130,7 +130,8 @@ def test_everything_in_its_place():
 def test_nothing_there_is_seen_and_empty():
     found = collect_aws(FakeAws(eks=None), an_inventory(), releases=())
     for name in ("cluster", "controller_roles", "instance_profiles", "node_roles", "queue", "spot_role",
-                 "oidc_provider", "pod_identity_agent", "instances", "aws_auth"):  # fmt: skip
+                 "oidc_provider", "pod_identity_agent", "instances", "aws_auth", "quotas",
+                 "reservations", "offerings"):  # fmt: skip
         assert found.part(name) == Seen(()), name
 
 
@@ -156,7 +157,7 @@ def test_expired_credentials_leave_nothing_seen():
 
 
 FAILURES = {
-    "cluster": {"cluster", "oidc_provider"},
+    "cluster": {"cluster", "oidc_provider", "subnets"},
     "role": {"spot_role"},
     "attached_policies": set(),
     "inline_names": set(),
@@ -169,6 +170,9 @@ FAILURES = {
     "access_entry": set(),
     "queue": {"queue"},
     "tagged_instances": {"instances"},
+    "subnets": {"subnets"},
+    "vcpu_quotas": {"quotas"},
+    "capacity_reservations": {"reservations"},
 }
 
 

@@ -40,6 +40,7 @@ def eks_cluster(found: Answer) -> EksCluster:
         issuer=found.get("identity", {}).get("oidc", {}).get("issuer", ""),
         authentication_mode=found.get("accessConfig", {}).get("authenticationMode", ""),
         auto_mode=bool(found.get("computeConfig", {}).get("enabled", False)),
+        vpc=str(found.get("resourcesVpcConfig", {}).get("vpcId", "")),
     )
 
 

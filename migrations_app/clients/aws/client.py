@@ -3,20 +3,15 @@
 Every call is a read, is declared in permissions.py, and runs under a deadline.
 """
 
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from botocore import xform_name
-
-from migrations_app.clients.aws import answers, errors
+from migrations_app.clients.aws import answers
 from migrations_app.clients.aws import permissions as rights
 from migrations_app.clients.aws.answers import Answer
+from migrations_app.clients.aws.calls import AwsCalls
+from migrations_app.clients.aws.capacity import CapacityApi, CapacityReads
 from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits
-from migrations_app.clients.aws.permissions import AwsPermission
 from migrations_app.clients.aws.session import AwsSession
-from migrations_app.errors import InvalidResponse, TimedOut, TooLarge
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
@@ -34,101 +29,16 @@ from migrations_app.inventory.objects.aws import (
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter import labels
 
-T = TypeVar("T")
-
-
-class AwsCalls:
-    """API calls of one session. Thread-safe."""
-
-    def __init__(self, session: AwsSession, limits: AwsLimits) -> None:
-        self._session = session
-        self._limits = limits
-        self._ends = time.monotonic() + limits.all_seconds
-        self._lock = threading.Lock()
-        self._clients: dict[str, Any] = {}
-
-    def get(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
-        """The result of `read` on the response. Raises ReadError, including NotServed if AWS has no such object."""
-        call = getattr(self._client(right), _method(right))
-        try:
-            return read(call(**given))
-        except (KeyError, TypeError, AttributeError):
-            raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
-
-    def find(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
-        """Same as `get`, but returns None if AWS has no such object."""
-        call = getattr(self._client(right), _method(right))
-        try:
-            return read(call(**given))
-        except (KeyError, TypeError, AttributeError):
-            raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            if errors.is_absent(wrong):
-                return None
-            raise errors.from_exception(wrong, right) from None
-
-    def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
-        """All rows of a paginated list. Raises TooLarge if the list exceeds the page limit, and ReadError."""
-        paginator = self._client(right).get_paginator(_method(right))
-        pages = iter(paginator.paginate(**given))
-        for _ in range(self._limits.pages):
-            rows = self._page(right, pages, read=read)
-            if rows is None:
-                return
-            yield from rows
-            self._check_time(right)
-        raise TooLarge(f"{right.action} does not end after {self._limits.pages} pages")
-
-    def close(self) -> None:
-        """Drops the clients and the credentials."""
-        with self._lock:
-            self._clients.clear()
-        self._session.close()
-
-    def _page(
-        self, right: AwsPermission, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]
-    ) -> list[T] | None:
-        try:
-            page = next(pages, None)
-            return None if page is None else read(page)
-        except (KeyError, TypeError, AttributeError):
-            raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
-
-    def _client(self, right: AwsPermission) -> Any:  # noqa: ANN401 - stubs of most services are not installed
-        self._check_time(right)
-        with self._lock:
-            if right.service not in self._clients:
-                self._clients[right.service] = self._session.client(right.service)
-            return self._clients[right.service]
-
-    def _check_time(self, right: AwsPermission) -> None:
-        if time.monotonic() >= self._ends:
-            raise TimedOut(f"the time for AWS was over before {right.action}")
-
-
-def _method(right: AwsPermission) -> str:
-    name: str = xform_name(right.operation)
-    return name
-
-
-def _garbled(right: AwsPermission) -> InvalidResponse:
-    return InvalidResponse(f"the answer to {right.action} is not what AWS promises")
-
-
 _QUEUE_FACTS = ["KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn", "SqsManagedSseEnabled"]
 _STATES = ["pending", "running", "stopping", "stopped"]
 _PAGE = 1000
 
 
-class LiveAws:
+class LiveAws(CapacityReads):
     """Implementation of AwsApi over boto3. Thread-safe."""
 
     def __init__(self, calls: AwsCalls, place: AwsPlace) -> None:
-        self._calls = calls
+        super().__init__(calls)
         self._place = place
 
     @property
@@ -271,7 +181,7 @@ def open_aws(session: AwsSession, place: AwsPlace, *, limits: AwsLimits = DEFAUL
     return LiveAws(AwsCalls(session, limits), place)
 
 
-class AwsApi(Protocol):
+class AwsApi(CapacityApi, Protocol):
     """Reads of one AWS account and region. Every failure is an errors.ReadError; None means that the object does not
     exist.
     """

@@ -13,8 +13,9 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AwsPermission:
-    """One operation of one service. `resource` is an ARN template; `free` means that AWS requires no permission for
-    it.
+    """One operation of one service, which is named as IAM does; `client` is boto3's name for it, where that differs.
+
+    `resource` is an ARN template; `free` means that AWS requires no permission for it.
     """
 
     service: str
@@ -22,6 +23,7 @@ class AwsPermission:
     resource: str = "*"
     sid: str = "Anywhere"
     free: bool = False
+    client: str = ""
 
     @property
     def action(self) -> str:
@@ -56,6 +58,11 @@ DESCRIBE_ADDON = AwsPermission("eks", "DescribeAddon", _EKS + "addon/{cluster}/*
 GET_QUEUE_URL = AwsPermission("sqs", "GetQueueUrl", *_QUEUES)
 GET_QUEUE = AwsPermission("sqs", "GetQueueAttributes", *_QUEUES)
 DESCRIBE_INSTANCES = AwsPermission("ec2", "DescribeInstances")
+DESCRIBE_SUBNETS = AwsPermission("ec2", "DescribeSubnets")
+DESCRIBE_RESERVATIONS = AwsPermission("ec2", "DescribeCapacityReservations")
+DESCRIBE_OFFERINGS = AwsPermission("ec2", "DescribeInstanceTypeOfferings")
+LIST_QUOTAS = AwsPermission("servicequotas", "ListServiceQuotas", client="service-quotas")
+GET_USAGE = AwsPermission("cloudwatch", "GetMetricData")
 
 RIGHTS: tuple[AwsPermission, ...] = (
     WHO_AM_I,
@@ -76,6 +83,11 @@ RIGHTS: tuple[AwsPermission, ...] = (
     GET_QUEUE_URL,
     GET_QUEUE,
     DESCRIBE_INSTANCES,
+    DESCRIBE_SUBNETS,
+    DESCRIBE_RESERVATIONS,
+    DESCRIBE_OFFERINGS,
+    LIST_QUOTAS,
+    GET_USAGE,
 )
 """All calls made with the cluster's role. The role itself is assumed with sts:AssumeRole.
 EKS tokens need no entry: they are presigned GetCallerIdentity requests.

@@ -6,6 +6,7 @@ Policy documents are kept as the text that AWS returned; evaluating them is for 
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from migrations_app.inventory.objects.capacity import CapacityReservation, InstanceOffering, Subnet, VcpuQuota
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import NOT_ASKED, Part
 
@@ -41,6 +42,8 @@ class EksCluster:
     authentication_mode: str
     """API, API_AND_CONFIG_MAP or CONFIG_MAP; empty if the cluster is too old to report it, which means CONFIG_MAP."""
     auto_mode: bool
+    vpc: str = ""
+    """The id of the VPC that its nodes are in; empty if AWS did not tell it."""
 
     @property
     def asks_access_entries(self) -> bool:
@@ -248,6 +251,13 @@ class AwsSeen:
     spot_role: Part[Role] = NOT_ASKED
     """The Spot service-linked role; empty if the account has none."""
     instances: Part[TaggedInstances] = NOT_ASKED
+    subnets: Part[Subnet] = NOT_ASKED
+    """Those that a node class selects; empty if none does."""
+    quotas: Part[VcpuQuota] = NOT_ASKED
+    reservations: Part[CapacityReservation] = NOT_ASKED
+    """Active ones of the account; empty if it has none."""
+    offerings: Part[InstanceOffering] = NOT_ASKED
+    """Of the instance types of Karpenter's nodes."""
     simulation: Part[CrossCheck] = NOT_ASKED
 
     def part(self, name: str) -> Part[object]:

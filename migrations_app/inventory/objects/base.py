@@ -92,6 +92,13 @@ class WholeObject(NamedObject, frozen=True):
         return here
 
 
+class NodeCapacity(Projection, frozen=True):
+    """Quantities of the whole machine; numbers and strings are both accepted."""
+
+    cpu: str | int | float | None = None
+    pods: str | int | float | None = None
+
+
 class StatusCondition(Projection, frozen=True):
     type: str = ""
     status: str = ""

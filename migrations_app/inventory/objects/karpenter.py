@@ -9,6 +9,7 @@ from migrations_app.inventory.objects.base import (
     ManagedField,
     Metadata,
     NamedObject,
+    NodeCapacity,
     OwnerReference,
     Projection,
     StatusCondition,
@@ -224,6 +225,7 @@ class NodeInfo(Projection, frozen=True):
 class NodeStatus(Projection, frozen=True):
     conditions: list[StatusCondition] | None = None
     node_info: NodeInfo | None = None
+    capacity: NodeCapacity | None = None
 
 
 class Node(NamedObject, frozen=True):

@@ -134,8 +134,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "AWS-01",
         "No room for the nodes that replace others",
-        checks="pools_have_room",
-        unjudged="free addresses of subnets, and quotas of EC2",
+        checks="pools_have_room aws_has_room",
     ),
     covered(
         "AWS-02",

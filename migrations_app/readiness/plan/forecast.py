@@ -21,6 +21,7 @@ FORECAST: tuple[tuple[str, str], ...] = (
     ("grace_period_spares_protected_pods", "pods that a grace period ends"),
     ("zones_of_volumes_served", "pods that may not follow their volumes"),
     ("pools_have_room", "NodePools without room for one node more"),
+    ("aws_has_room", "limits of AWS that are too low for the nodes at the peak"),
 )
 """Checks that count what a rollout meets, and what it is that they count."""
 

@@ -37,6 +37,7 @@ HOLDS: Final = ("drift_not_held_off", "hashes_carry_over")
 """Budgets that hold drift over the landing: set last, so that they do not hold up what has to go before it."""
 ROLL_PREPARED: Final = frozenset(
     {
+        "aws_has_room",
         "budgets_let_nodes_go",
         "claims_not_drifted",
         "disruption_paced",

@@ -32,6 +32,7 @@ from migrations_app.inventory.objects.aws import (
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.readiness.report import Collected, PartLine
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.use_cases.collect.aws_capacity import capacity_jobs
 from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
 from migrations_app.use_cases.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 
@@ -87,6 +88,7 @@ def _parts(reading: AwsReading, releases: Sequence[str]) -> dict[str, Any]:
         "spot_role": lambda: read_one(reading.api.role(SPOT_ROLE)),
         "pod_identity_agent": lambda: read_one(reading.api.addon_status(AGENT)),
         "instances": lambda: Seen(reading.api.tagged_instances()),
+        **capacity_jobs(reading),
     }
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="aws") as pool:
         found = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))

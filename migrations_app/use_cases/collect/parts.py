@@ -8,6 +8,7 @@ import msgspec
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
 from migrations_app.errors import InvalidResponse, NotServed
+from migrations_app.inventory.aws_facts.pod_addresses import is_vpc_cni
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.facts.workloads import may_ask_metadata
 from migrations_app.inventory.metric_queries import (
@@ -100,7 +101,8 @@ def _deployments(reading: Reading) -> Parts:
 
 def _speaks(workload: o.Workload) -> bool:
     mine = controller.is_controller(workload) or controller.is_hook_job(workload)
-    return mine or controller.is_other_autoscaler(workload) or names_karpenter(workload) or may_ask_metadata(workload)
+    other = controller.is_other_autoscaler(workload) or is_vpc_cni(workload)
+    return mine or other or names_karpenter(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:

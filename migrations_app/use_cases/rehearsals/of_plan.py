@@ -25,6 +25,10 @@ AWS_UNREAD = UnknownPart(
     code="aws_unread",
     words="quotas and free addresses of AWS were not read: whether the nodes at the peak fit cannot be told",
 )
+AWS_APART = UnknownPart(
+    code="aws_apart",
+    words="quotas and free addresses of AWS are compared with the batches in the plan's preview, not with this play",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +76,15 @@ def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:
         failure=failure,
         check=ground.check,
     )
-    result = msgspec.structs.replace(result, unknown=(*result.unknown, AWS_UNREAD))
+    result = msgspec.structs.replace(result, unknown=(*result.unknown, _of_aws(ground.plan)))
     return RehearsalPlay(scenario=scenario, zone=zone, result=result)
+
+
+def _of_aws(plan: Plan) -> UnknownPart:
+    """What the play does not tell of AWS: nothing was read, or the preview has compared it."""
+    lines = plan.forecast.capacity or ()
+    read = any(line.what != "pool" and line.standing != "unknown" for line in lines)
+    return AWS_APART if read else AWS_UNREAD
 
 
 def _placed(failure: Failure, reading: ClusterReading) -> Failure:

@@ -18,20 +18,25 @@ from migrations_app.actions import registry, states
 from migrations_app.actions.base import Action, PlanningContext, Unavailable
 from migrations_app.actions.helm.request import run_of
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
+from migrations_app.actions.replaced_nodes import replacement_of
 from migrations_app.actions.targets.crds import ORIGIN, landing
 from migrations_app.actions.undo import bare
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
+from migrations_app.inventory.aws_facts.capacity_room import capacity_lines
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import AwsSeen
+from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness import stage
 from migrations_app.samples.living import charts
 from migrations_app.use_cases.audit.log import WORKER
+from migrations_app.use_cases.collect.aws_capacity import collect_capacity, unread_capacity
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
@@ -46,7 +51,7 @@ from migrations_app.use_cases.rollouts.proof import (
 )
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
-from migrations_app.use_cases.runtime.connections import connect, connect_writer, limits, network_policy
+from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer, limits, network_policy
 from migrations_app.use_cases.scans.identity import AnsweringCluster, keep, refuse_other
 
 OCI = "oci"
@@ -81,7 +86,7 @@ def _registry() -> str:
 def prepare(rollout_id: uuid.UUID) -> None:
     """Plans a draft. If that fails, the draft expires with the reason as its cause. Safe to call twice.
 
-    1. Read the cluster and plan the steps from what was read.
+    1. Read the cluster and plan the steps from what was read; where nodes are replaced, read what AWS has for others.
     2. Check the RBAC rights and dry-run each step.
     3. Store backups and diffs, encrypted.
     4. Move the rollout to `previewed` with the plan and its digest.
@@ -137,7 +142,25 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
     if helm is not None:
         export_release(row, helm)
         proven.diffs.update(diffs_of_runs(proven.steps, helm))
-    return msgspec.structs.replace(planned, steps=proven.steps), proven
+    return _with_capacity(row, msgspec.structs.replace(planned, steps=proven.steps), inventory=inventory), proven
+
+
+def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
+    """The plan with what its new nodes need against what pools and AWS have; the same for one that replaces no node."""
+    going = replacement_of(plan, inventory)
+    if not going.nodes:
+        return plan
+    found = capacity_lines(replace(inventory, aws=_room(row, inventory)), going)
+    return msgspec.structs.replace(plan, forecast=msgspec.structs.replace(plan.forecast, capacity=found))
+
+
+def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
+    """What AWS has for new nodes now. No failure to read it fails the preview: it is told as not known."""
+    try:
+        with connect_aws(row.cluster, user=row.author_name, action="preview") as aws:
+            return collect_capacity(aws, inventory)
+    except (ReadError, InvalidInput, InvalidSetting) as reason:
+        return unread_capacity(Unseen(reason.code, reason.message))
 
 
 def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer) -> HelmPreview | None:

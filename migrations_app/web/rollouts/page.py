@@ -29,6 +29,7 @@ from migrations_app.use_cases.samples.clusters import is_living
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
+from migrations_app.web.rollouts.capacity import capacity_rows
 from migrations_app.web.rollouts.forecast import forecast_rows
 from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
 from migrations_app.web.rollouts.rehearsal import rehearsal_context
@@ -81,6 +82,7 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
         "typed_first": view.typed_at_asking(detail.row),
         "risky": view.is_risky(detail.row),
         "paced": view.paced(detail.plan),
+        "capacity_rows": capacity_rows(detail.plan),
     }
 
 

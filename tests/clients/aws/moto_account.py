@@ -1,4 +1,4 @@
-"""An account in moto's server, and recorded answers for the calls that moto does not have.
+"""An account in moto's server, and recorded answers for the calls that moto does not have, such as QUOTAS.
 
 Those answers are checked against botocore's models, as its Stubber does, but may come in any order and from any thread.
 """
@@ -16,6 +16,19 @@ from migrations_app.clients.secret import Secret
 ACCOUNT = "123456789012"
 REGION = "eu-west-1"
 KEYS = AwsCredentials(access_key_id="AKIAMOTO", secret=Secret("moto"))
+_USAGE = {"Class": "Standard/OnDemand", "Resource": "vCPU", "Service": "EC2", "Type": "Resource"}
+QUOTAS = {
+    "Quotas": [
+        {
+            "ServiceCode": "ec2", "QuotaCode": "L-1216C47A", "Value": 640.0,
+            "QuotaName": "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances",
+            "UsageMetric": {
+                "MetricNamespace": "AWS/Usage", "MetricName": "ResourceCount", "MetricDimensions": _USAGE,
+                "MetricStatisticRecommendation": "Maximum",
+            },
+        },
+    ],
+}  # fmt: skip
 CLUSTER_TAGS = {"karpenter.sh/nodepool": "default", "kubernetes.io/cluster/shop": "owned"}
 ANYTHING = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]})
 
@@ -53,6 +66,17 @@ class Account:
         self.iam.create_instance_profile(InstanceProfileName=name)
         self.iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=role)
 
+    def subnets(self, tags, *blocks):
+        """A VPC with a subnet of each of these blocks, one a zone; its id."""
+        vpc = self.ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        rows = [{"Key": key, "Value": value} for key, value in tags.items()]
+        for letter, block in zip("abc", blocks, strict=False):
+            tagged = [{"ResourceType": "subnet", "Tags": rows}] if rows else []
+            self.ec2.create_subnet(
+                VpcId=vpc, CidrBlock=block, AvailabilityZone=f"{REGION}{letter}", TagSpecifications=tagged
+            )
+        return vpc
+
     def instances(self, count, tags):
         image = self.ec2.describe_images()["Images"][0]["ImageId"]
         rows = [{"Key": key, "Value": value} for key, value in tags.items()]
@@ -70,6 +94,7 @@ class Recording(AwsSession):
             ClusterAccountAccess(region=region, account=account, keys=KEYS), OwnIdentity(keys=KEYS, endpoint=url)
         )
         self.answers, self.calls, self.made = {}, set(), {}
+        self.vpc = ""
 
     def client(self, service):
         if service not in self.made:
@@ -79,7 +104,7 @@ class Recording(AwsSession):
         return self.made[service]
 
     def _called(self, model, **_given):
-        self.calls.add((model.service_model.endpoint_prefix, model.name))
+        self.calls.add((model.service_model.service_name, model.name))
         if model.name not in self.answers:
             return None
         answer = self.answers[model.name]
@@ -89,6 +114,7 @@ class Recording(AwsSession):
         return AWSResponse(None, 200, {}, None), answer | {"ResponseMetadata": {"HTTPStatusCode": 200}}
 
     def _described(self, parsed, **_given):
-        """moto forgets how a cluster authenticates."""
+        """moto forgets how a cluster authenticates, and in which VPC it is."""
         if "cluster" in parsed:
             parsed["cluster"]["accessConfig"] = {"authenticationMode": "API_AND_CONFIG_MAP"}
+            parsed["cluster"]["resourcesVpcConfig"] = {"vpcId": self.vpc}

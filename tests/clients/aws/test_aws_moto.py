@@ -1,7 +1,7 @@
 """The live client against moto's server: a whole account read, and the calls it took held against aws_rights.py.
 
-moto judges no policy here, and has neither SimulatePrincipalPolicy, access entries, Pod Identity nor add-ons: those
-answers are recorded shapes (moto_account.py).
+moto judges no policy here, and has neither SimulatePrincipalPolicy, access entries, Pod Identity, add-ons, lists of
+quotas nor capacity reservations: those answers are recorded shapes (moto_account.py).
 """
 
 import json
@@ -14,11 +14,22 @@ from migrations_app.clients.aws.cross_account import ClusterAccountAccess, OwnId
 from migrations_app.clients.aws.permissions import RIGHTS
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
+from migrations_app.inventory.objects.capacity import VcpuQuota
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.use_cases.collect.aws import collect_aws
-from tests.clients.aws.moto_account import ACCOUNT, ANYTHING, CLUSTER_TAGS, KEYS, REGION, Account, Recording, arn
-from tests.fakes.aws_inventory import an_inventory, config_map, controller, node_class, service_account
+from tests.clients.aws.moto_account import (
+    ACCOUNT,
+    ANYTHING,
+    CLUSTER_TAGS,
+    KEYS,
+    QUOTAS,
+    REGION,
+    Account,
+    Recording,
+    arn,
+)
+from tests.fakes.aws_inventory import an_inventory, config_map, controller, node, node_class, service_account
 
 pytestmark = [pytest.mark.moto, pytest.mark.xdist_group("moto")]
 
@@ -27,6 +38,19 @@ SPOT_PATH = "/aws-service-role/spot.amazonaws.com/"
 THEN = datetime(2026, 11, 21, tzinfo=UTC)
 ASSOCIATION = {"clusterName": "shop", "namespace": "kube-system", "serviceAccount": "karpenter", "associationId": "a-1"}
 RECORDED = {
+    "ListServiceQuotas": QUOTAS,
+    "DescribeCapacityReservations": {
+        "CapacityReservations": [
+            {
+                "CapacityReservationId": "cr-0123456789abcdef0",
+                "InstanceType": "m5.large",
+                "AvailabilityZone": f"{REGION}a",
+                "TotalInstanceCount": 4,
+                "AvailableInstanceCount": 1,
+                "State": "active",
+            }
+        ]
+    },
     "ListPodIdentityAssociations": {"associations": [ASSOCIATION]},
     "DescribePodIdentityAssociation": {"association": ASSOCIATION | {"roleArn": arn("role", "karpenter")}},
     "DescribeAccessEntry": {
@@ -44,8 +68,12 @@ def shop():
     return an_inventory(
         controller=(controller(INTERRUPTION_QUEUE="shop", CLUSTER_NAME="shop"),),
         controller_accounts=(service_account(),),
-        ec2nodeclasses=(node_class("a", role="nodes"), node_class("b", instanceProfile="kept")),
+        ec2nodeclasses=(
+            node_class("a", role="nodes", subnetSelectorTerms=[{"tags": {"discovery": "shop"}}]),
+            node_class("b", instanceProfile="kept"),
+        ),
         aws_auth=(config_map("aws-auth", mapRoles=f"- rolearn: {arn('role', 'nodes')}"),),
+        nodes=(node("n", instance_type="m5.large", zone=f"{REGION}a"),),
     )
 
 
@@ -72,7 +100,10 @@ def session(moto_url):
     account.sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": queue_policy()})
     account.instances(2, CLUSTER_TAGS | {"Name": "n", "karpenter.sh/nodeclaim": "c"})
     account.instances(1, {"Name": "somebody else's"})
-    return Recording(moto_url)
+    account.subnets({"discovery": "shop"}, "10.0.0.0/24")
+    made = Recording(moto_url)
+    made.vpc = account.subnets({"discovery": "shop", "Name": "not kept"}, "10.0.0.0/20", "10.0.16.0/28")
+    return made
 
 
 def queue_policy():
@@ -96,7 +127,7 @@ def whole(session):
 
 def test_the_calls_are_exactly_those_of_the_policy(session):
     found = read(session, releases=("1.0",))
-    assert session.calls == {(right.service, right.operation) for right in RIGHTS}
+    assert session.calls == {(right.client or right.service, right.operation) for right in RIGHTS}
     (row,) = found.disagreements
     assert (row.action, row.ours, row.theirs, row.release) == ("pricing:GetProducts", "allowed", "explicitDeny", "1.0")
     assert read(session, {"SimulatePrincipalPolicy": "AccessDenied"}, releases=("1.0",)).simulation == Unseen(
@@ -141,6 +172,27 @@ def test_nodes_and_their_roles(whole):
         ("kept-nodes", []),
     ]
     assert [(one.tags, one.count) for one in found.instances.items] == [(tuple(sorted(CLUSTER_TAGS.items())), 2)]
+
+
+def test_room_for_new_nodes(whole):
+    found = whole
+    assert [(one.zone, one.size, one.free, one.ipv6_only, one.classes) for one in found.subnets.items] == [
+        (f"{REGION}a", 4096, 4091, False, ("EC2NodeClass/a",)),
+        (f"{REGION}b", 16, 11, False, ("EC2NodeClass/a",)),
+    ]
+    assert found.quotas == Seen((VcpuQuota(code="L-1216C47A", limit=640),))
+    assert [(one.instance_type, one.zone, one.total, one.free) for one in found.reservations.items] == [
+        ("m5.large", f"{REGION}a", 4, 1)
+    ]
+    assert {one.zone for one in found.offerings.items} >= {f"{REGION}a"}
+    assert {one.instance_type for one in found.offerings.items} == {"m5.large"}
+
+
+def test_a_measurement_of_what_is_used(session):
+    answer = {"Id": "q0", "Timestamps": [THEN], "Values": [100.0], "StatusCode": "Complete"}
+    found = read(session, {"GetMetricData": {"MetricDataResults": [answer]}})
+    used = VcpuQuota(code="L-1216C47A", limit=640, used=100, measured_at="2026-11-21T00:00:00Z")
+    assert found.quotas == Seen((used,))
 
 
 def test_another_region_has_no_such_cluster(session):

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from migrations_app.actions.plan import Forecast
+from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts.backups import keep_diffs
@@ -349,3 +350,27 @@ def test_the_page_costs_the_same_for_few_and_many_steps(ada, shop, django_assert
     with django_assert_max_num_queries(22):
         page(ada, row)
     assert POOL.name == "default"
+
+
+def test_the_preview_tells_room_for_the_new_nodes(ada, shop):
+    short = CapacityLine(
+        what="vcpus", name="On-Demand Standard", need=1600, free=12, standing="short", why="<b>628</b> of 640 used",
+        code="L-1216C47A",
+    )  # fmt: skip
+    unknown = CapacityLine(
+        what="addresses", name="", need=None, free=None, standing="unknown", why="AWS was not asked", part="aws.subnets"
+    )
+    enough = CapacityLine(what="pool", name="NodePool/web", need=8, free=100, standing="enough")
+    plan = a_plan(shop, forecast=Forecast(nodes=3, capacity=(short, unknown, enough)))
+    answer = page(ada, a_rollout(shop, plan_value=plan, author=ada.user))
+    said = text(answer)
+    for words in (
+        "Room for the new nodes", "vCPU quota On-Demand Standard", "1,600", "too little", "<b>628</b> of 640 used",
+        "Addresses in a zone that is not told", "AWS was not asked", "CPU limit of NodePool/ web", "enough",
+    ):  # fmt: skip
+        assert words in said
+    assert "<b>628</b>" not in answer.content.decode()
+
+
+def test_a_plan_that_replaces_no_node_has_no_word_of_room(ada, shop):
+    assert "Room for the new nodes" not in text(page(ada, a_rollout(shop, author=ada.user)))

@@ -1,0 +1,65 @@
+"""What is said, and what can be done, where AWS has no room for the nodes that replace others."""
+
+from migrations_app.checks.base import CheckContext, Evidence, Unknown
+from migrations_app.checks.changes import Change, PersonTask
+from migrations_app.checks.remedies.aws import called, could_not_read
+from migrations_app.inventory.aws_facts.capacity_room import CapacityKind, CapacityLine
+from migrations_app.inventory.parts import Unseen
+
+KINDS: dict[CapacityKind, tuple[str, str, str]] = {
+    "vcpus": ("ServiceQuota", "vCPUs", "vCPUs"),
+    "addresses": ("Zone", "free addresses of subnets", "addresses"),
+    "reserved": ("CapacityReservation", "free instances", "instances"),
+    "offered": ("InstanceType", "zones", "types and zones"),
+}
+"""Kind and path of the evidence, and what is counted."""
+TASKS: dict[str, tuple[str, str, str]] = {
+    "Zone": (
+        "add a subnet of the zone that its node classes select, or let fewer nodes go at once",
+        "which addresses the VPC has left is a choice of its owner",
+        "the subnets of the VPC",
+    ),
+    "CapacityReservation": (
+        "enlarge the reservation, or let the pool take on-demand capacity as well",
+        "reserved capacity costs money from the moment it is reserved",
+        "the capacity reservations of the account",
+    ),
+    "InstanceType": (
+        "let the pools choose other types or zones",
+        "which types the workloads bear is a choice",
+        "spec.template.spec.requirements of the NodePools",
+    ),
+}
+"""By kind of evidence what a person has to do, why, and where."""
+AWS_DECIDES = "AWS decides on the request, which may take days"
+
+
+def shortage(case: CheckContext, line: CapacityLine) -> Evidence:
+    """A limit that is too low, with what raises a quota."""
+    kind, path, unit = KINDS[line.what]
+    seen = f"{line.free} free" + (f" ({line.why})" if line.why else "")
+    wanted = f"{line.need} {unit} at the peak of the rollout"
+    found = Evidence(kind=kind, name=line.name, path=path, seen=seen, wanted=wanted)
+    quota = next((one for one in case.inventory.aws.quotas.items if one.code == line.code), None)
+    if quota is None:
+        return found
+    return found.with_data(code=quota.code, value=str((quota.used or 0) + (line.need or 0)))
+
+
+def not_known(case: CheckContext, line: CapacityLine) -> Unknown:
+    """That a limit could not be compared, and why."""
+    part = case.inventory.part(line.part) if line.part else None
+    if isinstance(part, Unseen):
+        return could_not_read(line.part, part)
+    return Unknown(f"{KINDS[line.what][1]} of {line.name or 'no zone'}: {line.why or 'not known'}")
+
+
+def widened(case: CheckContext, row: Evidence) -> Change:
+    """What makes room: a request to raise the quota; everything else is for a person."""
+    if row.kind != "ServiceQuota":
+        what, why, where = TASKS[row.kind]
+        return PersonTask(what=f"{row.name}: {what}", why=why, where=where, aws=True)
+    region = case.inventory.aws.place.region
+    words = ("--service-code", "ec2", "--quota-code", row.value("code"), "--desired-value", row.value("value"))
+    at = ("--region", region) if region else ()
+    return called("service-quotas", "request-service-quota-increase", *words, *at, final=AWS_DECIDES)

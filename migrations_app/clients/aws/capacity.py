@@ -1,0 +1,112 @@
+"""Reads what an account still has for new nodes: the protocol `CapacityApi`, and its implementation over boto3."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from migrations_app.clients.aws import capacity_answers as answers
+from migrations_app.clients.aws import permissions as rights
+from migrations_app.clients.aws.calls import AwsCalls
+from migrations_app.clients.aws.capacity_answers import ListedQuota
+from migrations_app.inventory.objects.capacity import CapacityReservation, InstanceOffering, TaggedSubnet, VcpuQuota
+
+_PAGE = 1000
+_QUOTAS_A_PAGE = 100
+_TYPES_A_CALL = 100
+"""EC2 takes at most 200 values in a filter."""
+_MEASURED = timedelta(hours=1)
+"""How old a measurement may be; AWS publishes one every few minutes."""
+_PERIOD_SECONDS = 300
+
+
+class CapacityReads:
+    """Implementation of CapacityApi over boto3. Thread-safe."""
+
+    def __init__(self, calls: AwsCalls) -> None:
+        self._calls = calls
+
+    def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:
+        found = self._calls.pages(
+            rights.DESCRIBE_SUBNETS,
+            lambda page: [answers.tagged_subnet(one, keys) for one in page["Subnets"]],
+            Filters=[{"Name": "vpc-id", "Values": [vpc]}],
+            PaginationConfig={"PageSize": _PAGE},
+        )
+        return tuple(found)
+
+    def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
+        found = self._calls.pages(
+            rights.LIST_QUOTAS,
+            lambda page: [quota for one in page["Quotas"] if (quota := answers.listed_quota(one))],
+            ServiceCode="ec2",
+            PaginationConfig={"PageSize": _QUOTAS_A_PAGE},
+        )
+        listed = tuple({one.quota.code: one for one in found}.values())
+        used = self._used([one for one in listed if one.dimensions])
+        return tuple(replace(one.quota, **used.get(one.quota.code, {})) for one in listed)
+
+    def _used(self, measured: list[ListedQuota]) -> dict[str, dict[str, Any]]:
+        """By code what was measured last; without the codes of which AWS published nothing."""
+        if not measured:
+            return {}
+        codes = {f"q{number}": one.quota.code for number, one in enumerate(measured)}
+        ends = datetime.now(UTC)
+        found = self._calls.pages(
+            rights.GET_USAGE,
+            lambda page: [row for one in page["MetricDataResults"] if (row := answers.measurement(one))],
+            MetricDataQueries=[_query(name, one) for name, one in zip(codes, measured, strict=True)],
+            StartTime=ends - _MEASURED,
+            EndTime=ends,
+            ScanBy="TimestampDescending",
+        )
+        newest: dict[str, dict[str, Any]] = {}
+        for name, used, at in found:
+            if name in codes:
+                newest.setdefault(codes[name], {"used": used, "measured_at": at})
+        return newest
+
+    def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
+        found = self._calls.pages(
+            rights.DESCRIBE_RESERVATIONS,
+            lambda page: [answers.reservation(one) for one in page["CapacityReservations"]],
+            Filters=[{"Name": "state", "Values": ["active"]}],
+            PaginationConfig={"PageSize": _PAGE},
+        )
+        return tuple(found)
+
+    def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
+        names = sorted(set(instance_types))
+        chunks = [names[start : start + _TYPES_A_CALL] for start in range(0, len(names), _TYPES_A_CALL)]
+        return tuple(one for chunk in chunks for one in self._offered(chunk))
+
+    def _offered(self, names: list[str]) -> Iterable[InstanceOffering]:
+        return self._calls.pages(
+            rights.DESCRIBE_OFFERINGS,
+            lambda page: [answers.offering(one) for one in page["InstanceTypeOfferings"]],
+            LocationType="availability-zone",
+            Filters=[{"Name": "instance-type", "Values": names}],
+            PaginationConfig={"PageSize": _PAGE},
+        )
+
+
+def _query(name: str, one: ListedQuota) -> dict[str, Any]:
+    dimensions = [{"Name": key, "Value": value} for key, value in one.dimensions]
+    metric = {"Namespace": answers.USAGE, "MetricName": answers.COUNT, "Dimensions": dimensions}
+    return {"Id": name, "MetricStat": {"Metric": metric, "Period": _PERIOD_SECONDS, "Stat": "Maximum"}}
+
+
+class CapacityApi(Protocol):
+    """Reads of what limits new nodes. Every failure is an errors.ReadError."""
+
+    def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:
+        """The subnets of a VPC, with those of their tags that have one of these keys."""
+
+    def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
+        """The vCPU quotas of the region that the tables know, with what is used of them."""
+
+    def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
+        """The active capacity reservations of the account, and those shared with it."""
+
+    def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
+        """The zones in which EC2 offers these instance types."""

@@ -1,0 +1,69 @@
+"""How nodes take addresses of their subnets: by the settings of the VPC CNI, the DaemonSet aws-node.
+
+Source: aws/amazon-vpc-cni-k8s:README.md (ENABLE_PREFIX_DELEGATION, ENABLE_IPv6, AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG,
+WARM_PREFIX_TARGET), docs/prefix-and-ip-target.md.
+"""
+
+from typing import Literal
+
+from migrations_app.inventory.inventory import Inventory, once
+from migrations_app.inventory.objects.karpenter import Workload
+from migrations_app.inventory.parts import Unseen
+
+AddressMode = Literal["each", "prefixes", "ipv6", "other_subnets", "other_cni", "unknown"]
+"""`each`: every pod has an address of its own. `prefixes`: nodes take blocks of 16. `ipv6`: pods have IPv6 addresses
+only. `other_subnets`: pods have addresses of subnets that ENIConfigs name. `other_cni`: there is no aws-node.
+"""
+BLOCK = 16
+"""Addresses of a /28 prefix."""
+_NAMESPACE, _NAME = "kube-system", "aws-node"
+_PREFIXES, _IPV6, _CUSTOM = "ENABLE_PREFIX_DELEGATION", "ENABLE_IPv6", "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
+_TRUE = frozenset({"1", "t", "true"})
+WORDS: dict[AddressMode, str] = {
+    "each": "each node takes up to as many addresses as it may have pods, and one of its own",
+    "prefixes": "each node takes whole /28 blocks, whose 16 addresses have to be free in a row, and one address",
+    "ipv6": "pods have IPv6 addresses; each node takes one IPv4 address",
+    "other_subnets": "pods take addresses of subnets that ENIConfigs name, which are not read",
+    "other_cni": "no DaemonSet aws-node: whether pods take addresses of the subnets is not known",
+    "unknown": "how pods get their addresses is not known: the DaemonSet aws-node could not be read",
+}
+
+
+def is_vpc_cni(workload: Workload) -> bool:
+    """Whether it is the DaemonSet of the VPC CNI, by its name."""
+    return (workload.namespace, workload.name) == (_NAMESPACE, _NAME)
+
+
+@once
+def address_mode(inventory: Inventory) -> AddressMode:
+    """How pods of new nodes get their addresses."""
+    part = inventory.daemonsets
+    if isinstance(part, Unseen) or any((bad.namespace, bad.name) == (_NAMESPACE, _NAME) for bad in part.quarantined):
+        return "unknown"
+    found = next(filter(is_vpc_cni, part.items), None)
+    return _mode(found) if found else "other_cni"
+
+
+def _mode(cni: Workload) -> AddressMode:
+    given, hidden = dict[str, str](), set[str]()
+    for container in cni.template.spec.containers or ():
+        for one in container.env or ():
+            if one.value_from is not None:
+                hidden.add(one.name)
+            given[one.name] = (one.value or "").lower()
+    if hidden & {_PREFIXES, _IPV6, _CUSTOM}:
+        return "unknown"
+    modes: tuple[tuple[str, AddressMode], ...] = ((_IPV6, "ipv6"), (_CUSTOM, "other_subnets"), (_PREFIXES, "prefixes"))
+    return next((mode for name, mode in modes if given.get(name) in _TRUE), "each")
+
+
+def addresses_for(mode: AddressMode, *, pods: int | None, ipv6_only: bool = False) -> int | None:
+    """The most IPv4 addresses that a node with room for that many pods takes; None if that is not known.
+
+    Where pods may take addresses of other places, the node's own address alone.
+    """
+    if mode in ("ipv6", "other_subnets", "other_cni", "unknown"):
+        return 0 if ipv6_only else 1
+    if pods is None:
+        return None
+    return 1 + (pods if mode == "each" else BLOCK * (-(-pods // BLOCK) + 1))

@@ -1,0 +1,183 @@
+"""What nodes that replace others need at the peak, before the old ones are gone: nodes, vCPUs and addresses.
+
+A new node is taken to be of the type, zone and market of the one that it replaces. Of nodes that may go at the same
+time, those that need most are counted.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from migrations_app.conversion import quantities
+from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, rows
+from migrations_app.inventory.facts.ownership import OwnedNode, ownership
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import Node, NodePool
+from migrations_app.karpenter import labels
+
+K = TypeVar("K", bound=Hashable)
+Need = dict[K, int | None]
+"""How much at the peak, by what it is counted for; None where a node does not tell it."""
+CPU_LABEL = "karpenter.k8s.aws/instance-cpu"
+ALPHA = "karpenter_alpha"
+OWNERS = frozenset({ALPHA, "karpenter_beta", "karpenter_v1"})
+"""Owners whose nodes Karpenter replaces."""
+DRIFTED = "Drifted"
+_WHOLE = 10**9
+_BUDGET = re.compile(r"(\d{1,9})(%?)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedNode:
+    """A node that is replaced. Empty texts and None: it does not tell."""
+
+    name: str
+    pool: str
+    """Kind/name of its pool."""
+    node_class: str
+    """Kind/name of its node class or template."""
+    instance_type: str
+    zone: str
+    market: str
+    """spot, on-demand or reserved, as its label says."""
+    vcpus: int | None
+    pods: int | None
+    """How many pods it may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementGroup:
+    """Nodes of which so many may be replaced at the same time."""
+
+    nodes: tuple[ReplacedNode, ...]
+    at_once: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """All that is replaced: groups of one stage go at the same time, the stages one after the other."""
+
+    stages: tuple[tuple[ReplacementGroup, ...], ...]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are more at the peak."""
+        counts = (sum(min(len(group.nodes), group.at_once) for group in stage) for stage in self.stages)
+        return max(counts, default=0)
+
+    def peak(self, key: Callable[[ReplacedNode], K | None], need: Callable[[ReplacedNode], int | None]) -> "Need[K]":
+        """The need at the peak, by `key`; nodes for which that is None are left out."""
+        most: Need[K] = {}
+        for stage in self.stages:
+            for name, amount in _of_stage(stage, key=key, need=need).items():
+                before = most.get(name, 0)
+                most[name] = None if amount is None or before is None else max(before, amount)
+        return most
+
+    def each(self) -> Iterator[ReplacedNode]:
+        """Every node, in order."""
+        return (node for stage in self.stages for group in stage for node in group.nodes)
+
+
+def _of_stage(
+    stage: Iterable[ReplacementGroup],
+    *,
+    key: Callable[[ReplacedNode], K | None],
+    need: Callable[[ReplacedNode], int | None],
+) -> "Need[K]":
+    found: Need[K] = {}
+    for group in stage:
+        by_key: dict[K, list[int | None]] = defaultdict(list)
+        for node in group.nodes:
+            if (name := key(node)) is not None:
+                by_key[name].append(need(node))
+        for name, amounts in by_key.items():
+            found[name] = _plus(found.get(name, 0), _largest(amounts, group.at_once))
+    return found
+
+
+def _largest(amounts: list[int | None], count: int) -> int | None:
+    known = sorted((one for one in amounts if one is not None), reverse=True)
+    return sum(known[:count]) if len(known) == len(amounts) else None
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replacement:
+    """These nodes, as many of a pool at once as its disruption budgets let go; all pools at the same time.
+
+    Without a readable budget a tenth of the nodes, as Karpenter's default says; at least one node.
+    """
+    pools = {f"NodePool/{pool.name}": pool for pool in inventory.nodepools.items}
+    by_pool: dict[str, list[ReplacedNode]] = defaultdict(list)
+    for node in _nodes(inventory, names):
+        by_pool[node.pool].append(node)
+    groups = (ReplacementGroup(tuple(mine), _paced(pools.get(pool), len(mine))) for pool, mine in by_pool.items())
+    stage = tuple(groups)
+    return Replacement((stage,) if stage else ())
+
+
+def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]]) -> Replacement:
+    """The nodes of each batch at once, one batch after the other. Names that no node of Karpenter has are left out."""
+    every = [tuple(batch) for batch in batches]
+    known = {node.name: node for node in _nodes(inventory, {name for batch in every for name in batch})}
+    found = (tuple(known[name] for name in batch if name in known) for batch in every)
+    return Replacement(tuple((ReplacementGroup(nodes, len(nodes)),) for nodes in found if nodes))
+
+
+def _paced(pool: NodePool | None, count: int) -> int:
+    budgets = [] if pool is None else [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
+    told = [one for one in budgets if one is not None]
+    return max(1, min(told, default=at_once(count, percent=DEFAULT_PERCENT)))
+
+
+def _for_drift(row: dict[str, object]) -> bool:
+    """A budget with a schedule does not count: outside its hours more nodes may go."""
+    reasons = row.get("reasons")
+    return not row.get("schedule") and (not isinstance(reasons, list) or not reasons or DRIFTED in reasons)
+
+
+def _allowed(row: dict[str, object], count: int) -> int | None:
+    match = _BUDGET.fullmatch(str(row.get("nodes")))
+    if match is None:
+        return None
+    many = int(match[1])
+    return min(count, at_once(count, percent=many) if match[2] else many)
+
+
+def _nodes(inventory: Inventory, names: Collection[str]) -> Iterator[ReplacedNode]:
+    here = {node.name: node for node in inventory.nodes.items}
+    for owned in ownership(inventory).nodes:
+        if owned.name in names and owned.owner in OWNERS:
+            yield _replaced(owned, here[owned.name])
+
+
+def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:
+    alpha, capacity = owned.owner == ALPHA, node.status.capacity if node.status else None
+    kind = "AWSNodeTemplate" if alpha else "EC2NodeClass"
+    label = node.metadata.label(CPU_LABEL)
+    return ReplacedNode(
+        name=owned.name,
+        pool=f"{'Provisioner' if alpha else 'NodePool'}/{owned.pool}",
+        node_class=f"{kind}/{owned.node_class}" if owned.node_class else "",
+        instance_type=owned.instance_type,
+        zone=owned.zone,
+        market=owned.capacity,
+        vcpus=whole(label) or whole(capacity.cpu if capacity else None),
+        pods=whole(capacity.pods if capacity else None),
+    )
+
+
+def whole(given: object) -> int | None:
+    """The quantity, rounded up to a whole number of at most a billion; None where it is none, or below zero."""
+    found = quantities.read(str(given)) if isinstance(given, str | int) and not isinstance(given, bool) else None
+    value = -(-found[0] // _WHOLE) if found else -1
+    return value if 0 <= value <= _WHOLE else None
+
+
+def is_spot(node: ReplacedNode) -> bool:
+    return node.market == labels.SPOT

@@ -1,0 +1,82 @@
+"""Reads what AWS still has for new nodes: a few requests, whatever the size of the cluster."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from migrations_app.clients.aws.client import AwsApi
+from migrations_app.inventory.aws_facts.replacement_need import OWNERS
+from migrations_app.inventory.aws_facts.subnet_selection import selected_subnets, selector_keys
+from migrations_app.inventory.facts.ownership import ownership
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.aws import NO_AWS, AwsSeen
+from migrations_app.inventory.objects.capacity import InstanceOffering, Subnet
+from migrations_app.inventory.parts import Part, Seen, Unseen
+from migrations_app.karpenter.vcpu_quotas import is_instance_type
+from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
+
+CAPACITY_PARTS = ("subnets", "quotas", "reservations", "offerings")
+MOST_TYPES = 300
+"""Instance types of one cluster's nodes; more are not asked for."""
+
+
+def capacity_jobs(reading: AwsReading) -> dict[str, Callable[[], Part[Any]]]:
+    """What to read for each part; every job may raise ReadError."""
+    return {
+        "subnets": lambda: _subnets(reading),
+        "quotas": lambda: Seen(reading.api.vcpu_quotas()),
+        "reservations": lambda: Seen(reading.api.capacity_reservations()),
+        "offerings": lambda: _offerings(reading),
+    }
+
+
+def _subnets(reading: AwsReading) -> Part[Subnet]:
+    if isinstance(reading.cluster, Unseen):
+        return reading.cluster
+    classes = (reading.inventory.ec2nodeclasses, reading.inventory.awsnodetemplates)
+    if hidden := [one for one in classes if isinstance(one, Unseen)]:
+        return hidden[0]
+    vpc = next((cluster.vpc for cluster in reading.cluster.items), "")
+    if not vpc:
+        return Unseen("no_vpc", "DescribeCluster names no VPC, so which subnets to read is not known")
+    found = reading.api.subnets(vpc, keys=selector_keys(reading.inventory))
+    return Seen(selected_subnets(reading.inventory, found))
+
+
+def _offerings(reading: AwsReading) -> Part[InstanceOffering]:
+    if isinstance(reading.inventory.nodes, Unseen):
+        return reading.inventory.nodes
+    every = {node.instance_type for node in ownership(reading.inventory).nodes if node.owner in OWNERS}
+    types = sorted(filter(is_instance_type, every))
+    if len(types) > MOST_TYPES:
+        return Unseen("too_large", f"the nodes have more than {MOST_TYPES} instance types")
+    return Seen(reading.api.offerings(types) if types else ())
+
+
+def collect_capacity(api: AwsApi | None, inventory: Inventory) -> AwsSeen:
+    """The parts about capacity alone, as they are now; all others as not asked, and all of them without access.
+
+    With credentials of another account nothing is read.
+    """
+    if api is None:
+        return NO_AWS
+    identity = part(lambda: read_one(api.caller()))
+    if isinstance(identity, Unseen):
+        return unread_capacity(identity)
+    account = identity.items[0].account
+    if api.place.account not in ("", account):
+        told = f"these credentials are of account {account}, the cluster is in {api.place.account}"
+        return unread_capacity(Unseen("wrong_account", told))
+    place = replace(api.place, account=account)
+    cluster = part(lambda: read_one(api.cluster()))
+    jobs = capacity_jobs(AwsReading(api=api, inventory=inventory, place=place, cluster=cluster))
+    with ThreadPoolExecutor(len(jobs), thread_name_prefix="capacity") as pool:
+        found: dict[str, Any] = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
+    return AwsSeen(place=place, identity=identity, cluster=cluster, **found)
+
+
+def unread_capacity(reason: Unseen) -> AwsSeen:
+    """Every part about capacity unread for that reason."""
+    parts: dict[str, Any] = dict.fromkeys(CAPACITY_PARTS, reason)
+    return replace(NO_AWS, **parts)
