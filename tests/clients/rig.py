@@ -13,6 +13,7 @@ from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import ReadError
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer, Request, Script, Wire
+from tests.servers.waiting import AT_ONCE
 
 HERE = OutboundPolicy(allow_loopback=True)
 FAST = ClientLimits(
@@ -56,7 +57,7 @@ def failure(script: Script, *, limits: ClientLimits = FAST, path: str = "/versio
     started = time.monotonic()
     with speaking(script, limits=limits, **server) as (transport, _), pytest.raises(ReadError) as caught:
         transport.get(path)
-    assert time.monotonic() - started < limits.call_seconds + 5
+    assert time.monotonic() - started < limits.call_seconds + AT_ONCE
     return caught.value
 
 

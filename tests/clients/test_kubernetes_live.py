@@ -26,6 +26,7 @@ from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parse import read_items
 from tests.clients.rig import FAST, HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Script, Wire
+from tests.servers.waiting import AT_ONCE
 
 PODS = Resource("", "v1", "pods", page_size=2)
 
@@ -63,7 +64,7 @@ def how_it_ends(
     started = time.monotonic()
     with live(script, limits=limits) as (api, _), pytest.raises(ReadError) as caught:
         list(api.pages(resource))
-    assert time.monotonic() - started < limits.scan_seconds + 5
+    assert time.monotonic() - started < limits.scan_seconds + AT_ONCE
     return type(caught.value), caught.value.code
 
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 
 WAIT_SECONDS = 60.0
+AT_ONCE = 30.0
+"""Seconds that "at once" may take where others keep the cores busy. For what would otherwise last for ever."""
 
 
 def eventually(is_so: Callable[[], bool], *, what: str, seconds: float = WAIT_SECONDS) -> None:
