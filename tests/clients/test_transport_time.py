@@ -9,7 +9,7 @@ from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import InvalidResponse, TimedOut
-from tests.clients.rig import HERE, always, failure, outcome, speaking
+from tests.clients.rig import FAST, HERE, always, failure, outcome, speaking
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, Request, Wire
 from tests.servers.waiting import AT_ONCE
 
@@ -38,7 +38,7 @@ def test_silence_ends_at_the_deadline() -> None:
 
 
 def test_silence_is_asked_once() -> None:  # a second try would only wait as long again
-    with speaking(always(lambda wire: wire.hang())) as (transport, evil), pytest.raises(TimedOut):
+    with speaking(always(lambda wire: wire.hang()), limits=FAST) as (transport, evil), pytest.raises(TimedOut):
         transport.get("/version")
     assert len(evil.requests) == 1
 

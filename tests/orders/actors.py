@@ -43,6 +43,13 @@ class HaltedWorker:
         """Goes on to the next halt; an exception is raised where it stands, anything else is the answer there."""
         self._switch(told)
 
+    def kept(self) -> tuple[Any, ...]:
+        """What `restore` takes, to be as now again; for what does not make it go on."""
+        return self._stack, self.at, self.letter, self.seconds, self.slept
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        self._stack, self.at, self.letter, self.seconds, self.slept = kept
+
     def die(self) -> None:
         """Nothing of it runs any more, not even what cleans up."""
         assert self._stack is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from migrations_app.clients.kubernetes.api import WriteResult
 from migrations_app.errors import Conflict, PermissionDenied, TimedOut
@@ -102,6 +103,25 @@ def perform(stage: OrdersStage, name: str) -> None:
         _meddle(stage, harmless=words[1] == "touches")
     else:
         _person(stage, name)
+
+
+def is_undone(name: str) -> bool:
+    """Whether `undone` takes the event back: it changes rows and times, or ends a worker."""
+    return name.endswith("is killed") or not any(word in name for word in ("w1", "w2", "request", "somebody"))
+
+
+@contextmanager
+def undone(stage: OrdersStage) -> Iterator[None]:
+    """Takes back what happens inside."""
+    kept = stage.time.now, stage.asked, stage.current, [one.kept() for one in stage.workers]
+    try:
+        with transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+    finally:
+        stage.time.now, stage.asked, stage.current, workers = kept
+        for one, was in zip(stage.workers, workers, strict=True):
+            one.restore(was)
 
 
 def _pass_by(stage: OrdersStage, seconds: int) -> None:

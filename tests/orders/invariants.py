@@ -38,11 +38,16 @@ class InvariantCheck:
 
     def after(self, event: str) -> str:
         """The first invariant that does not hold after the event; empty if all do."""
-        before, arrived = self.picture, len(self._stage.arrived)
+        broken, self.picture = self.tried(event)
+        return broken
+
+    def tried(self, event: str) -> tuple[str, RowsPicture]:
+        """The same, with what is after the event; `picture` stays what was before it."""
+        arrived = len(self._stage.arrived)
         perform(self._stage, event)
-        self.picture = picture_of(self._stage)
-        scene = _Scene(self._stage, event, before, self.picture, arrived)
-        return next((words for words, holds in INVARIANTS.items() if not holds(scene)), "")
+        now = picture_of(self._stage)
+        scene = _Scene(self._stage, event, self.picture, now, arrived)
+        return next((words for words, holds in INVARIANTS.items() if not holds(scene)), ""), now
 
     def at_rest(self) -> str:
         """The same when nothing comes by itself any more."""

@@ -11,12 +11,14 @@ import gc
 import json
 import mmap
 import os
+import signal
 import struct
 import tempfile
 import traceback
 from dataclasses import dataclass, field
 
-from tests.orders.events import interruptions, next_by_itself
+from karpdash.processes.forked import die_with_parent
+from tests.orders.events import interruptions, is_undone, next_by_itself, undone
 from tests.orders.invariants import RESTLESS, InvariantCheck
 from tests.orders.picture import digest_of
 from tests.orders.stage import OrdersStage
@@ -64,13 +66,15 @@ class SharedStates:
     def grow(self, place: int) -> None:
         self.count(place, self.counts[place] + 1)
 
-    def is_new(self, digest: bytes, left: int) -> bool:
-        """False if the state was seen with at least as many interruptions left."""
+    def is_new(self, digest: bytes, left: int, *, keep: bool = True) -> bool:
+        """False if the state was seen with as many interruptions left or more; else it counts as seen if it is kept."""
         slot = int.from_bytes(digest[:8], "big") % SLOTS
         while True:
             at = _HEAD.size + slot * _SLOT
             kept = self._memory[at : at + _SLOT]
             if kept[15] == 0:
+                if not keep:
+                    return True
                 self.grow(0)
                 if self.counts[0] > SLOTS * 3 // 4:
                     raise MemoryError("more states than the table has room for")
@@ -79,6 +83,8 @@ class SharedStates:
                 continue
             elif kept[15] > left:
                 return False
+            if not keep:
+                return True
             self._memory[at : at + _SLOT] = digest + bytes([left + 1])
             return True
 
@@ -130,7 +136,7 @@ class OrdersWalk:
 
     def _apart(self, name: str, left: int) -> None:
         """Tries the event and all that may follow in a copy of this process."""
-        if self._states.counts[4]:
+        if self._states.counts[4] or (is_undone(name) and self._leads_nowhere(name, left)):
             return
         child = os.fork()
         if child:
@@ -140,6 +146,7 @@ class OrdersWalk:
             return
         code = 1
         try:
+            die_with_parent(signal.SIGKILL)
             gc.disable()
             self._trail.append("!")
             if not self._report(self._after(name)):
@@ -149,6 +156,16 @@ class OrdersWalk:
             traceback.print_exc()
         finally:
             os._exit(code)
+
+    def _leads_nowhere(self, name: str, left: int) -> bool:
+        """Tries the event and takes it back: whether it breaks nothing and leads to a state that is known already."""
+        with undone(self._stage):
+            broken, picture = self._check.tried(name)
+            digest = digest_of(self._stage, picture)
+        known = not broken and not self._states.is_new(digest, left, keep=False)
+        if known:
+            self._states.grow(1)
+        return known
 
     def _report(self, broken: str) -> bool:
         if not broken:

@@ -17,3 +17,13 @@ def eventually(is_so: Callable[[], bool], *, what: str, seconds: float = WAIT_SE
             raise TimeoutError(f"waited {seconds:.0f} s for {what}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.25)
+
+
+def eventually_by_steps(is_so: Callable[[], bool], *, step: Callable[[], object], what: str, seconds: float) -> None:
+    """The same for what is many steps of work: it may take as long as it likes, while each step comes within that time.
+
+    `step` tells how far it is. Raises TimeoutError once it stays where it is for so long.
+    """
+    while not is_so():
+        here = step()
+        eventually(lambda: is_so() or step() != here, what=f"{what}, beyond {here}", seconds=seconds)  # noqa: B023 - called at once
