@@ -15,7 +15,7 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
-from karpdash.processes.lanes import QUEUES, ROUTES
+from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
 
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
@@ -51,7 +51,7 @@ app.conf.update(
     task_default_queue="upkeep",
     task_routes=ROUTES,
     worker_hijack_root_logger=False,
-    worker_soft_shutdown_timeout=10,
+    worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",
     # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
     beat_scheduler="celery.beat:Scheduler",

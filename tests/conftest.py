@@ -27,7 +27,7 @@ from tests.servers.redis_server import RedisServer
 settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("karpdash")
 # Neither do pages that take their time there; what is expected comes, or the test fails later.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
 APISERVER_WORKERS = 2

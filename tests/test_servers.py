@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psycopg
@@ -18,6 +17,7 @@ from tests import upstream
 from tests.servers import crds, on_postgres, processes
 from tests.servers.api_client import Client, RefusedError
 from tests.servers.apiserver import ApiServer
+from tests.servers.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[1]
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"a": "1"}}}
@@ -152,9 +152,7 @@ def test_a_wipe_takes_everything_back(clean_apiserver: ApiServer) -> None:
     assert [key for key in left if "apiservices" not in key and "masterleases" not in key] == []
     assert admin.request("GET", POOLS).status == 404
     assert "changed" not in admin.get("/api/v1/namespaces/default")["metadata"].get("labels", {})
-    processes_end = time.monotonic() + 10
-    while user.request("GET", "/api/v1/nodes").status != 403:
-        assert time.monotonic() < processes_end
+    eventually(lambda: user.request("GET", "/api/v1/nodes").status == 403, what="the right to be gone")
 
 
 def identity_of(server: ApiServer) -> object:
@@ -229,6 +227,17 @@ def test_chromium_shows_a_page_and_reaches_no_other_machine(opened: Browser) -> 
     page.close()
 
 
+NAMED = "import socket, sys; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).bind('\\0' + sys.argv[1])"
+
+
+def test_a_port_is_given_out_once_and_is_none_of_those_for_connections() -> None:
+    ports = [processes.free_port() for _ in range(50)]
+    assert len(set(ports)) == 50
+    assert max(ports) < int(processes.RANGE.read_text().split()[0])
+    held = [sys.executable, "-c", NAMED, f"{processes.FOLDER_PREFIX}port-{ports[0]}"]
+    assert "in use" in subprocess.run(held, capture_output=True, text=True, check=False).stderr
+
+
 CHILD_OF_A_KILLED_RUN = """
 import sys, time
 from pathlib import Path
@@ -245,10 +254,7 @@ def test_servers_die_with_a_killed_test_run(tmp_path: Path) -> None:
         assert run.stdout is not None
         server = int(run.stdout.readline())
         run.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 10
-    while _is_running(server):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    eventually(lambda: not _is_running(server), what="the server to end")
 
 
 def _is_running(pid: int) -> bool:

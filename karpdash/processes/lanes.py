@@ -32,6 +32,8 @@ ROUTES = {
     "deliver": {"queue": "probe"},
 }
 """Tasks with a lane of their own; every other task is upkeep."""
+SOFT_STOP = 10
+"""Seconds that running tasks have left once their worker is asked to stop by SIGQUIT."""
 
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:

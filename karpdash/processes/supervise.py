@@ -19,7 +19,10 @@ from types import FrameType
 
 from karpdash.processes.forked import Forked, die_with_parent, fork
 
-GRACE = 20.0
+GRACE = 30.0
+"""Seconds that a child has to end. A worker needs SOFT_STOP for its tasks, at most two waits for
+SQLite's lock of a heartbeat, and time to end its pool where the cores are busy.
+"""
 LONGEST_PAUSE = 30.0
 STEADY = 60.0
 """After this many seconds of uptime a child's restart count starts again."""

@@ -22,7 +22,7 @@ from tests.journeys.running import bare_environment, kill
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, discard, folder
 from tests.servers.redis_server import RedisServer
-from tests.servers.waiting import eventually
+from tests.servers.waiting import eventually, eventually_by_steps
 
 SLOTS = {"probe": 4, "scan": 10, "action": 2}
 """16 in all (R20)."""
@@ -100,6 +100,10 @@ DONE = f"""
     SELECT count(*) FROM migrations_app_cluster c WHERE {HEALTHY} AND
     (SELECT count(*) FROM migrations_app_scan s WHERE s.cluster_id = c.id AND s.state = 'done') >= {{times}}
 """
+RESULTS = f"""
+    SELECT count(*) FROM migrations_app_scan s JOIN migrations_app_cluster c ON c.id = s.cluster_id
+    WHERE {HEALTHY} AND s.state = 'done'
+"""
 LATE = f"""
     SELECT EXTRACT(EPOCH FROM s.started_at - s.due_at) FROM migrations_app_scan s
     JOIN migrations_app_cluster c ON c.id = s.cluster_id
@@ -113,10 +117,15 @@ SCANNED = f"""
 
 
 def wait_until_all_were_scanned(made: Scene, *, times: int, seconds: float) -> None:
-    """Returns when each healthy cluster has so many results."""
+    """Returns when each healthy cluster has so many results. Raises TimeoutError if none comes for so many seconds."""
     healthy = made.size.clusters - made.size.hanging
     question = DONE.format(times=times)
-    eventually(lambda: made.one(question) == healthy, what=f"{healthy} clusters with {times} results", seconds=seconds)
+    eventually_by_steps(
+        lambda: bool(made.one(question) == healthy),
+        step=lambda: made.one(RESULTS),
+        what=f"{healthy} clusters with {times} results",
+        seconds=seconds,
+    )
 
 
 def register_all(folder: Path) -> None:

@@ -17,10 +17,10 @@ DOWN = "SELECT count(*) FROM migrations_app_cluster WHERE name LIKE 'hang%' AND 
 
 @pytest.mark.postgres
 @pytest.mark.redis
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2400)
 def test_eighty_clusters_of_which_eight_hang() -> None:
     with scene(SIZE) as made:
-        wait_until_all_were_scanned(made, times=2, seconds=500)
+        wait_until_all_were_scanned(made, times=2, seconds=120)
         assert made.rows(FAILED) == [(True, "timeout")]
         assert made.one(DOWN) == SIZE.hanging
         assert made.one(DOUBLED) == 0

@@ -15,7 +15,8 @@ _RULES_OF_COLOUR = {
     "resultTypes": ["violations"],
 }
 # Contrast takes most of axe's time, and rows of a table are alike: three of each kind of text are measured, where a
-# kind is everything that decides about contrast: its own style, and the grounds that its ancestors paint below it.
+# kind is everything that decides about contrast: its own style, the grounds that its ancestors paint below it, and what
+# else is laid out across it.
 _MARK_KINDS_OF_TEXT = """() => {
   const grounds = new Map([[null, ""]]), counts = new Map();
   const ground = one => {
@@ -28,13 +29,20 @@ _MARK_KINDS_OF_TEXT = """() => {
     }
     return grounds.get(one);
   };
+  // What is not laid out in its turn may lie under text or over it that it has nothing else to do with.
+  const placed = [...document.querySelectorAll("body *")]
+    .filter(one => getComputedStyle(one).position !== "static" && one.checkVisibility())
+    .map(one => [one, one.getBoundingClientRect()]);
+  const across = (one, box) => placed.flatMap(([other, its], number) =>
+    !other.contains(one) && !one.contains(other) && its.left < box.right && box.left < its.right
+    && its.top < box.bottom && box.top < its.bottom ? [number] : []).join();
   for (const one of document.querySelectorAll("body, body *")) {
     delete one.dataset.contrast;
     const says = [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
     if (!(says || one.matches("input, select, textarea")) || !one.checkVisibility({visibilityProperty: true})) continue;
     const style = getComputedStyle(one);
     const letters = [style.color, style.fontSize, style.fontWeight, style.textShadow];
-    const kind = [one.localName, ...letters, ground(one)].join("|");
+    const kind = [one.localName, ...letters, ground(one), across(one, one.getBoundingClientRect())].join("|");
     counts.set(kind, (counts.get(kind) || 0) + 1);
     if (counts.get(kind) <= 3) one.dataset.contrast = "";
   }
@@ -59,7 +67,13 @@ def barriers_in_each_theme(page: Page) -> list[Barrier]:
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     found = barriers(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    return found + _violations(page, _RULES_OF_COLOUR, passes=0)
+    return found + barriers_of_colour(page)
+
+
+def barriers_of_colour(page: Page) -> list[Barrier]:
+    """The rules of colours that the page breaks as it is now."""
+    page.evaluate(AXE_SCRIPT)
+    return _violations(page, _RULES_OF_COLOUR, passes=0)
 
 
 def faults(page: Page) -> list[Barrier | int]:

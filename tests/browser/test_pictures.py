@@ -86,7 +86,7 @@ def test_the_run_moves_without_a_reload_and_keeps_what_is_open(browse, run):
     body = page.locator("#s001 .plan-body")
     expect(body).to_be_visible()
     a_line(run, "s003", verb="delete", reason="sent by the test")
-    expect(page.locator("#s003 summary")).to_contain_text("Applied, not yet verified", timeout=10_000)
+    expect(page.locator("#s003 summary")).to_contain_text("Applied, not yet verified")
     expect(body).to_be_visible()
     page.locator("#s003 summary").click()
     expect(page.locator("#s003")).to_contain_text("sent by the test")

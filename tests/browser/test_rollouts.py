@@ -132,17 +132,17 @@ def test_the_page_lives_and_says_when_nobody_answers(hand, shop):  # R33
     page.goto(f"/rollouts/{row.pk}/")
     expect(page.get_by_text("0 of 2").first).to_be_visible()
     a_line(row, verb="gate", outcome="noop", reason="verified")
-    expect(page.locator("main")).to_contain_text("Verified", timeout=15000)
+    expect(page.locator("main")).to_contain_text("Verified")
     expect(page.get_by_text("1 of 2").first).to_be_visible()
     page.route("**/live", lambda route: route.abort())
-    expect(page.get_by_text("Disconnected")).to_be_visible(timeout=15000)
+    expect(page.get_by_text("Disconnected")).to_be_visible()
     page.unroute("**/live")
-    expect(page.get_by_text("Disconnected")).to_be_hidden(timeout=15000)
+    expect(page.get_by_text("Disconnected")).to_be_hidden()
     page.route("**/live", lambda _route: None)
-    expect(page.get_by_text("Disconnected")).to_be_visible(timeout=20000)
+    expect(page.get_by_text("Disconnected")).to_be_visible()
     page.unroute("**/live")
     Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")
-    expect(page.get_by_role("heading", name="Paused")).to_be_visible(timeout=15000)
+    expect(page.get_by_role("heading", name="Paused")).to_be_visible()
     expect(page.get_by_role("button", name="Resume (step 2 of 2)")).to_be_visible()
 
 
@@ -272,6 +272,6 @@ def test_a_refusal_is_left_for_the_page_itself_and_its_form_is_not_sent_again(ha
     sent = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     Rollout.objects.filter(pk=row.pk).update(state="paused", version=2, cause_code="gate", cause="2 Pending pods")
-    page.wait_for_url(re.compile(f"/rollouts/{row.pk}/$"), timeout=15000)
+    page.wait_for_url(re.compile(f"/rollouts/{row.pk}/$"))
     expect(page.get_by_role("heading", name="Paused")).to_be_visible()
     assert sent == []

@@ -37,7 +37,7 @@ def test_a_poll_without_an_answer_is_told(browse, shop):
     page = browse()
     page.route("**/progress", lambda _route: None)
     page.goto(shop)
-    expect(page.locator("[data-unheard]")).to_have_text(TOLD, use_inner_text=True, timeout=15_000)
+    expect(page.locator("[data-unheard]")).to_have_text(TOLD, use_inner_text=True)
 
 
 def test_a_scan_that_ends_does_not_call_a_reader_back(browse, shop):
@@ -60,7 +60,7 @@ def test_a_scan_that_ends_does_not_call_a_reader_back(browse, shop):
     page.get_by_role("link", name="Catalogue").first.hover()
     page.route("**/progress", ended)
     page.get_by_role("link", name="Catalogue").first.click(no_wait_after=True)
-    page.wait_for_url("**/catalogue/", timeout=15_000)
+    page.wait_for_url("**/catalogue/")
     assert asked
 
 

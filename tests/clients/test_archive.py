@@ -27,10 +27,10 @@ def read(raw: bytes, limits: ArchiveLimits = LIMITS) -> list[tuple[str, bytes]]:
 
 
 def refusal(raw: bytes, limits: ArchiveLimits = LIMITS) -> str:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(InvalidBundle) as caught:
         read(raw, limits)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
     return caught.value.code
 
 

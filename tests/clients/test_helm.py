@@ -169,10 +169,10 @@ def test_two_thousand_changed_records_end_in_a_result() -> None:  # T05
     seed = random.randrange(2**32)
     dice = random.Random(seed)
     inner = gzip.compress(json.dumps(record()).encode(), mtime=0)
-    started = time.monotonic()
+    started = time.process_time()
     kinds = {type(read_release(secret(changed(inner, dice), form="plain"))) for _ in range(2000)}
     assert kinds <= {HelmRelease, UnparsableObject, type(None)}, seed
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60
 
 
 def changed(raw: bytes, dice: random.Random) -> bytes:
@@ -298,10 +298,10 @@ def test_a_manifest_tells_its_crds_and_karpenters_objects() -> None:
     "text", ["", "---\n---\n", "kind: CustomResourceDefinition\n", "metadata:\n" + "  \n" * 50_000, "x" * 10**6]
 )
 def test_odd_manifests_declare_nothing_and_take_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = declared("apiVersion: v1\nkind: CustomResourceDefinition\n" + text)
     assert (found.crds, found.packaged) == ((), ())
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 names = st.text("abcdefghij-0123456789", min_size=1, max_size=20).filter(lambda text: text[0] != "-")

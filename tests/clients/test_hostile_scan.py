@@ -15,6 +15,7 @@ from migrations_app.use_cases.collect import parts
 from migrations_app.use_cases.collect.collect import collect
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
+from tests.servers.waiting import AT_ONCE
 
 LIMITS = ClientLimits(
     connect_seconds=1,
@@ -94,7 +95,7 @@ def scanned(script: Callable[[Request, Wire], None]) -> Collected:
         api = open_live(connection(evil), reach=HERE, limits=LIMITS)
         started = time.monotonic()
         found = collect(api, cluster="evil", deadline=LIMITS.scan_seconds)
-        assert time.monotonic() - started < LIMITS.scan_seconds + 5
+        assert time.monotonic() - started < LIMITS.scan_seconds + AT_ONCE
         api.close()
     return found
 

@@ -24,14 +24,15 @@ from migrations_app.errors import (
 )
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parse import read_items
-from tests.clients.rig import FAST, HERE, connection
+from tests.clients.rig import FAST, HERE, PATIENT, connection
 from tests.fakes.evilk8s import EvilServer, Request, Script, Wire
+from tests.servers.waiting import AT_ONCE
 
 PODS = Resource("", "v1", "pods", page_size=2)
 
 
 @contextmanager
-def live(script: Script, *, limits: ClientLimits = FAST) -> Iterator[tuple[LiveApi, EvilServer]]:
+def live(script: Script, *, limits: ClientLimits = PATIENT) -> Iterator[tuple[LiveApi, EvilServer]]:
     with EvilServer(script) as evil:
         api = open_live(connection(evil), reach=HERE, limits=limits)
         yield api, evil
@@ -63,7 +64,7 @@ def how_it_ends(
     started = time.monotonic()
     with live(script, limits=limits) as (api, _), pytest.raises(ReadError) as caught:
         list(api.pages(resource))
-    assert time.monotonic() - started < limits.scan_seconds + 5
+    assert time.monotonic() - started < limits.scan_seconds + AT_ONCE
     return type(caught.value), caught.value.code
 
 

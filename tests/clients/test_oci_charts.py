@@ -17,6 +17,7 @@ CHART = b"packed chart"
 DIGEST = "sha256:" + hashlib.sha256(CHART).hexdigest()
 HERE = OutboundPolicy(allow_loopback=True)
 FAST = ClientLimits(connect_seconds=2, read_seconds=1.0, slow_start_seconds=0.3)
+PATIENT = replace(FAST, connect_seconds=60, read_seconds=60, slow_start_seconds=60)
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ def pull(registry: Registry, *, tag: str = "1.0.9", reach: OutboundPolicy = HERE
     with EvilServer(registry) as server:
         registry.port, registry.location = server.port, location.format(port=server.port)
         where = Server(LOOPBACK, server.port, "/karpenter")
-        return pull_chart(where, "karpenter", tag=tag, reach=reach, limits=FAST), server.requests
+        return pull_chart(where, "karpenter", tag=tag, reach=reach, limits=PATIENT), server.requests
 
 
 def code(registry: Registry, **more) -> str:
@@ -151,7 +152,7 @@ def test_a_manifest_that_is_not_its_digest_is_refused():
         wire.answer(b"{}", Docker_Content_Digest="sha256:" + "0" * 64)
 
     with EvilServer(script) as server, pytest.raises(ReadError) as caught:
-        pull_chart(Server(LOOPBACK, server.port, "/k"), "karpenter", tag="1.0.9", reach=HERE, limits=FAST)
+        pull_chart(Server(LOOPBACK, server.port, "/k"), "karpenter", tag="1.0.9", reach=HERE, limits=PATIENT)
     assert caught.value.code == "digest"
 
 

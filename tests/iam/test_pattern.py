@@ -114,9 +114,9 @@ def test_an_arn_with_a_variable_without_value_matches_nothing():
 
 def test_many_stars_do_not_take_long():
     pattern = "*a" * 400 + "b"
-    started = time.perf_counter()
+    started = time.process_time()
     assert text_matches(pattern, "a" * 4000) is False
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def _slow(pattern, text):
@@ -150,7 +150,7 @@ def test_wildcards_mean_what_an_expression_says(pattern, text):
 
 def test_thousands_of_patterns_take_no_time():
     patterns = [f"arn:aws:ec2:*:{'*a' * 20}{number:05d}" for number in range(5000)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert not any(resource_matches(one, "arn:aws:ec2:eu-west-1:1:instance/i-0", look=look, variables=True)
                    for one in patterns)  # fmt: skip
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

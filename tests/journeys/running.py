@@ -98,7 +98,7 @@ class Up:
         """Its exit code after that signal."""
         assert self.process is not None
         self.process.send_signal(by)
-        return self.process.wait(60)
+        return self.process.wait(120)
 
     def family(self) -> set[int]:
         """The processes that were started by it, directly or not, and live: by parents and by their environment."""

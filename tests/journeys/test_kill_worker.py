@@ -12,7 +12,7 @@ from tests.journeys.installation import Installation, kill_all, kill_pool
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child, program
 from tests.servers.redis_server import RedisServer
-from tests.servers.waiting import eventually
+from tests.servers.waiting import AT_ONCE, WAIT_SECONDS, eventually
 
 PUBLISHED = """
     SELECT s.complete, c.latest_id = s.id, c.failures FROM migrations_app_snapshot s
@@ -71,7 +71,7 @@ def test_a_worker_that_is_told_to_stop_gives_its_scan_back(site: Installation, s
     site.requested(site.ask("register", slow.kubeconfig, "slow"))
     wait_until_pods_are_asked_for(slow)
     worker.process.send_signal(signal.SIGQUIT)
-    worker.process.wait(20)
+    worker.process.wait(WAIT_SECONDS)
     assert site.scan() == ("queued", 0, "")
     slow.go_on.set()
     site.worker()  # and no beat: the message came back by itself
@@ -162,7 +162,7 @@ def test_scans_wait_for_a_broker_that_is_down(place: object, database_url: str) 
         site.wait_for_end()
         server.child.stop()
         told = site.ask("wake", site.ask("request", cluster))
-        assert (told["sent"], told["seconds"] < 5) == (False, True)
+        assert (told["sent"], told["seconds"] < AT_ONCE) == (False, True)
         assert site.scan() == ("queued", 0, "")
         time.sleep(3)
         server.child = Child([program("redis-server"), server.folder / "redis.conf"], log=server.folder / "redis.log")

@@ -59,7 +59,7 @@ def test_a_killed_supervisor_takes_its_children_along(up: Up) -> None:
     family = up.family()
     assert len(live(family)) >= len(PARTS)
     assert up.end(signal.SIGKILL) == -signal.SIGKILL
-    eventually(lambda: not live(family | up.family()), what="the children to end", seconds=30)
+    eventually(lambda: not live(family | up.family()), what="the children to end", seconds=120)
 
 
 def test_a_killed_worker_is_started_again(up: Up) -> None:
@@ -68,9 +68,11 @@ def test_a_killed_worker_is_started_again(up: Up) -> None:
     leader = next(pid for pid in family if session(pid) == pid and "karpdash:scan" in commands({pid}))
     kin = {pid for pid in family if session(pid) == leader}
     kill({leader})
-    eventually(lambda: "worker-scan ended with -9, starts again" in up.err, what="the supervisor to notice", seconds=30)
-    eventually(lambda: not live(kin), what="its own children to end", seconds=30)
-    eventually(lambda: "karpdash:scan" in commands(up.family()), what="a new worker", seconds=30)
+    eventually(
+        lambda: "worker-scan ended with -9, starts again" in up.err, what="the supervisor to notice", seconds=120
+    )
+    eventually(lambda: not live(kin), what="its own children to end", seconds=120)
+    eventually(lambda: "karpdash:scan" in commands(up.family()), what="a new worker", seconds=120)
     assert up.get("/healthz") == "ok\n"
 
 

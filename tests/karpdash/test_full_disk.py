@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 
 from tests.journeys.running import ROOT, bare_environment
-from tests.servers.waiting import eventually
+from tests.servers.waiting import WAIT_SECONDS, eventually
 
 pytestmark = pytest.mark.redis
 
@@ -42,4 +42,4 @@ def test_beat_ticks_where_nothing_can_be_written(redis_url, tmp_path, words):  #
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["d", "here"]
     finally:
         beat.terminate()
-        beat.wait(20)
+        beat.wait(WAIT_SECONDS)

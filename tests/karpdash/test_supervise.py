@@ -3,24 +3,17 @@
 import os
 import signal
 import sys
-import time
 
 import pytest
 
 from karpdash.processes.supervise import Child, Supervisor
+from tests.servers.waiting import eventually
 
 SLEEP = "import time; time.sleep(60)"
 
 
 def child(tmp_path, code=SLEEP, name="part"):
     return Child(name, [sys.executable, "-c", code], tmp_path / f"{name}.log")
-
-
-def wait_for(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
 
 
 def gone(pid):
@@ -49,7 +42,7 @@ def test_stop_ends_the_child(started):
 def test_a_fallen_child_is_started_again_after_a_pause(started, capsys):
     first = started.children[0].process.pid
     os.kill(first, signal.SIGKILL)
-    assert wait_for(lambda: not started.children[0].running)
+    eventually(lambda: not started.children[0].running, what="the child to end")
     started._restart_fallen()
     assert "part ended with -9" in capsys.readouterr().err
     started.children[0].next_start = 1e-9
@@ -73,10 +66,10 @@ def test_grandchildren_go_too(tmp_path):
     supervisor = Supervisor([child(tmp_path, code)])
     supervisor.start_rest()
     log = tmp_path / "part.log"
-    assert wait_for(lambda: log.exists() and log.read_text().strip())
+    eventually(lambda: log.exists() and log.read_text().endswith("\n"), what="the grandchild")
     grandchild = int(log.read_text())
     supervisor.stop()
-    assert wait_for(lambda: gone(grandchild))
+    eventually(lambda: gone(grandchild), what="the grandchild to end")
 
 
 def test_what_does_not_serve_is_not_waited_for_for_ever(started):

@@ -1,6 +1,7 @@
 """Child processes that die with the test run, the ports and folders they use, and what a missing server means."""
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -32,11 +33,30 @@ def program(name: str, *folders: Path) -> Path:
     return Path(found) if found else missing(name)
 
 
+_held: list[socket.socket] = []
+"""Names of the ports that this process gave out. They are free again when it ends, however it ends."""
+RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
 def free_port() -> int:
-    """A TCP port on loopback that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port on loopback that nobody listens on, for a server that starts later.
+
+    Its number is below those that the kernel gives to connections, so that none of these takes it before the server is
+    up; and no other test process gets the same one, as each holds a name that only one process can have.
+    """
+    lowest = int(RANGE.read_text().split()[0]) if RANGE.exists() else 32768
+    for port in random.SystemRandom().sample(range(10240, lowest), k=200):
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0{FOLDER_PREFIX}port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            name.close()
+            continue
+        _held.append(name)
+        return port
+    raise RuntimeError("no port is free")
 
 
 def folder(kind: str) -> Path:

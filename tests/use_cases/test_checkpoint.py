@@ -24,6 +24,7 @@ from migrations_app.use_cases.audit import checkpoint_delivery, delivery_lag
 from migrations_app.use_cases.audit import checkpoints as checkpoint
 from migrations_app.use_cases.audit.log import assert_writable
 from tests.builders_rows import NOW
+from tests.servers.waiting import AT_ONCE
 from tests.use_cases.audit import PUBLIC, checkpoints, log, with_sinks, write
 
 pytestmark = pytest.mark.django_db
@@ -150,7 +151,7 @@ def test_a_pipe_that_nobody_reads_does_not_hang(settings, tmp_path):  # R30
     write(100)
     started = timezone.now()
     assert checkpoint_delivery.keep_up() == 0
-    assert timezone.now() - started < timedelta(seconds=2.5)
+    assert timezone.now() - started < timedelta(seconds=AT_ONCE)
 
 
 def test_the_timetable_keeps_the_checkpoints_going(settings, tmp_path):  # A53
@@ -260,7 +261,7 @@ def plain(behave):
 
 
 def drip(caller):
-    for sign in b"HTTP/1.1 200 OK and so on":
+    for sign in b"HTTP/1.1 200 OK and so on" * 10:
         caller.sendall(bytes([sign]))
         if stopped.wait(0.4):
             return
@@ -272,7 +273,7 @@ stopped = threading.Event()
 @pytest.mark.parametrize(
     ("behave", "error"),
     [
-        (lambda caller: stopped.wait(3), "timeout"),
+        (lambda caller: stopped.wait(60), "timeout"),
         (drip, "timeout"),
         (lambda caller: caller.sendall(b"\x00\x01 nonsense\r\n"), "garbled"),
         (lambda caller: caller.close(), "unreachable"),
@@ -289,7 +290,7 @@ def test_a_sink_that_hangs_drips_or_corrupts_costs_two_seconds(settings, behave,
         stopped.set()
         listener.close()
         stopped.clear()
-    assert timezone.now() - started < timedelta(seconds=3)
+    assert timezone.now() - started < timedelta(seconds=AT_ONCE)
     assert delivery_lag.lags()[0].error == error
 
 

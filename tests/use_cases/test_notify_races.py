@@ -104,7 +104,7 @@ def test_workers_at_once_sort_and_send_each_event_once(house, receiver):
 def test_a_worker_that_is_killed_between_sending_and_noting_loses_nothing(house, receiver):
     said(house(MAKE, receiver.url, "2"))
     arrived = threading.Event()
-    receiver.answer = lambda handler: (arrived.set(), handler.server.stopped.wait(3))
+    receiver.answer = lambda handler: (arrived.set(), handler.server.stopped.wait(60))
     worker = house(WORK)
     assert arrived.wait(60)
     os.kill(worker.pid, signal.SIGKILL)

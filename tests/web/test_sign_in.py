@@ -237,3 +237,10 @@ def test_a_new_password_ends_the_other_sessions(eve, dan):
     sign_in(dan)
     assert change(dan, PASSWORD).status_code == 302
     assert (dan.get("/").status_code, other.get("/").status_code) == (200, 302)
+
+
+def test_no_script_reads_a_cookie_and_no_other_site_sends_one(eve, dan):
+    dan.get("/login")
+    sign_in(dan)
+    told = {name: (bool(one["httponly"]), one["samesite"], one["path"]) for name, one in dan.cookies.items()}
+    assert told == dict.fromkeys(("csrftoken", "sessionid", "signed_in_here"), (True, "Lax", "/"))

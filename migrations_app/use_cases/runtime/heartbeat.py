@@ -1,7 +1,8 @@
 """Worker and beat heartbeats, stored in the database so that the web process sees them from any machine."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from django.db import Error, connection
 from django.db.models.functions import Now
@@ -10,14 +11,19 @@ from migrations_app.models.monitoring import Pulse
 
 log = logging.getLogger(__name__)
 BEAT = "beat"
+PATIENCE = 2.0
+"""Seconds that a heartbeat waits for SQLite's lock. The main loop of a worker writes it, and a main loop that waits in
+SQLite sees no signal: with the 20 seconds of other writes, a worker that was asked to stop was killed before it ended.
+"""
 
 
 def beat(name: str, lanes: Iterable[str]) -> None:
     """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
     told = ",".join(sorted(lanes))[:200]
     try:
-        if not Pulse.objects.filter(pk=name[:200]).update(lanes=told, seen_at=Now()):
-            Pulse.objects.bulk_create([Pulse(name=name[:200], lanes=told, seen_at=Now())], ignore_conflicts=True)
+        with _brief_waits():
+            if not Pulse.objects.filter(pk=name[:200]).update(lanes=told, seen_at=Now()):
+                Pulse.objects.bulk_create([Pulse(name=name[:200], lanes=told, seen_at=Now())], ignore_conflicts=True)
     except Error:
         log.warning("no sign of life could be written")
         connection.close()
@@ -26,6 +32,24 @@ def beat(name: str, lanes: Iterable[str]) -> None:
 def stopped(name: str) -> None:
     """Deletes the heartbeat of a process that shut down in good order."""
     try:
-        Pulse.objects.filter(pk=name[:200]).delete()
+        with _brief_waits():
+            Pulse.objects.filter(pk=name[:200]).delete()
     except Error:
         connection.close()
+
+
+@contextmanager
+def _brief_waits() -> Iterator[None]:
+    """Whatever waits for SQLite's lock inside waits PATIENCE at most, and as long as before afterwards."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    before = connection.settings_dict["OPTIONS"].get("timeout", 5.0)
+    _wait_at_most(PATIENCE)
+    yield
+    _wait_at_most(before)
+
+
+def _wait_at_most(seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")

@@ -1,0 +1,38 @@
+"""A worker that is asked to stop ends before it is killed: what it may wait for until then is bounded (R28)."""
+
+import pytest
+from django.db import connection
+
+from karpdash.processes.lanes import SOFT_STOP
+from karpdash.processes.supervise import GRACE
+from migrations_app.use_cases.runtime import heartbeat
+
+NAME = "scan@here"
+ENDING = 15
+"""Seconds for a pool and an interpreter to end where others keep the cores busy."""
+
+
+def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
+    assert GRACE >= SOFT_STOP + 2 * heartbeat.PATIENCE + ENDING
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")
+@pytest.mark.django_db
+@pytest.mark.parametrize("write", [lambda: heartbeat.beat(NAME, ["scan"]), lambda: heartbeat.stopped(NAME)])
+def test_a_heartbeat_waits_for_the_lock_of_sqlite_only_briefly(write):  # R28
+    told = []
+
+    def noted(execute, sql, params, many, context):
+        told.append((sql.split()[0], _busy()))
+        return execute(sql, params, many, context)
+
+    heartbeat.beat(NAME, ["scan"])
+    before = _busy()
+    with connection.execute_wrapper(noted):
+        write()
+    waits = {wait for word, wait in told if word in ("UPDATE", "DELETE", "INSERT")}
+    assert (waits, _busy()) == ({round(heartbeat.PATIENCE * 1000)}, before)
+
+
+def _busy() -> int:
+    return int(connection.connection.execute("PRAGMA busy_timeout").fetchone()[0])
