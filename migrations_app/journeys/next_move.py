@@ -83,7 +83,8 @@ _WATCHED: dict[str, Move] = {
     "paused": Move("tell", "rollout_paused"),
     "needs_attention": Move("tell", "rollout_needs_attention"),
 }
-ANEW = frozenset({"expired", "policy_moved", "cluster_changed"})
+APPROVAL_TAKEN_BACK = "approval_taken_back"
+ANEW = frozenset({"expired", "policy_moved", "cluster_changed", APPROVAL_TAKEN_BACK})
 """Causes for which a plan is made anew without asking anybody: nothing of it was started."""
 NOTHING_TO_DO = "nothing_to_do"
 

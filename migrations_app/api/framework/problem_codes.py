@@ -96,7 +96,7 @@ CODES: dict[str, ErrorCode] = {
         409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."
     ),
     "campaign_holds": ErrorCode(
-        409, "Another campaign has it", "A cluster is in one campaign at a time; the detail names the clusters."
+        409, "Another campaign has it", "A cluster is in one campaign at a time, and is not forgotten meanwhile."
     ),
     "cluster_gone": ErrorCode(409, "Cluster removed", "The registration of the cluster was removed."),
     "author_gone": ErrorCode(409, "Author gone", "The account that made the campaign is closed; make a new one."),

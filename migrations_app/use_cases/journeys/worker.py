@@ -149,13 +149,14 @@ MOST_WOKEN = 100
 
 
 def stranded_journeys() -> list[uuid.UUID]:
-    """Drafts, and running journeys whose cluster has no lease holder, longest untouched first.
+    """Drafts, and running journeys whose cluster has no lease holder; where they are more than MOST_WOKEN, at random.
 
-    A running journey is looked at with every sweep: that is how it sees a scan, the end of a rollout, and time.
+    A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
+    that wait for weeks, such as for a person, take no turn of the others.
     """
     held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
-    return list(Journey.objects.filter(waiting).order_by("changed_at").values_list("pk", flat=True)[:MOST_WOKEN])
+    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_WOKEN])
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:

@@ -135,11 +135,23 @@ def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor,
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
-        # A request to abort is never replaced by one to pause.
-        open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
-        if not open_wish.update(wish=wish):
+        if not _wished(row, wish, by=by):
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
-        record(_event(row, by, verb=f"rollout.{wish}_asked"))
+
+
+def ask_to_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
+    """As `pause`, for a caller that has compared the rights. False if it does not run any more, or is to be aborted."""
+    with transaction.atomic():
+        return _wished(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
+
+
+def _wished(row: Rollout, wish: str, *, by: Actor) -> bool:
+    # A request to abort is never replaced by one to pause.
+    open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
+    if not open_wish.update(wish=wish):
+        return False
+    record(_event(row, by, verb=f"rollout.{wish}_asked"))
+    return True
 
 
 def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
