@@ -39,6 +39,7 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.use_cases.rollouts.drafts import roll_back
+from migrations_app.use_cases.rollouts.skips import skip_node
 
 ACT = EndpointPermission("act", "operate_rollout")
 STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
@@ -167,6 +168,31 @@ class RolloutResumeView(Endpoint):
         """Goes on with a paused rollout, under every guard of a start."""
         body_params(request, NothingSerializer)
         lifecycle.resume(id, asking(request), by=actor(), version=_matched(request, id))
+        return _woken(id)
+
+
+class SkippingSerializer(StrictSerializer):
+    """The step about the node, and why the node is left out."""
+
+    step = Text(max_length=8)
+    reason = Text(max_length=2000)
+
+
+class RolloutSkipNodeView(Endpoint):
+    """Leaving out a node."""
+
+    needs = {"POST": ACT}
+    operations = {
+        "POST": Operation(
+            id="rollouts_skip_node", body=SkippingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
+        said, version = body_params(request, SkippingSerializer), _matched(request, id)
+        skip_node(id, asking(request), step=said["step"], reason=said["reason"], by=actor(), version=version)
         return _woken(id)
 
 

@@ -43,6 +43,7 @@ CAUSES: dict[str, str] = {
     "asked": "A person asked for it",
     "plan_differs": "The plan of the step is not the one that was approved",
     "plan_not_shown": "The plan of the step was not part of the preview",
+    "nodes_skipped": "Nodes were skipped, and scans still show the step open",
     "not_seen": "The rollout ended, and scans still show the step open",
     "other_release": "Another release runs than planned",
     "approval_missing": "Approvals that counted before do not count any more",

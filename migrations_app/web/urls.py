@@ -144,6 +144,7 @@ urlpatterns = [
     path("rollouts/<uuid:rollout_id>/pause", commands.pause, name="rollout-pause"),
     path("rollouts/<uuid:rollout_id>/resume", commands.resume, name="rollout-resume"),
     path("rollouts/<uuid:rollout_id>/abort", commands.abort, name="rollout-abort"),
+    path("rollouts/<uuid:rollout_id>/skip-node", commands.skip_node, name="rollout-skip-node"),
     path("rollouts/<uuid:rollout_id>/settle", commands.settle, name="rollout-settle"),
     path("rollouts/<uuid:rollout_id>/roll-back", commands.roll_back, name="rollout-roll-back"),
 ]

@@ -267,6 +267,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("rollout-abort", "POST"): Door("rollout", "L43++++", "L44444+"),
     ("rollout-settle", "GET"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-settle", "POST"): Door("rollout", "L43+3++", "L44444+"),
+    ("rollout-skip-node", "GET"): Door("rollout", "L43+3++", "L44444+"),
+    ("rollout-skip-node", "POST"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-roll-back", "GET"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-roll-back", "POST"): Door("rollout", "L43+3++", "L44444+"),
 }

@@ -79,6 +79,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-rollout-start", "POST"): Gate("rollout", "act", "143+3++", "144444+"),
     ("api-rollout-pause", "POST"): Gate("rollout", "act", "143++++", "144444+"),
     ("api-rollout-resume", "POST"): Gate("rollout", "act", "143+3++", "144444+"),
+    ("api-rollout-skip-node", "POST"): Gate("rollout", "act", "143+3++", "144444+"),
     ("api-rollout-abort", "POST"): Gate("rollout", "act", "143++++", "144444+"),
     ("api-rollout-roll-back", "POST"): Gate("rollout", "plan", "143+3++", "144444+"),
     ("api-rollout-events", "GET"): Gate("rollout", "read", "14+++++", "144444+"),

@@ -127,6 +127,7 @@ SUMMARIES = {
     "rollouts_exports": "Export the objects before a rollout",
     "rollouts_pause": "Pause a rollout",
     "rollouts_resume": "Resume a rollout",
+    "rollouts_skip_node": "Leave out a node of a rollout under way",
     "rollouts_roll_back": "Plan the rollback of a rollout",
     "rollouts_start": "Start a rollout",
     "scans_read": "Show a scan",

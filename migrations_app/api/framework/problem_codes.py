@@ -83,6 +83,7 @@ CODES: dict[str, ErrorCode] = {
     "rehearsal_missing": ErrorCode(
         409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and it has none that ended."
     ),
+    "node_sent": ErrorCode(409, "Sent already", "The deletion of the node was sent: it is not skipped any more."),
     "too_many": ErrorCode(409, "Too many", "No more of these are kept; the detail says how many."),
     "closed": ErrorCode(409, "Closed", "The policy lets this not begin now; the detail says why."),
     "policy_moved": ErrorCode(

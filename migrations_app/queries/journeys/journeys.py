@@ -83,6 +83,7 @@ class StepRollout:
     digest: str
     cause_code: str
     cause: str
+    skipped: Annotated[tuple[str, ...], Meta(description="Nodes that people left out of it.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +175,7 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
     head = journey_row(journey_id)
     row = Journey.objects.get(pk=journey_id)
     plan = msgspec.json.decode(bytes(row.plan), type=JourneyPlan) if row.plan else None
-    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan")
+    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan").prefetch_related("rollout__skips")
     steps = row.steps.prefetch_related(Prefetch("made", queryset=made))
     return JourneyDetail(
         row=head,
@@ -198,7 +199,8 @@ def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
     made: dict[str, StepRollout] = {}
     for part in row.made.all():
-        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose)
+        skipped = tuple(one.node for one in part.rollout.skips.all())
+        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose, skipped=skipped)
     return from_row(
         StepRow,
         row,

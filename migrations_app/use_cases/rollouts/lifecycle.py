@@ -4,6 +4,8 @@ A plan expires with time, or when the cluster's endpoint or credentials change (
 """
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
@@ -165,6 +167,13 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
         other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING))
         holder = other.exclude(pk=row.pk).first()
         raise Conflict(f"rollout {holder.pk if holder else ''} holds this cluster", code="busy") from None
+
+
+@contextmanager
+def changing(rollout_id: uuid.UUID) -> Iterator[Rollout]:
+    """The row, locked, in one transaction with what the block does. Raises NotFound."""
+    with transaction.atomic():
+        yield _locked(rollout_id)
 
 
 def _locked(rollout_id: uuid.UUID) -> Rollout:
