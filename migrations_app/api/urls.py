@@ -56,8 +56,10 @@ from migrations_app.api.journeys.views import (
     JourneySkipView,
     JourneyStartView,
     JourneysView,
+    JourneyTakeBackView,
     JourneyTickView,
     JourneyView,
+    JourneyWayBackView,
 )
 from migrations_app.api.notifications import (
     ChannelSecretView,
@@ -181,6 +183,8 @@ urlpatterns: list[URLPattern] = [
     *_both("journeys/<uuid:id>/tick", JourneyTickView, name="api-journey-tick"),
     *_both("journeys/<uuid:id>/skip", JourneySkipView, name="api-journey-skip"),
     *_both("journeys/<uuid:id>/retry", JourneyRetryView, name="api-journey-retry"),
+    *_both("journeys/<uuid:id>/take_back", JourneyTakeBackView, name="api-journey-take-back"),
+    *_both("journeys/<uuid:id>/way_back", JourneyWayBackView, name="api-journey-way-back"),
     *_both("journeys/<uuid:id>/accept", JourneyAcceptView, name="api-journey-accept"),
     *_both("policies/default", DefaultPolicyView, name="api-policy-default"),
     *_both("clusters/<uuid:id>/policy", ClusterPolicyView, name="api-cluster-policy"),

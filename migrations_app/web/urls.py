@@ -128,6 +128,7 @@ urlpatterns = [
     path("journeys/<uuid:journey_id>/tick", journey_commands.tick, name="journey-tick"),
     path("journeys/<uuid:journey_id>/skip", journey_commands.skip, name="journey-skip"),
     path("journeys/<uuid:journey_id>/retry", journey_commands.retry, name="journey-retry"),
+    path("journeys/<uuid:journey_id>/take-back", journey_commands.take_back, name="journey-take-back"),
     path("journeys/<uuid:journey_id>/accept", journey_commands.accept, name="journey-accept"),
     path("rollouts/", lists.rollouts, name="rollouts"),
     path("rollouts/waiting", lists.waiting, name="rollouts-waiting"),

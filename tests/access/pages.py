@@ -227,6 +227,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("journey-retry", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-accept", "GET"): Door("journey", "L43+3++", "L44444+"),
     ("journey-accept", "POST"): Door("journey", "L43+3++", "L44444+"),
+    ("journey-take-back", "GET"): Door("journey", "L43+3++", "L44444+"),
+    ("journey-take-back", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-pause", "GET"): Door("journey", "L43++++", "L44444+"),
     ("journey-pause", "POST"): Door("journey", "L43++++", "L44444+"),
     ("journey-abort", "GET"): Door("journey", "L43++++", "L44444+"),

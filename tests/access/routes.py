@@ -110,6 +110,8 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-journey-skip", "POST"): Gate("journey", "act", "143+3++", "144444+"),
     ("api-journey-retry", "POST"): Gate("journey", "act", "143+3++", "144444+"),
     ("api-journey-accept", "POST"): Gate("journey", "act", "143+3++", "144444+"),
+    ("api-journey-take-back", "POST"): Gate("journey", "act", "143+3++", "144444+"),
+    ("api-journey-way-back", "GET"): Gate("journey", "read", "14+++++", "144444+"),
     ("api-policy-default", "GET"): Gate("", "read", "1++++++"),
     ("api-policy-default", "PUT"): Gate("", "admin", "133333+"),
     ("api-cluster-policy", "GET"): Gate("cluster", "read", "14+++++", "144444+"),

@@ -108,6 +108,8 @@ SUMMARIES = {
     "journeys_retry": "Retry a step",
     "journeys_skip": "Skip a step",
     "journeys_start": "Start a journey",
+    "journeys_take_back": "Take a journey back to a step",
+    "journeys_way_back": "What taking a journey back would undo",
     "journeys_tick": "Confirm a step (people only)",
     "kill_switch_read": "Show the kill switch",
     "kill_switch_on": "Turn the kill switch on",

@@ -135,6 +135,8 @@ def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, 
 def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampaign) -> None:
     """Resumes a journey that waited, when its campaign was resumed, for a window or a rollout of somebody else."""
     row = here.row
+    if member.cluster_id is None:
+        raise Conflict("the registration of the cluster was removed", code="cluster_gone")
     with transaction.atomic():
         hold_campaign(here)
         person = member_journeys.account(row.starter_id, member.cluster_id, token=row.started_by_token)

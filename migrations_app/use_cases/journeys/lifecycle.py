@@ -52,8 +52,8 @@ def start_journey(
         refuse_late(row)
         if here.plan.composer != COMPOSER:
             raise Conflict("the journey was made by another release of karpdash; make a new one", code="expired")
-        columns = {**_starter(person), "started_at": timezone.now()}
-        _refuse_changes()
+        columns = {**starter(person), "started_at": timezone.now()}
+        refuse_changes()
         _refuse_unapproved(here, person)
         event = JourneyEvent(verb="journey.running", by=by)
         try:
@@ -111,8 +111,8 @@ def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version:
         current = here.current
         if current is not None and here.row.cause_code in ASKS and not current.accepted:
             raise Conflict("accept the plan, or plan the step again", code="plan_differs")
-        _refuse_changes()
-        columns, made = {**_cause(""), **_starter(person)}, under_way(here, lock=True)
+        refuse_changes()
+        columns, made = {**_cause(""), **starter(person)}, under_way(here, lock=True)
         store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
         if made is not None and made.state == "paused":
             rollouts.resume(made.pk, person, by=by)
@@ -215,11 +215,12 @@ def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
 
 def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
     made = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
-    part = made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
+    part = made.exclude(purpose=JourneyRollout.Purpose.PREVIEW).select_related("rollout").last()
     return part.rollout if part else None
 
 
-def _starter(person: Person) -> dict[str, Any]:
+def starter(person: Person) -> dict[str, Any]:
+    """The columns of who starts or resumes the journey: its rollouts are started with the rights of that account."""
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
 
@@ -228,7 +229,8 @@ def _cause(code: str, words: str = "") -> dict[str, Any]:
     return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
-def _refuse_changes() -> None:
+def refuse_changes() -> None:
+    """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
     if everything_stopped():
         raise Conflict("everything that changes clusters is stopped", code="kill_switch")
     assert_writable()

@@ -24,7 +24,7 @@ from migrations_app.models.rollout import Lease
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys import step_rollouts, taking_back
 from migrations_app.use_cases.journeys.lifecycle import halt
 from migrations_app.use_cases.journeys.moves import make_move
 from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
@@ -116,6 +116,8 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
         ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
         store(here, after(here.progress, "complete"), event=event, columns=ended)
         return Woken()
+    if current.state == "undoing":
+        return taking_back.advance_back(here, current, fence=fence)
     view = _view(here, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
