@@ -8,10 +8,12 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_start
+from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.evidence import seen
 from migrations_app.journeys.next_move import Do, Move, RolloutSeen
@@ -133,14 +135,20 @@ def _ended(
     words = ""
     if move.code == NO_RETURN:
         words = "; ".join(definition(current).no_return)
-    elif outcome != "undone" and made is not None:
-        words = made.cause
+    elif made is not None:
+        words = _kept(made) if outcome == "undone" else made.cause
     verb = {"undone": "step_taken_back", "keep": "step_has_no_return", "fail": "step_failed"}[move.do]
     event = JourneyEvent(
         verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, fence=fence
     )  # fmt: skip
     _concluded(here, outcome=outcome, event=event)
     return Woken(again=here.row.state == "running")
+
+
+def _kept(made: Rollout) -> str:
+    """What the rollback left as it was, in words: it is told, and never counts as undone."""
+    plan = msgspec.json.decode(bytes(made.plan), type=Plan) if made.plan else None
+    return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
 
 def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
