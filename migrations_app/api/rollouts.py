@@ -39,7 +39,6 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.use_cases.rollouts.drafts import roll_back
-from migrations_app.use_cases.rollouts.skips import skip_node
 
 ACT = EndpointPermission("act", "operate_rollout")
 STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
@@ -192,7 +191,7 @@ class RolloutSkipNodeView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
         said, version = body_params(request, SkippingSerializer), _matched(request, id)
-        skip_node(id, asking(request), step=said["step"], reason=said["reason"], by=actor(), version=version)
+        lifecycle.skip_node(id, asking(request), step=said["step"], reason=said["reason"], by=actor(), version=version)
         return _woken(id)
 
 

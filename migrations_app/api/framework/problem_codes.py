@@ -110,9 +110,7 @@ CODES: dict[str, ErrorCode] = {
         409, "The plan differs", "A step's plan is not the one that was approved: accept it, or plan the step again."
     ),
     "protects": ErrorCode(409, "The step protects", "A step that protects the cluster is never skipped."),
-    "not_reached": ErrorCode(
-        409, "Not reached", "The journey was not at that step yet."
-    ),
+    "not_reached": ErrorCode(409, "Not reached", "The journey was not at that step yet."),
     "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),

@@ -126,8 +126,8 @@ def _rows() -> QuerySet[Campaign]:
     return rows.annotate(
         total=Count("members", filter=joined),
         over=Count("members", filter=Q(members__state="done")),
-        every=Count("members"),
-        seen=Count("members", filter=visible("members__cluster_id")),
+        member_count=Count("members"),
+        visible_count=Count("members", filter=visible("members__cluster_id")),
     )
 
 
@@ -136,7 +136,7 @@ BY_PEOPLE = ("asked", "withdrawn", "rejected", "approval_missing")
 
 
 def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of `_rows`
-    told = row.cause_code in BY_PEOPLE or row.seen == row.every or sees_all()
+    told = row.cause_code in BY_PEOPLE or row.visible_count == row.member_count or sees_all()
     cause = row.cause if told else ""
     return from_row(
         CampaignRow, row, author=row.author_name, started_by=row.started_by_name, done=row.over, cause=cause

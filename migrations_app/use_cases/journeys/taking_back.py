@@ -84,7 +84,7 @@ def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: A
 def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
     """One move of the step that is undone."""
     made = step_rollouts.made_for(current, purpose=BACK)
-    move = next_back(definition(current), _seen(here, current, made), before=_before(here), now=timezone.now())
+    move = next_back(definition(current), _seen(here, current, made=made), before=_before(here), now=timezone.now())
     match move.do:
         case "undone" | "keep" | "fail":
             return _ended(here, current, move=move, made=made, fence=fence)
@@ -113,7 +113,7 @@ def _before(here: LoadedJourney) -> StepState:
     return state  # type: ignore[no-any-return]  # one of the states, as it was stored
 
 
-def _seen(here: LoadedJourney, current: JourneyStepRow, made: Rollout | None) -> BackSeen:
+def _seen(here: LoadedJourney, current: JourneyStepRow, *, made: Rollout | None) -> BackSeen:
     since, row = current.since or here.row.changed_at, here.row
     left = to_take_back(current)
     mine = made if made is not None and left is not None and made.rolls_back_id == left.pk else None

@@ -90,7 +90,7 @@ def page_of_journey(
     """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
-    chosen = presenter.back_to(detail, request.GET.get("back", ""), forms)
+    chosen = presenter.back_to(detail, request.GET.get("back", ""), forms=forms)
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,

@@ -54,7 +54,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     }
 
 
-def back_to(detail: JourneyDetail, step_id: str, forms: Forms) -> StepRow | None:
+def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
     """The step that the user chose to take the journey back to; None without a choice, or where that is not offered."""
     if forms["take_back"] is None:
         return None

@@ -17,7 +17,7 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import drafts, lifecycle, skips
+from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.double_submit import submit_once
@@ -153,7 +153,7 @@ def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Leaves out the node of a step that was not sent yet."""
     step, person = request.POST.get("step", ""), person_of(request)
-    skips.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
+    lifecycle.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 

@@ -119,7 +119,7 @@ def test_a_journey_is_walked_to_its_end_although_workers_are_killed(people, clea
     assert verbs[-1] == "journey.succeeded"
 
 
-def test_it_is_taken_back_to_a_step_and_asks_again_before_it_goes_forward(people, clean_apiserver):  # A25, A35, A40, R02
+def test_it_is_taken_back_to_a_step_and_asks_before_it_goes_forward(people, clean_apiserver):  # A25, A35, A40, R02
     load(clean_apiserver, clusters.objects(CLEAN))
     cluster = people.ask("register", clean_apiserver.kubeconfig(clean_apiserver.admin_token), "shop")
     people.ask("waive", cluster, "kubernetes_inside_window", "running_release_fits_kubernetes")
