@@ -64,6 +64,21 @@ def begins_batch(plan: Plan, step: Step) -> bool:
     return place == 0 or plan.steps[place - 1].after is not None
 
 
+NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
+"""Karpenter creates and deletes these by itself."""
+
+
+def about_one_node(step: Step) -> bool:
+    """Whether the step deletes one node: a person may leave such a step out while the rollout is under way."""
+    change = step.change
+    return change is not None and change.verb == "delete" and change.target.kind in NODE_KINDS
+
+
+def left_out(lines: Iterable[JournalEntry]) -> frozenset[str]:
+    """The ids of the steps that were left out: their objects are as they were."""
+    return frozenset(line.step for line in lines if line.verb == SKIP)
+
+
 def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request took effect, newest first: what a rollback undoes (A35)."""
     done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}

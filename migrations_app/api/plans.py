@@ -23,7 +23,14 @@ from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
-from migrations_app.queries.rollouts.detail import ApprovalRow, Export, JournalLine, RolloutDetail, rollout_detail
+from migrations_app.queries.rollouts.detail import (
+    ApprovalRow,
+    Export,
+    JournalLine,
+    RolloutDetail,
+    SkippedNode,
+    rollout_detail,
+)
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.accounts.rights import rights_of
@@ -79,7 +86,13 @@ class StepStateSerializer(serializers.Serializer[Any]):
     id = OutputText()
     title = OutputText()
     risk = OutputText()
-    standing = OutputText(help_text="todo, sent, unknown, applied, noop, refused, changed_by_other or done.")
+    standing = OutputText(help_text="todo, sent, unknown, applied, noop, refused, changed_by_other, done or skipped.")
+
+
+class SkippedNodeSerializer(StructSerializer):
+    """A node that a person left out; it is as it was."""
+
+    struct = SkippedNode
 
 
 class RolloutWholeSerializer(RolloutLineSerializer):
@@ -89,6 +102,7 @@ class RolloutWholeSerializer(RolloutLineSerializer):
     agreed = AgreedSerializer(many=True)
     done = WHOLE()
     steps = StepStateSerializer(many=True)
+    skipped_nodes = SkippedNodeSerializer(many=True)
     picture = serializers.DictField(allow_null=True)
 
 
@@ -140,6 +154,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
             {"id": one.step.id, "title": one.step.title, "risk": one.step.risk, "standing": one.standing}
             for one in detail.steps
         ],
+        "skipped_nodes": detail.skipped_nodes,
         "picture": msgspec.to_builtins(detail.picture) if detail.picture else None,
     }
     return _tagged(RolloutWholeSerializer(told), detail, status=status)

@@ -170,6 +170,31 @@ class RolloutResumeView(Endpoint):
         return _woken(id)
 
 
+class SkippingSerializer(StrictSerializer):
+    """The step about the node, and why the node is left out."""
+
+    step = Text(max_length=8)
+    reason = Text(max_length=2000)
+
+
+class RolloutSkipNodeView(Endpoint):
+    """Leaving out a node."""
+
+    needs = {"POST": ACT}
+    operations = {
+        "POST": Operation(
+            id="rollouts_skip_node", body=SkippingSerializer, answer=RolloutWholeSerializer, status=202, guarded=True
+        ),
+    }
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
+        said, version = body_params(request, SkippingSerializer), _matched(request, id)
+        lifecycle.skip_node(id, asking(request), step=said["step"], reason=said["reason"], by=actor(), version=version)
+        return _woken(id)
+
+
 class RolloutRollBackView(Endpoint):
     """Taking back."""
 

@@ -16,12 +16,12 @@ from migrations_app.campaigns.recipe import Recipe, person_opens
 from migrations_app.campaigns.states import AT_WORK, SETTLED, CampaignState, MemberState
 
 Act = Literal[
-    "prepare", "cover", "ask", "start", "note_running", "finish", "next_hop", "stop", "drop", "halt", "open",
+    "prepare", "cover", "ask", "start", "resume", "note_running", "finish", "next_hop", "stop", "drop", "halt", "open",
     "complete", "wait",
 ]  # fmt: skip
 """`prepare` drafts the journey of a cluster's next hop, `cover` gives it the approval of the campaign, `ask` asks
-people for it, `start` starts it; `note_running`: it runs again, or was started by hand; `drop`: its cluster is gone;
-`halt` pauses the campaign; `open` opens a wave."""
+people for it, `start` starts it, `resume` resumes one that was paused with the campaign; `note_running`: it runs
+again, or was started by hand; `drop`: its cluster is gone; `halt` pauses the campaign; `open` opens a wave."""
 BROKEN = frozenset({"rollout_paused", "rollout_needs_attention"})
 """What a running journey waits for when its rollout stopped by itself."""
 NO_BREACH = frozenset({"asked", "kill_switch", "audit"})
@@ -40,7 +40,8 @@ class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
 class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster of the campaign. `wave` counts from 0; `ended_at` is when its last hop was verified.
 
-    `left` are the hops that are left after the current journey; `lost` is the code of what scans show that breaks the
+    `left` are the hops that are left after the current journey; `paused_with`: its journey was paused together with the
+    campaign; `lost` is the code of what scans show that breaks the
     promise: unreachable, reverted; `reached`: the newest scan shows the release at which the cluster is to end; `gone`:
     its registration was removed; `held`: another journey has it.
     """
@@ -52,6 +53,7 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     journey: JourneySeen | None = None
     left: int = 0
+    paused_with: bool = False
     ended_at: datetime | None = None
     lost: str = ""
     reached: bool = False
@@ -110,7 +112,8 @@ def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]
     if stopped is not None:
         return (*calm, CampaignMove("halt", member=stopped.id, code="member_stopped"))
     if all(one.state in SETTLED for one in here.members):
-        return (*noted, CampaignMove("complete"))
+        nothing = all(one.state == "out" for one in here.members)
+        return (*noted, CampaignMove("complete", code="nothing_done" if nothing else ""))
     return (*noted, *_begun(here), *_waves(here, now=now))
 
 
@@ -160,6 +163,8 @@ def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
     for one in here.members:
         if one.state in ("preparing", "asking") and one.journey is not None:
             yield from _prepared(one, one.journey, window=here.window)
+        if one.state in AT_WORK and one.paused_with and one.journey is not None and one.journey.state == "paused":
+            yield CampaignMove("resume", one.id)
     if not here.window:
         return
     room = FreePlaces(here)

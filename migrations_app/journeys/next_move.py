@@ -25,13 +25,15 @@ SCAN_EVERY = timedelta(minutes=2)
 
 class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The rollout of the step as it is now. `differences`: how its plan differs from the one that was shown; `covered`:
-    the approval of the journey counts for it; `accepted`: a person accepted the plan as it is."""
+    the approval of the journey counts for it; `accepted`: a person accepted the plan as it is; `skipped`: the nodes
+    that people left out."""
 
     state: str
     cause_code: str = ""
     differences: tuple[PlanDifference, ...] = ()
     covered: bool = False
     accepted: bool = False
+    skipped: tuple[str, ...] = ()
     finished_at: datetime | None = None
 
 
@@ -83,9 +85,12 @@ _WATCHED: dict[str, Move] = {
     "paused": Move("tell", "rollout_paused"),
     "needs_attention": Move("tell", "rollout_needs_attention"),
 }
-ANEW = frozenset({"expired", "policy_moved", "cluster_changed"})
+APPROVAL_TAKEN_BACK = "approval_taken_back"
+ANEW = frozenset({"expired", "policy_moved", "cluster_changed", APPROVAL_TAKEN_BACK})
 """Causes for which a plan is made anew without asking anybody: nothing of it was started."""
 NOTHING_TO_DO = "nothing_to_do"
+NODES_SKIPPED = "nodes_skipped"
+"""Nodes were left out and the checks still fail: time proves nothing here, so the step fails at once and names them."""
 
 
 def _of_rollout(here: StepSeen, *, now: datetime) -> Move:
@@ -124,6 +129,8 @@ def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -
         return Move("fail", "other_release")
     if found.verdict == "unknown":
         return _scan(here, now=now, otherwise=Move("tell", "confirmation_needed"))
+    if here.rollout is not None and here.rollout.skipped:
+        return Move("fail", NODES_SKIPPED)
     if patience is not None and now - here.proof_since >= patience:
         return Move("fail", "not_seen")
     return _scan(here, now=now, otherwise=Move("tell" if patience is None else "watch", "work_outside"))

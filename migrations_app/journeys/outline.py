@@ -15,9 +15,8 @@ import msgspec
 
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.actions.plan import Plan, Step, canonical
+from migrations_app.actions.states import NODE_KINDS
 
-NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
-"""Karpenter creates and deletes these by itself."""
 DifferenceCode = Literal[
     "action", "parameters", "cluster", "limits", "risk", "request_added", "request_missing", "order", "nodes", "doubts"
 ]

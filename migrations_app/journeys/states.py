@@ -1,7 +1,8 @@
 """The states of a journey and of its steps, and the one function that changes them.
 
-A journey does its steps in order. At most one step is current: ready, running or failed. All before it are done or
-skipped, and all after it wait or were skipped before their turn.
+A journey does its steps in order. At most one step is current: ready, running, failed or undoing. All before it are
+done or skipped, and all after it wait or were skipped before their turn. On the way back to a chosen step it undoes
+them in the opposite order, and then waits for a person.
 """
 
 from typing import Literal, get_args
@@ -44,12 +45,14 @@ ENDED: frozenset[JourneyState] = frozenset(state for state, following in FOLLOWS
 StepKind = Literal["rollout", "outside", "person", "wait"]
 """Done by karpdash, by a tool outside that a scan sees, by a person's tick, or by time."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
-StepState = Literal["waiting", "ready", "running", "done", "failed", "skipped"]
+StepState = Literal["waiting", "ready", "running", "done", "failed", "skipped", "undoing"]
 STEP_STATES: tuple[StepState, ...] = get_args(StepState)
 OVER: frozenset[StepState] = frozenset({"done", "skipped"})
-CURRENT: frozenset[StepState] = frozenset({"ready", "running", "failed"})
+CURRENT: frozenset[StepState] = frozenset({"ready", "running", "failed", "undoing"})
 
 StepEvent = Literal["begin", "finish", "fail", "skip", "retry"]
+BackEvent = Literal["undone", "keep", "fail"]
+"""What comes of a step that is undone: it is as before it began; nothing of it was undone; a part of it may be."""
 JourneyEvent = Literal["start", "pause", "resume", "abort", "complete"]
 STEP_MOVES: dict[StepEvent, tuple[frozenset[StepState], StepState]] = {
     "begin": (frozenset({"ready"}), "running"),
@@ -152,6 +155,49 @@ def after_step(progress: JourneyProgress, event: StepEvent, *, place: int) -> Jo
     if event == "retry":
         return msgspec.structs.replace(moved, state="running")
     return _turned(moved)
+
+
+def turned_back(progress: JourneyProgress, *, to: int, effect: bool) -> JourneyProgress:
+    """The journey on its way back to the step at that place. `effect`: the current step has changed the cluster.
+
+    Raises NotPossible for a journey that does not hold its cluster, and for a step that was not reached.
+    """
+    if progress.state not in HOLDING:
+        raise NotPossible(f"the journey is {progress.state.replace('_', ' ')}")
+    place = progress.current
+    if not 0 <= to < len(progress.steps) or progress.steps[to].state == "waiting" or (place is not None and to > place):
+        raise NotPossible("that step was not reached", code="not_reached")
+    moved = msgspec.structs.replace(progress, state="running")
+    if place is not None and moved.steps[place].state != "undoing":
+        moved = _with(moved, place, then="undoing" if effect else "waiting")
+    if moved.steps[to].state == "skipped":
+        moved = _with(moved, to, then="waiting")
+    return _next_back(moved, to=to)
+
+
+def after_back(progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState) -> JourneyProgress:
+    """The journey after something that happened to the step that is undone; `before` is the state that it had.
+
+    The way back ends, and the journey pauses, when all down to the place `to` is undone, or a step is not. Raises
+    NotPossible if no step is undone.
+    """
+    place = progress.current
+    if progress.state != "running" or place is None or progress.steps[place].state != "undoing":
+        raise NotPossible("no step is being undone")
+    if event == "undone":
+        return _next_back(_with(progress, place, then="waiting"), to=to)
+    paused = msgspec.structs.replace(progress, state="paused")
+    return _turned(_with(paused, place, then=before if event == "keep" else "failed"))
+
+
+def _next_back(progress: JourneyProgress, *, to: int) -> JourneyProgress:
+    """With the last done step undoing, down to that place; paused, with the first waiting step ready, if none is."""
+    if progress.current is not None:
+        return progress
+    done = [place for place, step in enumerate(progress.steps) if place >= to and step.state == "done"]
+    if done:
+        return _with(progress, done[-1], then="undoing")
+    return _turned(msgspec.structs.replace(progress, state="paused"))
 
 
 def _turned(progress: JourneyProgress) -> JourneyProgress:

@@ -90,11 +90,15 @@ class JourneyStepRow(models.Model):
 
 
 class JourneyRollout(models.Model):
-    """A rollout that was made for a step: to be shown in the preview, or to do the work. The newest one counts."""
+    """A rollout that was made for a step: to be shown in the preview, to do the work, or to take it back.
+
+    The newest one counts.
+    """
 
     class Purpose(models.TextChoices):
         PREVIEW = "preview"
         WORK = "work"
+        BACK = "back"
 
     step = models.ForeignKey(JourneyStepRow, on_delete=models.CASCADE, related_name="made")
     rollout = models.OneToOneField("migrations_app.Rollout", on_delete=models.CASCADE, related_name="journey_part")
@@ -103,6 +107,18 @@ class JourneyRollout(models.Model):
 
     class Meta:
         ordering = ["pk"]
+
+
+class JourneyWayBack(models.Model):
+    """The way back that a journey is on: to which step, who asked for it, and why. It ends when the journey pauses."""
+
+    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="way_back")
+    to = models.CharField(max_length=8)
+    before = models.CharField(max_length=10)
+    """The state that the step had which is undone now."""
+    by_name = models.CharField(max_length=150)
+    reason = models.CharField(max_length=2000)
+    begun_at = models.DateTimeField()
 
 
 class JourneyApproval(models.Model):

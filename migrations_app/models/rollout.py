@@ -115,6 +115,22 @@ class Attempt(models.Model):
         constraints = [models.UniqueConstraint(fields=["rollout", "step", "number"], name="one_row_an_attempt")]
 
 
+class NodeSkip(models.Model):
+    """A person's decision that the step about one node is left out: the node is never told as done."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="skips")
+    step = models.CharField(max_length=8)
+    node = models.CharField(max_length=253)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by_name = models.CharField(max_length=150)
+    reason = models.CharField(max_length=2000)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [models.UniqueConstraint(fields=["rollout", "step"], name="one_skip_a_step")]
+
+
 class RolloutSample(models.Model):
     """The counters of a rollout's cluster at one moment, for the lines of its page. Null: it could not be counted."""
 

@@ -43,6 +43,7 @@ MEMBER_CAUSES: dict[str, str] = {
     "approval_old": "the campaign was started more than 30 days ago",
     "approval_missing": "approvals are missing, by the policy of now",
     "member_stopped": "a cluster is stopped",
+    "nothing_done": "every cluster was left out: nothing was done",
     "nothing_joins": "no cluster can join",
     "right_missing": "an account lacks a permission over it",
     "author_gone": "the account that made the campaign is closed",

@@ -17,6 +17,14 @@ STEP_LOOKS: dict[str, Look] = {
     "done": Look("Done", "pass", "pass"),
     "failed": Look("Failed", "blocker", "blocker"),
     "skipped": Look("Skipped", "waived", "waived"),
+    "undoing": Look("Being taken back", "accent", "going"),
+}
+WAYS: dict[str, str] = {
+    "rollback": "a rollout takes it back, with a preview and an approval of its own",
+    "person": "a person undoes it, and confirms that",
+    "outside": "undo it with your own tool; a scan has to show the release before",
+    "nothing": "nothing has to be undone",
+    "no_return": "it cannot be undone: the way back ends before it",
 }
 KINDS: dict[str, str] = {
     "rollout": "by karpdash",
@@ -37,12 +45,18 @@ WAITS: dict[str, str] = {
     "approval_needed": "the approval of this step itself",
     "rollout_paused": "its rollout, which is paused: open it",
     "rollout_needs_attention": "its rollout, which needs attention: open it",
+    "back_needed": "a person who undoes this step by hand, and confirms that",
+    "back_outside": "the release before the upgrade: bring it back with your own tool; a scan has to show it",
     "work_outside": "the work to be done with your own tool, and a scan that shows it",
 }
 CAUSES: dict[str, str] = {
     "asked": "A person asked for it",
     "plan_differs": "The plan of the step is not the one that was approved",
     "plan_not_shown": "The plan of the step was not part of the preview",
+    "taken_back": "Taken back; resume does the next step again",
+    "no_return": "This step cannot be undone; resume goes forward from here",
+    "no_way_back": "The rollout of this step cannot be taken back; resume goes forward from here",
+    "nodes_skipped": "Nodes were skipped, and scans still show the step open",
     "not_seen": "The rollout ended, and scans still show the step open",
     "other_release": "Another release runs than planned",
     "approval_missing": "Approvals that counted before do not count any more",
@@ -86,13 +100,19 @@ def step_badge(state: str) -> SafeString:
 @register.filter
 def step_tone(state: str) -> str:
     """The class of a step's number: the current one stands out."""
-    return "is-accent" if state in ("ready", "running") else "is-muted"
+    return "is-accent" if state in ("ready", "running", "undoing") else "is-muted"
 
 
 @register.filter
 def kind_word(kind: str) -> str:
     """Who does a step of that kind."""
     return KINDS.get(kind, kind)
+
+
+@register.filter
+def way_word(how: str) -> str:
+    """How a step is undone."""
+    return WAYS.get(how, how)
 
 
 @register.filter

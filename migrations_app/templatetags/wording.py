@@ -36,6 +36,7 @@ STANDINGS: dict[str, Look] = {
     "refused": Look("Refused", "blocker", "blocker"),
     "changed_by_other": Look("Changed externally", "warning", "warning"),
     "done": Look("Done", "pass", "done"),
+    "skipped": Look("Left out", "waived", "waived"),
 }
 OUTCOME_TONES: dict[str, str] = {
     "": "accent",

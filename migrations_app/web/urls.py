@@ -146,6 +146,7 @@ urlpatterns = [
     path("journeys/<uuid:journey_id>/tick", journey_commands.tick, name="journey-tick"),
     path("journeys/<uuid:journey_id>/skip", journey_commands.skip, name="journey-skip"),
     path("journeys/<uuid:journey_id>/retry", journey_commands.retry, name="journey-retry"),
+    path("journeys/<uuid:journey_id>/take-back", journey_commands.take_back, name="journey-take-back"),
     path("journeys/<uuid:journey_id>/accept", journey_commands.accept, name="journey-accept"),
     path("rollouts/", lists.rollouts, name="rollouts"),
     path("rollouts/waiting", lists.waiting, name="rollouts-waiting"),
@@ -162,6 +163,7 @@ urlpatterns = [
     path("rollouts/<uuid:rollout_id>/pause", commands.pause, name="rollout-pause"),
     path("rollouts/<uuid:rollout_id>/resume", commands.resume, name="rollout-resume"),
     path("rollouts/<uuid:rollout_id>/abort", commands.abort, name="rollout-abort"),
+    path("rollouts/<uuid:rollout_id>/skip-node", commands.skip_node, name="rollout-skip-node"),
     path("rollouts/<uuid:rollout_id>/settle", commands.settle, name="rollout-settle"),
     path("rollouts/<uuid:rollout_id>/roll-back", commands.roll_back, name="rollout-roll-back"),
 ]

@@ -243,6 +243,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("journey-retry", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-accept", "GET"): Door("journey", "L43+3++", "L44444+"),
     ("journey-accept", "POST"): Door("journey", "L43+3++", "L44444+"),
+    ("journey-take-back", "GET"): Door("journey", "L43+3++", "L44444+"),
+    ("journey-take-back", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-pause", "GET"): Door("journey", "L43++++", "L44444+"),
     ("journey-pause", "POST"): Door("journey", "L43++++", "L44444+"),
     ("journey-abort", "GET"): Door("journey", "L43++++", "L44444+"),
@@ -283,6 +285,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("rollout-abort", "POST"): Door("rollout", "L43++++", "L44444+"),
     ("rollout-settle", "GET"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-settle", "POST"): Door("rollout", "L43+3++", "L44444+"),
+    ("rollout-skip-node", "GET"): Door("rollout", "L43+3++", "L44444+"),
+    ("rollout-skip-node", "POST"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-roll-back", "GET"): Door("rollout", "L43+3++", "L44444+"),
     ("rollout-roll-back", "POST"): Door("rollout", "L43+3++", "L44444+"),
 }

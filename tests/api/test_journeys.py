@@ -82,6 +82,7 @@ def test_a_step_is_skipped_at_the_version_that_was_read(client, ada, shop):  # R
     [
         ("skip", {"step": "j02", "reason": "x"}, "protects"),
         ("skip", {"step": "j99", "reason": "x"}, "unknown_step"),
+        ("take_back", {"step": "j04", "reason": "x"}, "not_reached"),
         ("resume", {}, "moved"),
         ("start", {"digest": "0" * 64}, "digest_moved"),
         ("tick", {"step": "j02", "note": "x"}, "moved"),
@@ -91,6 +92,18 @@ def test_refusals_have_their_codes(client, ada, shop, word, body, code):
     row = a_journey(shop, state="running", author=ada, at=1)
     answer = posted(client, of(row, word), body, version=1)
     assert (answer.json()["code"], answer.status_code in (400, 409)) == (code, True)
+
+
+def test_it_is_taken_back_to_a_step_that_was_looked_at_before(client, ada, shop):
+    row = a_journey(shop, state="running", author=ada, at=2)
+    way = client.get(of(row, "way_back"), {"to": "j01"}).json()
+    assert [(one["step"], one["how"]) for one in way] == [("j03", "nothing"), ("j02", "nothing"), ("j01", "person")]
+    assert client.get(of(row, "way_back"), {"to": "j99"}).json()["code"] == "unknown_step"
+    assert client.get(of(row, "way_back")).status_code == 400
+    body = {"step": "j01", "reason": "the dashboards are red"}
+    told = posted(client, of(row, "take_back"), body, version=1, key="b" * 20).json()
+    assert [one["state"] for one in told["steps"]] == ["done", "undoing", "waiting", "waiting"]
+    assert (told["going_back"]["to"], told["going_back"]["reason"]) == ("j01", "the dashboards are red")
 
 
 def test_nobody_approves_over_rest(client, ada, shop):  # A42

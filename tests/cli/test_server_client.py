@@ -16,7 +16,7 @@ from migrations_app.readiness.published import typed_plan
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign
-from tests.builders_rollouts import a_rollout, a_yes, entitled
+from tests.builders_rollouts import a_rollout, a_yes, entitled, remove
 from tests.builders_rows import a_cluster, a_snapshot
 
 SCOPES = ["read", "scan", "plan", "act"]
@@ -125,6 +125,13 @@ def test_every_page_of_a_list_is_read(token, asked, monkeypatch):
     for number in range(5):
         a_cluster(f"c{number}")
     assert [row["name"] for row in json.loads(asked("cluster", "list", "-o", "json")[1])] == [f"c{n}" for n in range(5)]
+
+
+def test_a_node_is_skipped_with_a_reason_and_named(shop, asked, root, monkeypatch):
+    monkeypatch.setattr("migrations_app.api.rollouts.wake_rollout", lambda _row, _task: True)
+    row = a_rollout(shop[1], remove(), state="paused", author=root)
+    code, out, _ = asked("rollout", "skip_node", str(row.pk), "--step", "s001", "--reason", "on Monday")
+    assert (code, "skipped:  ip-10-0-0-1  on Monday" in out) == (0, True), out
 
 
 def test_an_approved_rollout_is_started_paused_and_ended(shop, asked, root, monkeypatch):

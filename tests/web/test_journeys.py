@@ -161,3 +161,44 @@ def test_the_live_part_is_not_sent_twice(client, shop, ada):
     first = client.get(address)
     assert (first.status_code, first["X-Rollout-Version"]) == (200, "1")
     assert client.get(address, headers={"If-None-Match": first["ETag"]}).status_code == 304
+
+
+@pytest.fixture
+def begun(shop, ada):
+    """A running journey whose first step is done; the second one is its turn."""
+    return a_journey(shop, state="running", author=ada, at=1)
+
+
+def test_the_way_back_is_shown_before_it_is_taken(client, begun):
+    first = JourneyStepRow.objects.get(journey=begun, place=0)
+    body = shown(client, begun)
+    assert ("Take back to a step" in body, "journey-take-back" in body, "Show what is undone" in body) == (
+        True, False, True,
+    )  # fmt: skip
+    assert f'value="{first.step}"' in body
+    answer = client.get(reverse("journey", args=[begun.pk]), {"back": first.step})
+    body = text(answer)
+    assert reverse("journey-take-back", args=[begun.pk]) in body
+    assert first.definition["title"] in body
+    told = client.get(reverse("journey", args=[begun.pk]), {"back": "j99"})
+    assert reverse("journey-take-back", args=[begun.pk]) not in text(told)
+
+
+def test_it_is_taken_back_with_a_reason(client, begun, woken, django_capture_on_commit_callbacks):
+    first = JourneyStepRow.objects.get(journey=begun, place=0)
+    assert sent(client, "take-back", begun, step=first.step, reason="").status_code == 400
+    assert sent(client, "take-back", begun, step="j99", reason="red").status_code == 400
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = sent(client, "take-back", begun, step=first.step, reason="the dashboards are red")
+    assert answer.status_code == 302
+    assert woken == [begun.pk]
+    first.refresh_from_db()
+    assert first.state == "undoing"
+    body = shown(client, begun)
+    for words in ("On the way back to step", "the dashboards are red", "Being taken back"):
+        assert words in body, words
+
+
+def test_who_only_approves_takes_nothing_back(client, begun, cleo):
+    first = JourneyStepRow.objects.get(journey=begun, place=0)
+    assert sent(client, "take-back", begun, step=first.step, reason="red").status_code == 403

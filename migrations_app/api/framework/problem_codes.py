@@ -86,6 +86,7 @@ CODES: dict[str, ErrorCode] = {
     "rehearsal_missing": ErrorCode(
         409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and it has none that ended."
     ),
+    "node_sent": ErrorCode(409, "Sent already", "The deletion of the node was sent: it is not skipped any more."),
     "too_many": ErrorCode(409, "Too many", "No more of these are kept; the detail says how many."),
     "closed": ErrorCode(409, "Closed", "The policy lets this not begin now; the detail says why."),
     "policy_moved": ErrorCode(
@@ -99,7 +100,7 @@ CODES: dict[str, ErrorCode] = {
         409, "Audit log behind", "Nothing is changed while the audit log cannot be carried outside."
     ),
     "campaign_holds": ErrorCode(
-        409, "Another campaign has it", "A cluster is in one campaign at a time; the detail names the clusters."
+        409, "Another campaign has it", "A cluster is in one campaign at a time, and is not forgotten meanwhile."
     ),
     "cluster_gone": ErrorCode(409, "Cluster removed", "The registration of the cluster was removed."),
     "author_gone": ErrorCode(409, "Author gone", "The account that made the campaign is closed; make a new one."),
@@ -112,6 +113,7 @@ CODES: dict[str, ErrorCode] = {
         409, "The plan differs", "A step's plan is not the one that was approved: accept it, or plan the step again."
     ),
     "protects": ErrorCode(409, "The step protects", "A step that protects the cluster is never skipped."),
+    "not_reached": ErrorCode(409, "Not reached", "The journey was not at that step yet."),
     "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),

@@ -13,8 +13,10 @@ from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.journeys.states import JOURNEY_STATES
+from migrations_app.journeys.way_back import WayBack
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
+    GoingBack,
     JourneyApprovalRow,
     JourneyDetail,
     JourneyRow,
@@ -62,7 +64,7 @@ class JourneyStepSerializer(serializers.Serializer[Any]):
     kind = OutputText(help_text="rollout, outside, person or wait: who does it.")
     title = OutputText()
     phase = OutputText()
-    state = OutputText(help_text="waiting, ready, running, done, failed or skipped.")
+    state = OutputText(help_text="waiting, ready, running, done, failed, skipped or undoing.")
     cause_code = OutputText()
     cause = OutputText()
     since = serializers.DateTimeField(allow_null=True)
@@ -82,6 +84,7 @@ class JourneyStepSerializer(serializers.Serializer[Any]):
     accepted = serializers.BooleanField(help_text="A person accepted a plan that was not shown so before.")
     preview = StepRolloutSerializer(allow_null=True)
     work = StepRolloutSerializer(allow_null=True)
+    rollback = StepRolloutSerializer(allow_null=True)
 
 
 class JourneyAgreedSerializer(StructSerializer):
@@ -90,12 +93,19 @@ class JourneyAgreedSerializer(StructSerializer):
     struct = JourneyApprovalRow
 
 
+class GoingBackSerializer(StructSerializer):
+    """The way back that the journey is on; null while it goes forward."""
+
+    struct = GoingBack
+
+
 class JourneyWholeSerializer(JourneyLineSerializer):
     """With its steps in order."""
 
     risk = OutputText(help_text="The highest risk that its approval covers; empty if it covers no plan.")
     needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
     agreed = JourneyAgreedSerializer(many=True)
+    going_back = GoingBackSerializer(allow_null=True)
     steps = JourneyStepSerializer(many=True)
 
 
@@ -150,6 +160,16 @@ class StepSkipSerializer(StepNameSerializer):
     reason = Text(max_length=2000)
 
 
+class WayBackQuerySerializer(StrictSerializer):
+    to = Text(max_length=8, help_text="The id of the step, such as j03.")
+
+
+class WayBackSerializer(StructSerializer):
+    """How one step would be undone: rollback, person, outside, nothing or no_return."""
+
+    struct = WayBack
+
+
 class StepAcceptSerializer(StepNameSerializer):
     """The digest of the step's plan that was looked at."""
 
@@ -161,6 +181,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     names = [str(name) for name in JourneyLineSerializer().fields]
     told = {name: getattr(detail.row, name) for name in names}
     told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
+    told["going_back"] = detail.going_back
     told["steps"] = [_step(one) for one in detail.steps]
     answer = Response(JourneyWholeSerializer(told).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)
@@ -173,7 +194,7 @@ _DEFINED = (
 )  # fmt: skip
 _STANDING = (
     "state", "cause_code", "cause", "since", "ended_at", "by", "note", "evidence", "differences", "accepted",
-    "preview", "work",
+    "preview", "work", "rollback",
 )  # fmt: skip
 
 

@@ -28,15 +28,19 @@ from migrations_app.api.journeys.shapes import (
     StepNameSerializer,
     StepSkipSerializer,
     StepTickSerializer,
+    WayBackQuerySerializer,
+    WayBackSerializer,
     journey_answer,
 )
 from migrations_app.api.plans import PLAN, ApprovingSerializer, asking
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
+from migrations_app.queries.journeys.way_back import way_back_of
 from migrations_app.tasks import wake_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, lifecycle, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+from migrations_app.use_cases.journeys.taking_back import take_back
 
 
 def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
@@ -223,6 +227,36 @@ class JourneyAcceptView(Endpoint):
         """Accepts a plan that differs from what was shown, or was not shown; people approve it by itself then."""
         said = body_params(request, StepAcceptSerializer)
         return _changed(request, id, change=partial(steps.accept_plan, step=said["step"], digest=said["digest"]))
+
+
+class JourneyWayBackView(Endpoint):
+    """What taking it back would undo."""
+
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            "journeys_way_back", query=WayBackQuerySerializer, answer=WayBackSerializer(many=True), named=True
+        ),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """How each step down to that one would be undone, the last one first. Nothing is changed."""
+        said = query_params(request, WayBackQuerySerializer)
+        journey_row(id)
+        return Response(WayBackSerializer(way_back_of(id, to=said["to"]), many=True).data)
+
+
+class JourneyTakeBackView(Endpoint):
+    """Taking it back to a step."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_take_back", StepSkipSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Undoes the steps down to that one, the last one first; each rollback is planned and approved by itself."""
+        said = body_params(request, StepSkipSerializer)
+        return _changed(request, id, change=partial(take_back, step=said["step"], reason=said["reason"]))
 
 
 def _changed(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:

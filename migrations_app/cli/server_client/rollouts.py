@@ -1,4 +1,4 @@
-"""Plans and rollouts of a server: draft, ask for approval, start, follow, pause, resume, abort, take back."""
+"""Plans and rollouts of a server: draft, ask for approval, start, follow, pause, resume, abort, skip, take back."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ CHANGES = {
 def add_commands(commands: Commands) -> None:
     """`rollout` and its verbs."""
     parser = commands.add_parser("rollout", help="plan, start, follow and stop rollouts")
-    verbs = parser.add_subparsers(required=True, metavar="list|show|plan|ask|start|" + "|".join(CHANGES))
+    verbs = parser.add_subparsers(required=True, metavar="list|show|plan|ask|start|skip_node|" + "|".join(CHANGES))
     _add_list(verbs.add_parser("list", help="show rollouts, newest first"))
     _add_one(verbs.add_parser("show", help="one rollout with its steps"), _show)
     _add_plan(verbs.add_parser("plan", help="make a plan; nothing is changed in the cluster"))
@@ -37,6 +37,10 @@ def add_commands(commands: Commands) -> None:
     start = verbs.add_parser("start", help="start an approved plan")
     start.add_argument("--digest", required=True, help="of the plan that was looked at, as `show` prints it")
     _add_one(start, _start)
+    skip = verbs.add_parser("skip_node", help="leave out the node of a step that was not sent yet")
+    skip.add_argument("--step", required=True, help="such as s004, as `show -o json` prints it")
+    skip.add_argument("--reason", required=True)
+    _add_one(skip, _skip_node)
     for verb, about in CHANGES.items():
         _add_one(verbs.add_parser(verb, help=about), _change)
         verbs.choices[verb].set_defaults(verb=verb)
@@ -123,6 +127,11 @@ def _start(server: "KarpdashServer", options: argparse.Namespace) -> int:
     return _told(server.post(f"{path}/start", {"digest": options.digest}, tag=server.tag(path)), output=options.output)
 
 
+def _skip_node(server: "KarpdashServer", options: argparse.Namespace) -> int:
+    path, body = f"rollouts/{options.id}", {"step": options.step, "reason": options.reason}
+    return _told(server.post(f"{path}/skip_node", body, tag=server.tag(path)), output=options.output)
+
+
 def _change(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path = f"rollouts/{options.id}"
     answer = server.post(f"{path}/{options.verb}", {}, tag=server.tag(path))
@@ -141,4 +150,5 @@ def _table(rollout: dict[str, Any]) -> str:
     names = ("id", "cluster_name", "title", "state", "cause", "risk", "digest", "approvals", "needed", "ticket")
     facts = columns([(f"{name.replace('_name', '')}:", str(rollout[name])) for name in names if rollout.get(name)])
     steps = columns([(str(step.get("standing")), str(step.get("title"))) for step in rollout.get("steps", ())])
-    return facts + (f"\n{steps}" if steps else "")
+    skipped = columns([("skipped:", str(one["node"]), str(one["reason"])) for one in rollout.get("skipped_nodes", ())])
+    return facts + (f"\n{steps}" if steps else "") + (f"\n{skipped}" if skipped else "")

@@ -27,7 +27,7 @@ from migrations_app.queries.campaigns.agreement import campaign_approvals_needed
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
-from migrations_app.queries.visibility import visible, visible_campaigns
+from migrations_app.queries.visibility import sees_all, visible, visible_campaigns
 
 PAGE = 50
 BOARD = 50
@@ -123,11 +123,24 @@ def _found(campaign_id: uuid.UUID) -> Campaign:
 def _rows() -> QuerySet[Campaign]:
     joined = Q(members__lands__gt="") & ~Q(members__state="out")
     rows = visible_campaigns().defer("plan")
-    return rows.annotate(total=Count("members", filter=joined), over=Count("members", filter=Q(members__state="done")))
+    return rows.annotate(
+        total=Count("members", filter=joined),
+        over=Count("members", filter=Q(members__state="done")),
+        member_count=Count("members"),
+        visible_count=Count("members", filter=visible("members__cluster_id")),
+    )
+
+
+BY_PEOPLE = ("asked", "withdrawn", "rejected", "approval_missing")
+"""Causes whose words a person wrote; those of a worker name the cluster that stopped."""
 
 
 def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of `_rows`
-    return from_row(CampaignRow, row, author=row.author_name, started_by=row.started_by_name, done=row.over)
+    told = row.cause_code in BY_PEOPLE or row.visible_count == row.member_count or sees_all()
+    cause = row.cause if told else ""
+    return from_row(
+        CampaignRow, row, author=row.author_name, started_by=row.started_by_name, done=row.over, cause=cause
+    )  # fmt: skip
 
 
 def _approvals(row: Campaign, clusters: Iterable[uuid.UUID]) -> tuple[CampaignApprovalRow, ...]:

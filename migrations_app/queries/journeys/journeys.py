@@ -13,8 +13,8 @@ from migrations_app.errors import NotFound
 from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
-from migrations_app.journeys.states import ENDED, HOLDING, OVER, PLANNED
-from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
+from migrations_app.journeys.states import CURRENT, ENDED, HOLDING, OVER, PLANNED
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
@@ -83,6 +83,7 @@ class StepRollout:
     digest: str
     cause_code: str
     cause: str
+    skipped: Annotated[tuple[str, ...], Meta(description="Nodes that people left out of it.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,7 @@ class StepRow:
     shown: Outline | None
     preview: StepRollout | None
     work: StepRollout | None
+    rollback: StepRollout | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,16 @@ class JourneyApprovalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoingBack:
+    """The way back that a journey is on: to which step, who asked for it, and why."""
+
+    to: str
+    by: str
+    reason: str
+    begun_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyDetail:
     """One journey with its steps. `needed` counts the approvals that the policies ask for now."""
 
@@ -124,11 +136,26 @@ class JourneyDetail:
     needed: int
     steps: tuple[StepRow, ...]
     approvals: tuple[JourneyApprovalRow, ...]
+    going_back: GoingBack | None = None
 
     @property
     def current(self) -> StepRow | None:
         """The step whose turn it is."""
-        return next((one for one in self.steps if one.state in ("ready", "running", "failed")), None)
+        return next((one for one in self.steps if one.state in CURRENT), None)
+
+    @property
+    def planned(self) -> StepRollout | None:
+        """The rollout of the current step, or the one that takes it back."""
+        step = self.current
+        if step is None:
+            return None
+        return step.rollback if step.state == "undoing" else step.work
+
+    @property
+    def reached(self) -> tuple[StepRow, ...]:
+        """The steps to which it can be taken back: those that were begun, or skipped in their turn."""
+        last = max((place for place, one in enumerate(self.steps) if one.state in BEGUN), default=-1)
+        return self.steps[: last + 1]
 
 
 def journey_page(ask: JourneyAsk, *, after: str = "", limit: int = PAGE) -> Page[JourneyRow]:
@@ -174,7 +201,7 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
     head = journey_row(journey_id)
     row = Journey.objects.get(pk=journey_id)
     plan = msgspec.json.decode(bytes(row.plan), type=JourneyPlan) if row.plan else None
-    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan")
+    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan").prefetch_related("rollout__skips")
     steps = row.steps.prefetch_related(Prefetch("made", queryset=made))
     return JourneyDetail(
         row=head,
@@ -182,10 +209,19 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
         risk=(plan.risk or "") if plan else "",
         needed=approvals_needed(row, plan) if plan else 0,
         steps=tuple(_step_of(one, plan) for one in steps),
+        going_back=_going_back(journey_id),
         approvals=tuple(
             JourneyApprovalRow(by=one.approver_name, at=one.at, reason=one.reason) for one in row.approvals.all()
         ),
     )
+
+
+BEGUN = ("done", "running", "failed", "undoing")
+
+
+def _going_back(journey_id: uuid.UUID) -> GoingBack | None:
+    found = JourneyWayBack.objects.filter(journey_id=journey_id).first()
+    return from_row(GoingBack, found, by=found.by_name) if found else None
 
 
 def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
@@ -198,7 +234,8 @@ def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
     made: dict[str, StepRollout] = {}
     for part in row.made.all():
-        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose)
+        skipped = tuple(one.node for one in part.rollout.skips.all())
+        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose, skipped=skipped)
     return from_row(
         StepRow,
         row,
@@ -209,6 +246,7 @@ def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
         shown=plan.shown.get(row.step) if plan else None,
         preview=made.get(JourneyRollout.Purpose.PREVIEW),
         work=made.get(JourneyRollout.Purpose.WORK),
+        rollback=made.get(JourneyRollout.Purpose.BACK),
     )
 
 

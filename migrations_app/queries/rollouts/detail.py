@@ -10,15 +10,17 @@ import msgspec
 
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
-from migrations_app.actions.states import GATE
+from migrations_app.actions.states import GATE, SKIP
 from migrations_app.errors import NotFound
-from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
 from migrations_app.queries.rollouts.policies import needed
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
-ApprovalStanding = Literal["todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done"]
+ApprovalStanding = Literal[
+    "todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done", "skipped"
+]  # fmt: skip
 MOST_LINES = 500
 
 
@@ -73,6 +75,17 @@ class Export:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedNode:
+    """A node that a person left out of the rollout: it is as it was."""
+
+    step: str
+    node: str
+    by: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail:
     """`plan` is None while a draft is planned, and if planning failed. `picture` has its own time and may be old."""
 
@@ -87,11 +100,17 @@ class RolloutDetail:
     before: ClusterCounters | None
     exports: tuple[Export, ...]
     taken_back_by: tuple[uuid.UUID, ...]
+    skipped_nodes: tuple[SkippedNode, ...] = ()
 
     @property
     def done(self) -> int:
-        """The number of steps that passed their gate."""
+        """The number of steps that passed their gate; one that was left out is never told as done."""
         return sum(line.standing == "done" for line in self.steps)
+
+    @property
+    def left_out(self) -> int:
+        """The number of steps that were left out."""
+        return sum(line.standing == "skipped" for line in self.steps)
 
 
 def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
@@ -116,8 +135,15 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
             Export(path=one.path, digest=one.digest, proven_at=one.proven_at)
             for one in row.exported.defer("sealed").order_by("pk")
         ),
+        skipped_nodes=skipped_nodes(rollout_id),
         taken_back_by=tuple(row.rolled_back_by.order_by("made_at").values_list("pk", flat=True)),
     )
+
+
+def skipped_nodes(rollout_id: uuid.UUID) -> tuple[SkippedNode, ...]:
+    """The nodes that people left out, in the order of the steps."""
+    rows = NodeSkip.objects.filter(rollout_id=rollout_id).order_by("step")
+    return tuple(from_row(SkippedNode, one, by=one.by_name) for one in rows)
 
 
 def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[JournalLine, ...]:
@@ -138,6 +164,8 @@ def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
 
 def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
     """The state of a step, derived from its journal lines alone."""
+    if any(line.verb == SKIP for line in lines):
+        return "skipped"
     if any(line.verb == GATE for line in lines):
         return "done"
     if not lines:

@@ -10,12 +10,13 @@ from migrations_app.access import Person, may_approve, may_prepare
 from migrations_app.actions.changes import Risk
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.models.campaign import Campaign, CampaignApproval, CampaignMember
-from migrations_app.models.cluster import Cluster
+from migrations_app.models.campaign import Campaign, CampaignApproval
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.campaigns.claims import claim
+from migrations_app.use_cases.campaigns.member_journeys import hold_journeys
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, LoadedCampaign, load_campaign, store_campaign
 from migrations_app.use_cases.journeys.carried import take_back_from_journeys
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
@@ -38,7 +39,7 @@ def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: 
         _in(here, "previewed")
         store_campaign(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
         # The audit event holds the head of the log: of two campaigns at once the second one sees the first.
-        _claim(here)
+        claim(here)
         if not needed:
             event = CampaignEvent(verb="campaign.approved", by=by, code="no_approval_asked")
             store_campaign(here, "approved", event=event)
@@ -97,6 +98,7 @@ def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor)
         if row.state not in CLAIMING or not mine.update(taken_back_at=timezone.now()):
             raise Conflict("there is no approval of yours to take back", code="moved")
         journeys = [one.journey_id for one in here.members if one.covered and one.journey_id]
+        hold_journeys(here)
         take_back_from_journeys(journeys, person.id, by=by)
         held = len(campaign_approvals_valid(row, here.clusters))
         enough = held >= campaign_approvals_needed(row, here.clusters)
@@ -143,23 +145,6 @@ def refuse_other_version(here: LoadedCampaign, version: int | None) -> None:
     if version is not None and here.row.version != version:
         words = f"the campaign moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")
-
-
-def _claim(here: LoadedCampaign) -> None:
-    """Claims the clusters. Raises Conflict `campaign_holds` if another campaign has one, by any registration."""
-    mine = [one for one in here.joined if one.state != "out"]
-    uids = dict(Cluster.objects.filter(pk__in=here.clusters).values_list("pk", "kube_system_uid"))
-    twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
-    taken = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
-    names = sorted(taken.exclude(campaign=here.row).values_list("cluster_name", flat=True))
-    if names:
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        raise Conflict(f"another campaign has {', '.join(names[:5])}{more}", code="campaign_holds")
-    try:
-        with transaction.atomic():
-            CampaignMember.objects.filter(pk__in=[one.pk for one in mine]).update(claims=True)
-    except IntegrityError:
-        raise Conflict("another campaign has one of the clusters", code="campaign_holds") from None
 
 
 def _in(here: LoadedCampaign, state: str) -> None:

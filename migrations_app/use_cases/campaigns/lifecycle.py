@@ -62,15 +62,17 @@ def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version
         refuse_other_version(here, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
         in_state(here, "running")
+        member_journeys.hold_journeys(here)
         store_campaign(here, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
-        member_journeys.pause_journeys(here, person, by=by)
+        member_journeys.pause_journeys(here, by=by)
     return here.row
 
 
 def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
     """Resumes a paused campaign and the journeys that were paused with it, with the checks of a start (A10).
 
-    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, and those of a start.
+    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, those of a start, and those of
+    a journey that cannot be resumed, with the name of its cluster: then nothing is.
     """
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
@@ -83,6 +85,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
         _refuse_changes()
         refuse_unapproved(here, person)
         columns = {**QUIET_CAMPAIGN, **_starter(person)}
+        member_journeys.hold_journeys(here)
         store_campaign(here, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
         member_journeys.resume_journeys(here, person, by=by)
     return here.row
@@ -100,10 +103,11 @@ def abort_campaign(
         refuse_person(may_stop(over_every(person, here.clusters)))
         refuse_other_version(here, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked", "cause": reason[:2000], "finished_at": timezone.now()}
+        member_journeys.hold_journeys(here)
         event = CampaignEvent(verb="campaign.aborted", by=by, code="asked", words=reason)
         store_campaign(here, "aborted", event=event, **columns)
         member_journeys.withdraw_journeys(here, person, reason="the campaign was ended", by=by)
-        member_journeys.pause_journeys(here, person, by=by)
+        member_journeys.pause_journeys(here, by=by)
     return here.row
 
 
@@ -113,10 +117,13 @@ def expire_campaigns() -> int:
     return sum(_expired(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
 
 
-def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "") -> None:
-    """Pauses a running campaign because a person has to decide, and tells people."""
-    event = CampaignEvent(verb="campaign.paused", by=WORKER, code=code, words=words, tells="campaign.paused")
-    columns = {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": True}
+def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:
+    """Pauses a running campaign because a person has to decide, and tells people. `about` is the name of a cluster."""
+    event = CampaignEvent(
+        verb="campaign.paused", by=WORKER, code=code, words=words, about=about, tells="campaign.paused"
+    )  # fmt: skip
+    told = ": ".join(text for text in (about, words) if text)
+    columns = {"cause_code": code, "cause": told[:2000], "wait_code": "", "needs_person": True}
     store_campaign(here, "paused", event=event, **columns)
 
 

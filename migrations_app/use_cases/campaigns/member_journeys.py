@@ -4,7 +4,6 @@ Everything that guards a journey and its rollouts guards these; the campaign onl
 """
 
 import uuid
-from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
@@ -14,11 +13,13 @@ from django.utils import timezone
 
 from migrations_app.access import Method, Person
 from migrations_app.campaigns.preview import differs
-from migrations_app.errors import Conflict, PermissionDenied
+from migrations_app.campaigns.states import AT_WORK
+from migrations_app.errors import Conflict
 from migrations_app.journeys.plan import JourneyPlan
 from migrations_app.journeys.states import PLANNED
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.journey import Journey
+from migrations_app.models.rollout import Rollout
 from migrations_app.queries.campaigns.agreement import campaign_approvals_valid
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
@@ -26,10 +27,17 @@ from migrations_app.use_cases.campaigns.transitions import LoadedCampaign, shown
 from migrations_app.use_cases.journeys import approvals, lifecycle
 from migrations_app.use_cases.journeys.carried import carry_to_journey
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+from migrations_app.use_cases.journeys.lifecycle import ROLLOUT_HOLDS
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 COVERS_FOR = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
+PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
+"""Refusals that pass by themselves: another rollout or journey of the cluster, a change window."""
+ASKED_TO_PAUSE = frozenset({Rollout.Wish.PAUSE.value, "kill_switch", "audit"})
+"""Causes of a paused rollout that break no promise of its own."""
+STOPPED_WITH_ALL = frozenset({"kill_switch", "audit"})
+"""Causes of a paused journey that stop every campaign as well: it is resumed with the campaign."""
 
 
 def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
@@ -90,36 +98,80 @@ def start_journey_of(here: LoadedCampaign, journey: Journey) -> None:
     lifecycle.start_journey(journey.pk, person, digest=journey.digest, by=WORKER)
 
 
-def pause_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
-    """Pauses the journeys under way, and marks them to be resumed together with the campaign."""
+def hold_journeys(here: LoadedCampaign) -> None:
+    """Locks the journeys of the clusters in work and their rollouts, before the first event of the transaction.
+
+    Their workers lock them before the head of the audit log, too: neither waits for the other for ever.
+    """
+    mine = sorted(one.journey_id for one in here.members if one.journey_id and one.state in AT_WORK)
+    held = list(Journey.objects.select_for_update().filter(pk__in=mine).order_by("pk").values_list("pk", flat=True))
+    made = Rollout.objects.filter(journey_part__step__journey_id__in=held, state__in=ROLLOUT_HOLDS)
+    list(Rollout.objects.select_for_update().filter(pk__in=made.values("pk")).order_by("pk").values_list("pk"))
+
+
+def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
+    """Pauses the journeys under way, and marks them to be resumed together with the campaign.
+
+    The caller has compared the rights over every cluster, or people approved that all stop with one (`but`).
+    """
     for member in here.members:
-        if member.state == "running" and member.journey is not None and member.journey.state == "running":
-            with suppress(Conflict, PermissionDenied), transaction.atomic():
-                lifecycle.pause_journey(member.journey.pk, person, by=by)
-                CampaignMember.objects.filter(pk=member.pk).update(paused_with=True)
+        if member.journey_id is None or member.state not in AT_WORK or member.pk == but:
+            continue
+        if lifecycle.pause_part(member.journey_id, by=by):
+            CampaignMember.objects.filter(pk=member.pk).update(paused_with=True)
 
 
 def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
     """Resumes the journeys that were paused with the campaign, by the kill switch or by the audit log.
 
-    One that cannot be resumed stays paused, and is seen as stopped with the next look.
+    One that has to wait for a change window or another rollout stays paused, and is tried again with each look.
+    Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is.
     """
     for member in here.members:
         made = member.journey
-        if made is None or made.state != "paused" or member.state != "running":
+        if made is None or made.state != "paused" or member.state not in AT_WORK:
             continue
-        if member.paused_with or made.cause_code in ("kill_switch", "audit"):
-            with suppress(Conflict, PermissionDenied), transaction.atomic():
-                lifecycle.resume_journey(made.pk, person, by=by)
-        CampaignMember.objects.filter(pk=member.pk).update(paused_with=False)
+        if not (member.paused_with or made.cause_code in STOPPED_WITH_ALL):
+            continue
+        try:
+            waits = not resume_with(member, person, by=by)
+        except Conflict as refused:
+            raise Conflict(f"{member.cluster_name}: {refused.message}", code=refused.code) from None
+        CampaignMember.objects.filter(pk=member.pk).update(paused_with=waits)
+
+
+def resume_with(member: CampaignMember, person: Person, *, by: Actor) -> bool:
+    """Resumes the journey of one cluster; False if it has to wait. Raises PermissionDenied, Conflict."""
+    try:
+        with transaction.atomic():
+            _refuse_stopped_rollout(_journey_of(member))
+            lifecycle.resume_journey(_journey_of(member), person, by=by)
+    except Conflict as refused:
+        if refused.code not in PASSES:
+            raise
+        # "moved": somebody else has resumed or ended it.
+        return refused.code == "moved"
+    return True
+
+
+def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
+    """Raises Conflict `rollout_paused` if its rollout stopped by itself meanwhile: a person looks at that one first."""
+    made = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
+    if made.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
+        raise Conflict("its rollout stopped by itself: settle it there first", code="rollout_paused")
 
 
 def withdraw_journeys(here: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
-    """Withdraws the journeys that were not started."""
+    """Withdraws the journeys that were not started. Raises PermissionDenied, Conflict."""
     for member in here.members:
         if member.journey is not None and member.journey.state in PLANNED:
-            with suppress(Conflict, PermissionDenied), transaction.atomic():
-                approvals.reject_journey(member.journey.pk, person, reason=reason, by=by)
+            approvals.reject_journey(member.journey.pk, person, reason=reason, by=by)
+
+
+def _journey_of(member: CampaignMember) -> uuid.UUID:
+    if member.journey_id is None:
+        raise Conflict("the cluster has no upgrade under way", code="moved")
+    return member.journey_id
 
 
 def account(user_id: int | None, cluster_id: uuid.UUID, *, token: bool = False) -> Person:

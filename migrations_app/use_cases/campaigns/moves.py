@@ -16,17 +16,17 @@ from migrations_app.models.campaign import CampaignJourney, CampaignMember, Camp
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.campaigns import member_journeys, transitions
 from migrations_app.use_cases.campaigns.lifecycle import halt_campaign
+from migrations_app.use_cases.campaigns.member_journeys import PASSES
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
+    hold_campaign,
     load_campaign,
     store_campaign,
     store_member,
 )
 
 log = logging.getLogger(__name__)
-PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
-"""Refusals that pass by themselves: another rollout or journey of the cluster, a change window."""
 STOPS_ALL = frozenset({"kill_switch", "audit_blocked", "starter_gone", "author_gone"})
 """Refusals that concern every cluster."""
 
@@ -45,7 +45,7 @@ def make_campaign_move(here: LoadedCampaign, move: CampaignMove, *, woken: Woken
         _of_campaign(here, move, woken=woken)
         return
     member = here.member(int(move.member))
-    if move.do in ("prepare", "next_hop", "cover", "ask", "start"):
+    if move.do in ("prepare", "next_hop", "cover", "ask", "start", "resume"):
         try:
             _begin(here, member, move=move, woken=woken)
         except Conflict as refused:
@@ -62,10 +62,7 @@ def make_campaign_move(here: LoadedCampaign, move: CampaignMove, *, woken: Woken
 def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
     row = here.row
     if move.do == "halt":
-        about = here.member(int(move.member)).cluster_name if move.member else ""
-        halt_campaign(here, move.code, words=about)
-        if here.recipe.stop_all:
-            _pause_others(here)
+        _halt(here, move.code, about=here.member(int(move.member)) if move.member else None)
     elif move.do == "open":
         event = CampaignEvent(verb="campaign.wave_opened", by=WORKER, detail={"wave": move.wave + 1})
         with transaction.atomic():
@@ -73,8 +70,7 @@ def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCamp
             CampaignWave.objects.filter(campaign=row, number=move.wave).update(opened_at=timezone.now())
         woken.again = True
     elif move.do == "complete":
-        event = CampaignEvent(verb="campaign.succeeded", by=WORKER, tells="campaign.completed")
-        store_campaign(here, "succeeded", event=event, finished_at=timezone.now(), wait_code="", needs_person=False)
+        _complete(here, code=move.code)
     elif (row.wait_code, row.needs_person) != (move.code, move.person):
         tells = "campaign.needs_person" if move.person else ""
         verb = "campaign.person_needed" if move.person else "campaign.waiting"
@@ -82,25 +78,38 @@ def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCamp
         store_campaign(here, "running", event=event, wait_code=move.code, needs_person=move.person)
 
 
-def _pause_others(here: LoadedCampaign) -> None:
-    for member in here.members:
-        if member.cluster_id is None or member.journey is None:
-            continue
-        try:
-            person = member_journeys.account(here.row.starter_id, member.cluster_id)
-        except Conflict:
-            return
-        member_journeys.pause_journeys(LoadedCampaign(here.row, here.waves, [member]), person, by=WORKER)
+def _complete(here: LoadedCampaign, *, code: str) -> None:
+    """Ends the campaign; one of which no cluster is done did not succeed."""
+    ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
+    if code:
+        event = CampaignEvent(verb="campaign.aborted", by=WORKER, code=code, tells="campaign.completed")
+        store_campaign(here, "aborted", event=event, cause_code=code, **ended)
+        return
+    event = CampaignEvent(verb="campaign.succeeded", by=WORKER, tells="campaign.completed")
+    store_campaign(here, "succeeded", event=event, **ended)
+
+
+def _halt(here: LoadedCampaign, code: str, *, words: str = "", about: CampaignMember | None = None) -> None:
+    """Pauses the campaign and, where its recipe says so, the journeys of the other clusters, in one transaction."""
+    stops_all = here.recipe.stop_all
+    with transaction.atomic():
+        hold_campaign(here)
+        if stops_all:
+            member_journeys.hold_journeys(here)
+        halt_campaign(here, code, words=words, about=about.cluster_name if about else "")
+        if stops_all:
+            member_journeys.pause_journeys(here, by=WORKER, but=about.pk if about else 0)
 
 
 def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: WokenByCampaign) -> None:
-    """Drafts, covers, asks for or starts the journey of a cluster."""
+    """Drafts, covers, asks for, starts or resumes the journey of a cluster."""
     row = member.journey
     if move.do in ("prepare", "next_hop"):
         woken.journeys.append(_draft_hop(here, member))
     elif row is not None and move.do in ("cover", "ask"):
         covered = move.do == "cover"
         with transaction.atomic():
+            hold_campaign(here)
             ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
             asked = ask(here, member, journey=row.pk)
             waits = asked.state == "awaiting_approval"
@@ -111,13 +120,31 @@ def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, 
             store_member(here, member, then=then, event=event, covered=covered, cause_code=code)  # type: ignore[arg-type]  # one of the states
         transitions.reached("after_cover")
         woken.again = True
+    elif row is not None and move.do == "resume":
+        _resume(here, member, woken=woken)
     elif row is not None:
         with transaction.atomic():
+            hold_campaign(here)
             member_journeys.start_journey_of(here, row)
             event = CampaignEvent(verb="campaign.member_started", by=WORKER, detail={"journey": str(row.pk)})
             store_member(here, member, then="running", event=event, cause_code="", cause="")
         transitions.reached("after_start")
         woken.journeys.append(row.pk)
+
+
+def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampaign) -> None:
+    """Resumes a journey that waited, when its campaign was resumed, for a window or a rollout of somebody else."""
+    row = here.row
+    if member.cluster_id is None:
+        raise Conflict("the registration of the cluster was removed", code="cluster_gone")
+    with transaction.atomic():
+        hold_campaign(here)
+        person = member_journeys.account(row.starter_id, member.cluster_id, token=row.started_by_token)
+        if member_journeys.resume_with(member, person, by=WORKER):
+            event = CampaignEvent(verb="campaign.member_resumed", by=WORKER)
+            store_member(here, member, then=member.state, event=event, paused_with=False)  # type: ignore[arg-type]  # one of the states
+    if member.journey_id is not None and not member.paused_with:
+        woken.journeys.append(member.journey_id)
 
 
 def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
@@ -129,7 +156,7 @@ def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: 
         return
     again = load_campaign(here.row.pk)
     if code in STOPS_ALL:
-        halt_campaign(again, code, words=words)
+        _halt(again, code, words=words)
         raise Conflict(words, code=code)
     halt_at(again, again.member(member.pk), code=code, words=words)
     raise Conflict(words, code=code)
@@ -138,13 +165,14 @@ def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: 
 def halt_at(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
     """Stops the cluster and with it the campaign, in one transaction."""
     with transaction.atomic():
-        if member.state == "waiting":
-            halt_campaign(here, code, words=f"{member.cluster_name}: {words}")
-            return
-        event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=code, words=words)
-        store_member(here, member, then="stopped", event=event, cause_code=code, cause=words[:2000])
-        CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
-        halt_campaign(here, code, words=f"{member.cluster_name}: {words}")
+        hold_campaign(here)
+        if here.recipe.stop_all:
+            member_journeys.hold_journeys(here)
+        if member.state != "waiting":
+            event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=code, words=words)
+            store_member(here, member, then="stopped", event=event, cause_code=code, cause=words[:2000])
+            CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
+        _halt(here, code, words=words, about=member)
 
 
 def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -> None:
@@ -171,6 +199,7 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
 def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     """Drafts the journey of the next hop of the cluster and returns it. Raises as `draft_of`."""
     with transaction.atomic():
+        hold_campaign(here)
         made = member_journeys.draft_of(here, member)
         event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(made)})
         begun = {"journey_id": made, "covered": False, "cause_code": "", "cause": ""}

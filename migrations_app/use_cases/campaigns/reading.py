@@ -24,6 +24,7 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.campaigns import member_journeys
 from migrations_app.use_cases.campaigns.transitions import (
     LoadedCampaign,
+    shown_of,
 )
 
 
@@ -77,13 +78,25 @@ def _member_seen(
         region=one.region,
         environment=one.environment,
         journey=_journey_seen(here, one),
-        left=one.hops_left,
+        left=hops_after(one),
+        paused_with=one.paused_with,
         ended_at=one.ended_at,
         lost=lost,
         reached=bool(release) and release == one.lands,
         gone=known is None,
         held=held,
     )
+
+
+def hops_after(one: CampaignMember) -> int:
+    """How many hops are left after that of its journey, by the release where the journey lands.
+
+    The count beside it is not enough: a journey that was ended halfway, or a release that was reverted, moves the next
+    one to another hop. A journey that lands where nothing was shown has as many left as were counted.
+    """
+    lands = one.journey.lands if one.journey is not None else ""
+    ends = [hop.lands for hop in shown_of(one).hops] if one.shown else []
+    return len(ends) - 1 - ends.index(lands) if lands in ends else one.hops_left
 
 
 def _journey_seen(here: LoadedCampaign, one: CampaignMember) -> JourneySeen | None:

@@ -65,6 +65,7 @@ def leave_out(
         told = {"cause_code": "left_out", "cause": reason.strip()[:2000], "claims": False, "ended_at": timezone.now()}
         event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
         alone = LoadedCampaign(here.row, here.waves, [row])
+        member_journeys.hold_journeys(alone)
         store_member(here, row, then="out", event=event, **told)
         member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
     return here.row

@@ -43,13 +43,15 @@ reached: Callable[[str], None] = _nothing
 class CampaignEvent:
     """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
 
-    `tells` is the topic of a notification; empty for none.
+    `tells` is the topic of a notification; empty for none. `about` is the name of the cluster that it is about: the
+    audit log has it, a notification does not, for those who get it may not see that cluster (T11).
     """
 
     verb: str
     by: Actor
     code: str = ""
     words: str = ""
+    about: str = ""
     tells: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
@@ -145,16 +147,26 @@ def store_member(
     now = timezone.now()
     changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
     with transaction.atomic():
-        # The row of the campaign is written, so that a pause and this change never pass each other.
-        same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+        hold_campaign(here)
         mine = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
-        if not same.update(changed_at=now) or not mine.update(**changed):
+        if not mine.update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
         detail = {"cluster": member.cluster_name, "from": before, "to": then}
         _record(here.row, event, detail=detail, cluster=str(member.cluster_id or ""))
     for name, value in changed.items():
         setattr(member, name, value)
     reached("after_member")
+
+
+def hold_campaign(here: LoadedCampaign) -> None:
+    """Holds the row of the campaign until the transaction ends, so that a pause and this change never pass each other.
+
+    It comes before everything else that is locked, as it does where a person changes the campaign: then its journeys,
+    their rollouts, and the head of the audit log. Raises Conflict `moved` if the campaign is not as it was read.
+    """
+    same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+    if not same.update(changed_at=timezone.now()):
+        raise Conflict("the campaign was changed meanwhile", code="moved")
 
 
 def campaign_name(row: Campaign) -> str:
@@ -164,6 +176,7 @@ def campaign_name(row: Campaign) -> str:
 
 def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], cluster: str = "") -> None:
     told = {**detail, **event.detail} | ({"why": event.words} if event.words else {})
+    told |= {"cluster": event.about} if event.about else {}
     record(
         Event(
             verb=event.verb,

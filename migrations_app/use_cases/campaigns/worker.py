@@ -25,6 +25,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 
 log = logging.getLogger(__name__)
+MOST_LOOKED_AT = 100
 PREVIEWED_AGAIN = timedelta(minutes=1)
 """After this time the messages of a draft are taken for lost, and sent again."""
 
@@ -52,10 +53,10 @@ def advance_campaign(campaign_id: uuid.UUID) -> WokenByCampaign:
 
 
 def campaigns_to_look_at() -> list[uuid.UUID]:
-    """Drafts and campaigns under way, longest untouched first: each is looked at with every sweep."""
+    """Drafts and campaigns under way, at most MOST_LOOKED_AT, at random: old ones take no turn of others."""
     waited = timezone.now() - PREVIEWED_AGAIN
     rows = Campaign.objects.filter(Q(state__in=("running", "paused")) | Q(state="draft", made_at__lte=waited))
-    return list(rows.order_by("changed_at").values_list("pk", flat=True)[:100])
+    return list(rows.order_by("?").values_list("pk", flat=True)[:MOST_LOOKED_AT])
 
 
 def campaign_of(journey_id: uuid.UUID) -> uuid.UUID | None:

@@ -55,7 +55,7 @@ def remove_all(names: Mapping[uuid.UUID, str]) -> None:
     """Deletes the clusters with their credentials and snapshots. `names` gives the name of each, against slips.
 
     Raises InvalidInput, which names the ids that are not there or may not be removed, or a name that is another, and
-    Conflict while a rollout or a journey holds one of them.
+    Conflict while a rollout, a journey or a campaign holds one of them.
     """
     if missing := set(names) - set(permitted_ids(names.keys(), right="remove")):
         raise _missing(missing)

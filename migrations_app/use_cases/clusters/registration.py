@@ -17,6 +17,7 @@ from migrations_app.karpenter.upgrade_path import resolve_target
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
 from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.campaigns.claims import refuse_claimed
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, look, try_server
 from migrations_app.use_cases.journeys.lifecycle import refuse_journey
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
@@ -112,7 +113,7 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
 def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
     """Deletes a cluster with its credentials and snapshots.
 
-    Raises NotFound, InvalidInput unless its name was typed, Conflict while a rollout holds it.
+    Raises NotFound, InvalidInput unless its name was typed, Conflict while a rollout, a journey or a campaign holds it.
     """
     cluster = found_cluster(cluster_id)
     if typed_name != cluster.name:
@@ -120,6 +121,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
     with transaction.atomic():
         refuse_held(cluster_id)
         refuse_journey(cluster_id)
+        refuse_claimed(cluster_id)
         record_audit_event("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
         cluster.delete()
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
+from migrations_app.journeys.next_move import APPROVAL_TAKEN_BACK
 from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.queries.journeys.journeys import approvals_needed
 from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.journeys.lifecycle import planned, withdraw_planned
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, load, move, store
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
@@ -40,9 +42,15 @@ def carry_to_journey(
 
 
 def take_back_from_journeys(journeys: Iterable[uuid.UUID], approver_id: int, *, by: Actor) -> None:
-    """Takes the approval of that person away from journeys that did not end: their next step waits for another one."""
+    """Takes the approval of that person away from journeys that did not end: their next step waits for another one.
+
+    What was planned with it and not started is planned anew, so that nothing begins by an approval that does not count.
+    """
     for pk in journeys:
         with transaction.atomic():
             here = load(pk, lock=True)
             if here.row.finished_at is None and here.row.approvals.filter(approver_id=approver_id).delete()[0]:
+                made = planned(here)
+                if made is not None and made.approvals.filter(approver_id=approver_id).exists():
+                    withdraw_planned(here, APPROVAL_TAKEN_BACK)
                 store(here, here.progress, event=JourneyEvent(verb="journey.yes_taken_back", by=by, code="taken_back"))

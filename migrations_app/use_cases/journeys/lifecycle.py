@@ -52,8 +52,8 @@ def start_journey(
         refuse_late(row)
         if here.plan.composer != COMPOSER:
             raise Conflict("the journey was made by another release of karpdash; make a new one", code="expired")
-        columns = {**_starter(person), "started_at": timezone.now()}
-        _refuse_changes()
+        columns = {**starter(person), "started_at": timezone.now()}
+        refuse_changes()
         _refuse_unapproved(here, person)
         event = JourneyEvent(verb="journey.running", by=by)
         try:
@@ -75,13 +75,26 @@ def pause_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: 
         here = load(journey_id, lock=True)
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
-        then = after(here.progress, "pause")
-        event = JourneyEvent(verb="journey.paused", by=by, code="asked")
-        store(here, then, event=event, columns=_cause("asked"))
-        made = under_way(here)
-        if made is not None and made.state == "running":
-            rollouts.pause(made.pk, person, by=by)
+        _paused(here, by=by)
     return here.row
+
+
+def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
+    """As `pause_journey`, for a campaign that has compared the rights. False if the journey does not run."""
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        if here.row.state != "running":
+            return False
+        _paused(here, by=by)
+    return True
+
+
+def _paused(here: LoadedJourney, *, by: Actor) -> None:
+    then, made = after(here.progress, "pause"), under_way(here, lock=True)
+    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=_cause("asked"))
+    if made is not None:
+        # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
+        rollouts.ask_to_pause(made.pk, by=by)
 
 
 def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
@@ -98,10 +111,9 @@ def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version:
         current = here.current
         if current is not None and here.row.cause_code in ASKS and not current.accepted:
             raise Conflict("accept the plan, or plan the step again", code="plan_differs")
-        _refuse_changes()
-        columns = {**_cause(""), **_starter(person)}
+        refuse_changes()
+        columns, made = {**_cause(""), **starter(person)}, under_way(here, lock=True)
         store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
-        made = under_way(here)
         if made is not None and made.state == "paused":
             rollouts.resume(made.pk, person, by=by)
     return here.row
@@ -123,7 +135,7 @@ def abort_journey(
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
         then = after(here.progress, "abort")
-        made = under_way(here) or planned(here)
+        made = under_way(here, lock=True) or planned(here)
         columns = {**_cause("asked", reason), "finished_at": timezone.now()}
         store(
             here, then, event=JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason), columns=columns
@@ -135,9 +147,16 @@ def abort_journey(
     return here.row
 
 
-def under_way(here: LoadedJourney) -> Rollout | None:
-    """The rollout of the journey that holds the cluster; None if there is none."""
-    return _work(here, ROLLOUT_HOLDS)
+def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:
+    """The rollout of the journey that holds the cluster; None if there is none.
+
+    `lock` holds its row until the transaction ends. A worker locks it before the head of the audit log, so whoever
+    changes both takes it before the first event, too: neither waits for the other for ever.
+    """
+    made = _work(here, ROLLOUT_HOLDS)
+    if made is None or not lock:
+        return made
+    return Rollout.objects.select_for_update().filter(pk=made.pk).first()
 
 
 def planned(here: LoadedJourney) -> Rollout | None:
@@ -196,11 +215,12 @@ def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
 
 def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
     made = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
-    part = made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
+    part = made.exclude(purpose=JourneyRollout.Purpose.PREVIEW).select_related("rollout").last()
     return part.rollout if part else None
 
 
-def _starter(person: Person) -> dict[str, Any]:
+def starter(person: Person) -> dict[str, Any]:
+    """The columns of who starts or resumes the journey: its rollouts are started with the rights of that account."""
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
 
@@ -209,7 +229,8 @@ def _cause(code: str, words: str = "") -> dict[str, Any]:
     return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
-def _refuse_changes() -> None:
+def refuse_changes() -> None:
+    """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
     if everything_stopped():
         raise Conflict("everything that changes clusters is stopped", code="kill_switch")
     assert_writable()

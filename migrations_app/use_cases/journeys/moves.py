@@ -7,7 +7,7 @@ import msgspec
 from django.db import transaction
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.journeys.next_move import Move
+from migrations_app.journeys.next_move import NODES_SKIPPED, Move
 from migrations_app.journeys.states import after, after_step
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
@@ -45,7 +45,7 @@ def make_move(
             store(here, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
             return Woken(again=True)
         case "fail":
-            _fail(here, current, code=move.code, fence=fence, proof=proof)
+            _fail(here, current, code=move.code, words=_skipped(current, move), fence=fence, proof=proof)
             return Woken()
         case "scan":
             asked = ask_for_scan(here.row)
@@ -66,6 +66,12 @@ def _event(
     return JourneyEvent(
         verb=verb, by=WORKER, code=code, words=words, step=step.step, tells=tells, fence=fence, detail=detail or {}
     )
+
+
+def _skipped(current: JourneyStepRow, move: Move) -> str:
+    """The nodes that people left out, where the step fails for them."""
+    made = step_rollouts.made_for(current, purpose=WORK) if move.code == NODES_SKIPPED else None
+    return ", ".join(made.skips.order_by("step").values_list("node", flat=True)) if made else ""
 
 
 def _fail(

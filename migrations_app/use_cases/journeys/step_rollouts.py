@@ -75,6 +75,7 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
         differences=found or (),
         covered=found == () and _covers_still(row),
         accepted=step.accepted,
+        skipped=tuple(made.skips.order_by("step").values_list("node", flat=True)),
         finished_at=made.finished_at,
     )
 

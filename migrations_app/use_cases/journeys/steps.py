@@ -13,7 +13,8 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_old
-from migrations_app.use_cases.journeys.lifecycle import ASKS, under_way, withdraw_planned
+from migrations_app.use_cases.journeys.lifecycle import ASKS, starter, under_way, withdraw_planned
+from migrations_app.use_cases.journeys.taking_back import confirm_undone
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
 
 CONFIRMABLE = ("tick_needed", "confirmation_needed")
@@ -26,11 +27,16 @@ def tick(
 ) -> Journey:
     """A person says that the step is done, with a note: one that only a person does, or one that no scan can tell.
 
+    On the way back it says that the step was undone.
+
     Raises PermissionDenied for a token, InvalidInput without a note, Conflict if the step waits for something else.
     """
     _refuse_silent(note)
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version, by_person=True)
+        if row.state == "undoing":
+            confirm_undone(here, row, note=note, by=by)
+            return here.row
         if here.row.wait_code not in CONFIRMABLE or row.state != "running":
             raise Conflict("this step does not wait for a person's word", code="moved")
         then = after_step(here.progress, "finish", place=row.place)
@@ -75,10 +81,10 @@ def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, versio
         withdraw_planned(here, "step_retried")
         event = JourneyEvent(verb="journey.step_retried", by=by, code="retried", step=step)
         anew = {"cause_code": "", "cause": "", "differences": [], "accepted": False, "evidence": {}}
-        columns = {**GOES_ON, **_starter(person)}
+        columns = {**GOES_ON, **starter(person)}
         if row.state == "failed":
             store(here, after_step(here.progress, "retry", place=row.place), event=event, columns=columns, of_step=anew)
-        elif here.row.cause_code in ASKS and row.state == "running":
+        elif here.row.cause_code in ASKS and row.state in ("running", "undoing"):
             store(here, after(here.progress, "resume"), event=event, columns=columns, of_step=anew)
         else:
             raise Conflict(f"a step that is {row.state} is not done again", code="moved")
@@ -94,7 +100,8 @@ def accept_plan(
     """
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version)
-        made = step_rollouts.made_for(row, purpose=JourneyRollout.Purpose.WORK)
+        purpose = JourneyRollout.Purpose.BACK if row.state == "undoing" else JourneyRollout.Purpose.WORK
+        made = step_rollouts.made_for(row, purpose=purpose)
         if here.row.cause_code not in ASKS or made is None or made.state != "previewed":
             raise Conflict("no plan waits to be accepted", code="moved")
         if digest != made.digest:
@@ -102,7 +109,7 @@ def accept_plan(
         event = JourneyEvent(
             verb="journey.plan_accepted", by=by, code="accepted", step=step, detail={"rollout": str(made.pk)}
         )  # fmt: skip
-        columns = {**GOES_ON, **_starter(person)}
+        columns = {**GOES_ON, **starter(person)}
         store(here, after(here.progress, "resume"), event=event, columns=columns, of_step={"accepted": True})
     return here.row
 
@@ -123,13 +130,6 @@ def _at(
 
 def _by(person: Person, note: str) -> dict[str, Any]:
     return {"by_name": person.name, "note": note.strip()[:2000], "cause_code": "", "cause": ""}
-
-
-def _starter(person: Person) -> dict[str, Any]:
-    """From here on the rollouts of the journey are started with the rights of this person."""
-    return {
-        "starter_id": person.id, "started_by_name": person.name, "started_by_token": person.method == "token",
-    }  # fmt: skip
 
 
 def _refuse_silent(text: str) -> None:

@@ -22,7 +22,7 @@ from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-NAMES = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start")
+NAMES = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start", "after_back")
 
 
 def _nothing(_name: str) -> None:
@@ -135,15 +135,23 @@ def _store_steps(
     for row, step in zip(here.steps, then.steps, strict=True):
         columns: dict[str, Any] = dict(of_step) if event.step and row.step == event.step else {}
         if step.state != row.state:
-            columns = {"state": step.state, **_times(step, now), **columns}
+            anew = UNDONE if step.state in ("waiting", "ready") and row.state not in ("waiting", "failed") else {}
+            columns = {"state": step.state, **anew, **_times(step, now), **columns}
         if columns:
             JourneyStepRow.objects.filter(pk=row.pk).update(**columns)
             for name, value in columns.items():
                 setattr(row, name, value)
 
 
+UNDONE: dict[str, Any] = {
+    "since": None, "ended_at": None, "by_name": "", "note": "", "cause_code": "", "cause": "", "evidence": {},
+    "differences": [], "accepted": False,
+}  # fmt: skip
+"""What a step keeps of what was done, once it was taken back: nothing."""
+
+
 def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
-    if step.state in ("ready", "running"):
+    if step.state in ("ready", "running", "undoing"):
         return {"since": now, "ended_at": None}
     return {"ended_at": now} if step.state in ("done", "skipped", "failed") else {}
 

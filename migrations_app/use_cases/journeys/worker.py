@@ -24,7 +24,7 @@ from migrations_app.models.rollout import Lease
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys import step_rollouts, taking_back
 from migrations_app.use_cases.journeys.lifecycle import halt
 from migrations_app.use_cases.journeys.moves import make_move
 from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
@@ -116,6 +116,8 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
         ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
         store(here, after(here.progress, "complete"), event=event, columns=ended)
         return Woken()
+    if current.state == "undoing":
+        return taking_back.advance_back(here, current, fence=fence)
     view = _view(here, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
@@ -149,13 +151,14 @@ MOST_WOKEN = 100
 
 
 def stranded_journeys() -> list[uuid.UUID]:
-    """Drafts, and running journeys whose cluster has no lease holder, longest untouched first.
+    """Drafts, and running journeys whose cluster has no lease holder; where they are more than MOST_WOKEN, at random.
 
-    A running journey is looked at with every sweep: that is how it sees a scan, the end of a rollout, and time.
+    A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
+    that wait for weeks, such as for a person, take no turn of the others.
     """
     held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
-    return list(Journey.objects.filter(waiting).order_by("changed_at").values_list("pk", flat=True)[:MOST_WOKEN])
+    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_WOKEN])
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:

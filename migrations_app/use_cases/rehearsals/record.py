@@ -95,6 +95,13 @@ class RehearsalExecution:
         lately = sum(line.outcome in _COUNTS for line in self._deletions)
         return hour_is_full(lately, self.plan.limits.per_hour)
 
+    def skip_asked(self, step: Step) -> str:
+        del step
+        return ""
+
+    def left_out(self) -> frozenset[str]:
+        return states.left_out(line for lines in self._lines.values() for line in lines)
+
     def refuse_batch(self) -> None:
         """Rights, freezes and change windows are those of the real run."""
 

@@ -106,6 +106,12 @@ class Execution(Protocol):
     def hourly_limit(self, step: Step) -> str:
         """What the limit of deletions an hour waits for before this step, in words; empty if nothing."""
 
+    def skip_asked(self, step: Step) -> str:
+        """Who wants the step left out, and why, in words; empty if nobody does."""
+
+    def left_out(self) -> frozenset[str]:
+        """The ids of the steps that were left out."""
+
     def refuse_batch(self) -> None:
         """Raises RolloutHalted if the starter's rights, a freeze or a change window do not allow the next batch."""
 

@@ -323,6 +323,7 @@ def pass_gate(work: Execution, writer: Writer, *, here: Position) -> bool:
         return work.report_waiting("the cluster to show it")
     if step.after is None:
         return _passed(work, step, reason="verified")
+    gate = _without_left_out(work, gate)
     now = cluster_counters(writer, gate=gate, now=work.now())
     work.note(picture=msgspec.to_builtins(now))
     work.sample(now, pending_limit=pending_limit(gate, baseline(work)))
@@ -331,6 +332,13 @@ def pass_gate(work: Execution, writer: Writer, *, here: Position) -> bool:
     if said.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
     return _passed(work, step, reason="gate passed") if said.judgement == "go" else work.report_waiting(words)
+
+
+def _without_left_out(work: Execution, gate: Gate) -> Gate:
+    """The gate without the objects whose steps were left out: they stay, and nobody waits for them to go."""
+    left = work.left_out()
+    stays = {step.change.target for step in work.plan.steps if step.change and step.id in left}
+    return msgspec.structs.replace(gate, gone=tuple(one for one in gate.gone if one not in stays))
 
 
 def _words(said: GateDecision, now: ClusterCounters) -> str:

@@ -21,10 +21,10 @@ from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.observation import RunObservation, observed
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
-from migrations_app.actions.states import Position
+from migrations_app.actions.states import Position, left_out
 from migrations_app.errors import Conflict
 from migrations_app.models.rehearsal import RunRecord
-from migrations_app.models.rollout import Attempt, Rollout, RolloutSample
+from migrations_app.models.rollout import Attempt, NodeSkip, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
@@ -91,6 +91,12 @@ class ExecutionContext:
     def hourly_limit(self, step: Step) -> str:
         return limits.over_the_hour(self.row, self.plan, step=step)
 
+    def skip_asked(self, step: Step) -> str:
+        return skip_asked(self, step)
+
+    def left_out(self) -> frozenset[str]:
+        return left_out(lines(self.row.pk))
+
     def refuse_batch(self) -> None:
         limits.refuse_batch(self.row)
 
@@ -149,6 +155,9 @@ def record_intent(
     with transaction.atomic():
         lease.check(work.fence)
         refuse_if_stopped(work)
+        if skip_asked(work, step):
+            # The rollout's row is locked: a person skipped the node since it was read.
+            raise Conflict("the node is to be left out", code="moved")
         number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
         attempt = Attempt.objects.create(
             rollout=work.row,
@@ -166,6 +175,12 @@ def record_intent(
         )
         _record(_event(work, attempt, verb="step.intent", what=change.target.said))
     return Intent(attempt.pk, number)
+
+
+def skip_asked(work: ExecutionContext, step: Step) -> str:
+    """Who wants the step left out, and why, in words; empty if nobody does."""
+    found = NodeSkip.objects.filter(rollout=work.row, step=step.id).first()
+    return f"skipped by {found.by_name}: {found.reason}" if found else ""
 
 
 def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:

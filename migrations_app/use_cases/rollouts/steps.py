@@ -66,7 +66,8 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     1. Wait, or halt, if the clock, the policy or the limits do not allow it.
     2. Store the baseline of the batch, and read the object.
     3. If it already has the step's result, record that without a request.
-    4. If it or an object that the request was computed from changed since the preview, skip the step or halt.
+    4. If a person wants it left out, skip the step. If it or an object that the request was computed from changed since
+       the preview, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
     6. Commit the outcome (A21).
 
@@ -81,6 +82,9 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     read = writer.read(change.target)
     if all_hold(step.postconditions, read, uid=change.target.uid):
         _pass_over(work, here=here, read=read)
+        return True
+    if words := work.skip_asked(step):
+        work.record_skipped(step, verb=SKIP, reason=words)
         return True
     if why := _changed(step, read) or _moved_source(step, writer):
         return _left_out(work, step, why=why)

@@ -23,6 +23,7 @@ from migrations_app.queries.journeys.journeys import (
     journey_inbox,
     journey_page,
 )
+from migrations_app.queries.journeys.way_back import way_back_of
 from migrations_app.queries.pagination import Page
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.web.access import person_of, require_right
@@ -89,6 +90,7 @@ def page_of_journey(
     """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
+    chosen = presenter.back_to(detail, request.GET.get("back", ""), forms=forms)
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,
@@ -96,6 +98,8 @@ def page_of_journey(
         "typed": presenter.typed_asked(detail),
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": detail.row.state in presenter.POLLED,
+        "back_to": chosen,
+        "way_back": way_back_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
         "refused": refused,
         "said": request.POST,

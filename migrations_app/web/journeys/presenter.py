@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
+from migrations_app.journeys.way_back import BACK_NEEDED
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.journeys.lifecycle import ASKS
@@ -27,6 +28,7 @@ def forms_of(detail: JourneyDetail, person: Person) -> Forms:
         "pause": (("running",), may_stop),
         "resume": (("paused",) if _resumable(detail) else (), may_start),
         "abort": (("running", "paused"), may_stop),
+        "take_back": (("running", "paused") if detail.reached else (), may_start),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
     found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
@@ -40,13 +42,23 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     if step is None or row.state not in ("running", "paused"):
         return {"tick": None, "accept": None, "retry": None, "skip": None}
     asks = row.state == "paused" and row.cause_code in ASKS
-    ticks = row.state == "running" and row.wait_code in CONFIRMABLE and step.state == "running"
+    undone = step.state == "undoing"
+    ticks = row.state == "running" and (
+        row.wait_code == BACK_NEEDED if undone else row.wait_code in CONFIRMABLE and step.state == "running"
+    )
     return {
         "tick": _why(may_resolve(person)) if ticks else None,
         "accept": _why(may_start(person)) if asks else None,
         "retry": _why(may_start(person)) if asks or step.state == "failed" else None,
-        "skip": None if step.definition.protects else _why(may_start(person)),
+        "skip": None if step.definition.protects or undone else _why(may_start(person)),
     }
+
+
+def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
+    """The step that the user chose to take the journey back to; None without a choice, or where that is not offered."""
+    if forms["take_back"] is None:
+        return None
+    return next((one for one in detail.reached if one.definition.id == step_id), None)
 
 
 def typed_asked(detail: JourneyDetail) -> bool:

@@ -150,6 +150,17 @@ def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_right(*OPERATE)
 @require_POST
 @told
+def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+    """Leaves out the node of a step that was not sent yet."""
+    step, person = request.POST.get("step", ""), person_of(request)
+    lifecycle.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    return redirect("rollout", rollout_id)
+
+
+@require_right(*OPERATE)
+@require_POST
+@told
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Creates a rollback rollout, which has its own preview and approval."""
     made = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))

@@ -176,7 +176,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "lanes": lanes(detail),
         "lines": counter_lines(samples_of(detail.row.id)) if detail.row.started_at else (),
         "pace": pace(detail, now=now),
-        "now_step": next((line for line in detail.steps if line.standing != "done"), None),
+        "now_step": next((line for line in detail.steps if line.standing not in ("done", "skipped")), None),
         "switch": switch_now(),
         "square_words": tuple(STATE_WORDS.items()),
         "now": now,

@@ -1,18 +1,28 @@
 """Presents one rollout: steps as sentences, counters, and the actions that are available now."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
-from migrations_app.access import Person, Refusal, may_approve, may_break_glass, may_prepare, may_resolve, may_stop
+from migrations_app.access import (
+    Person,
+    Refusal,
+    may_approve,
+    may_break_glass,
+    may_prepare,
+    may_resolve,
+    may_start,
+    may_stop,
+)
 from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
+from migrations_app.actions.states import about_one_node
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.queries.rollouts.rollouts import RolloutRow
@@ -47,6 +57,8 @@ class ShownStep:
     diff: tuple[DiffLine, ...]
     kubectl: str
     no_return: bool
+    skips: bool = False
+    """Its node may be skipped: it was not sent yet, and the rollout is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +85,7 @@ class AllowedActions:
     settle: str | None = None
     roll_back: str | None = None
     reject: str | None = None
+    skip: str | None = None
     sign_in_again: bool = False
 
 
@@ -93,7 +106,8 @@ def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple
     page = detail.steps[first : first + STEPS_SHOWN]
     sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
     point = point_of_no_return(detail)
-    shown = tuple(_step(line, sides, no_return=line.step.id == point) for line in page)
+    skipped = {one.step for one in detail.skipped_nodes} if detail.row.state in UNDER_WAY else None
+    shown = tuple(_step(line, sides, no_return=line.step.id == point, skipped=skipped) for line in page)
     return shown if with_diffs else tuple(replace(one, kubectl="") for one in shown)
 
 
@@ -103,7 +117,10 @@ def point_of_no_return(detail: RolloutDetail) -> str:
     return next(final, "")
 
 
-def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> ShownStep:
+UNDER_WAY = ("running", "paused")
+
+
+def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool, skipped: Collection[str] | None) -> ShownStep:
     _, *more = step_lines(line.step)
     diff = diff_lines(*sides[line.step.id]) if line.step.id in sides else ()
     began, took = times_of(line)
@@ -116,6 +133,10 @@ def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool) -> Shown
         diff=diff,
         kubectl=as_kubectl(line.step),
         no_return=no_return,
+        skips=skipped is not None
+        and line.step.id not in skipped
+        and line.standing in ("todo", "refused")
+        and about_one_node(line.step),
     )
 
 
@@ -188,6 +209,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
         start=why_not_start(row.id, person) if state == "approved" else None,
         resume=why_not_start(row.id, person) if state == "paused" else None,
         stop=_when(state in ("running", "paused"), may_stop(person)),
+        skip=_when(state in UNDER_WAY, may_start(person)),
         settle=_when(state == "needs_attention", may_resolve(person)),
         roll_back=_when(state in TAKEN_BACK and any(line.lines for line in detail.steps), may_prepare(person)),
         reject=_when(

@@ -60,6 +60,10 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
         yield "Ended", _utc(row.finished_at)
         yield "Took", span_words(row.finished_at - row.started_at)
     yield "Steps done", f"{detail.done} of {len(detail.steps)}"
+    if detail.left_out:
+        yield "Steps left out", str(detail.left_out)
+    if detail.skipped_nodes:
+        yield "Nodes skipped", "; ".join(f"{one.node} ({one.by}: {one.reason})" for one in detail.skipped_nodes)
     requests = [line for step in detail.steps for line in step.lines if line.status is not None]
     yield "Requests sent", str(len(requests))
     yield "Requests refused", str(sum(line.outcome == "refused" for line in requests))

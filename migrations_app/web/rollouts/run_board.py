@@ -134,8 +134,9 @@ def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
     done, steps = detail.done, len(detail.steps)
     per_hour = done / elapsed.total_seconds() * 3600 if done and elapsed.total_seconds() > 0 else None
     ends_at = None
-    if detail.row.state == "running" and per_hour and done < steps:
-        ends_at = now + timedelta(hours=(steps - done) / per_hour)
+    left = steps - done - detail.left_out
+    if detail.row.state == "running" and per_hour and left > 0:
+        ends_at = now + timedelta(hours=left / per_hour)
     return RunPace(elapsed=elapsed, done=done, steps=steps, per_hour=per_hour, ends_at=ends_at)
 
 

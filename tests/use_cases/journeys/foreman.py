@@ -71,6 +71,34 @@ def tick(journey: str, step: str, note: str) -> None:
     steps.tick(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
 
 
+def back(journey: str, step: str) -> list[list[str]]:
+    """Ada takes the journey back to that step; how each step is undone, as she was shown before."""
+    from migrations_app.queries.journeys.way_back import way_back_of
+    from migrations_app.use_cases.journeys.taking_back import take_back
+
+    shown = way_back_of(uuid.UUID(journey), to=step)
+    take_back(uuid.UUID(journey), _person("ada"), step=step, reason="the dashboards are red", by=_actor("ada"))
+    return [[one.step, one.how] for one in shown]
+
+
+def agree_back(journey: str) -> str:
+    """Cleo approves the rollout that takes one back; its id."""
+    from migrations_app.models.journey import JourneyRollout
+    from migrations_app.use_cases.rollouts.approvals import approve as approve_rollout
+    from tests.use_cases.cast import yes
+
+    made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="back").latest("pk").rollout
+    approve_rollout(made.pk, _person("cleo"), yes=yes(made), by=_actor("cleo"))
+    return str(made.pk)
+
+
+def resume(journey: str) -> None:
+    """Ada resumes the journey."""
+    from migrations_app.use_cases.journeys.lifecycle import resume_journey
+
+    resume_journey(uuid.UUID(journey), _person("ada"), by=_actor("ada"))
+
+
 def look_again(journey: str) -> None:
     """The pause between two scans is over."""
     from migrations_app.models.journey import Journey
@@ -201,7 +229,22 @@ def _actor(name: str) -> Any:
     return actor(User.objects.get(username=name))
 
 
-_ALL = (enlist, waive, plan, approve, tick, look_again, shift, standing, rollouts, shown, verbs)
+_ALL = (
+    enlist,
+    waive,
+    plan,
+    approve,
+    tick,
+    back,
+    agree_back,
+    resume,
+    look_again,
+    shift,
+    standing,
+    rollouts,
+    shown,
+    verbs,
+)
 WORDS = foreman.WORDS | {word.__name__: word for word in _ALL}
 
 if __name__ == "__main__":

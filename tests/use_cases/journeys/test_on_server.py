@@ -117,3 +117,54 @@ def test_a_journey_is_walked_to_its_end_although_workers_are_killed(people, clea
     verbs = people.ask("verbs", journey)
     assert [verbs.count(f"journey.step_{word}") for word in ("planned", "covered", "started")] == [1, 1, 1]
     assert verbs[-1] == "journey.succeeded"
+
+
+def test_it_is_taken_back_to_a_step_and_asks_before_it_goes_forward(people, clean_apiserver):  # A25, A35, A40, R02
+    load(clean_apiserver, clusters.objects(CLEAN))
+    cluster = people.ask("register", clean_apiserver.kubeconfig(clean_apiserver.admin_token), "shop")
+    people.ask("waive", cluster, "kubernetes_inside_window", "running_release_fits_kubernetes")
+    journey = people.ask("plan", cluster, f"karpenter-{NEWEST}")
+    assert shift(people, journey) == 0
+    before = {one["metadata"]["name"]: one["spec"] for one in clean_apiserver.admin.items(CRDS)}
+    people.ask("approve", journey)
+    assert shift(people, journey) == 0
+    ticked(people, journey)
+    here = standing(people, journey)
+    assert here["waits"] == "work_outside", here
+    rolled = next(one[0] for one in here["steps"] if one[1] == "rollout")
+    (forward,) = people.ask("rollouts", journey)
+    there = {one["metadata"]["name"]: one["spec"] for one in clean_apiserver.admin.items(CRDS)}
+    assert there != before
+
+    shown = people.ask("back", journey, rolled)
+    assert (shown[-1], {how for _, how in shown[:-1]}) == ([rolled, "rollback"], {"nothing"})
+    assert shift(people, journey, "after_back") == KILLED  # the rollback is drafted, and nobody was woken for it
+    assert shift(people, journey) == 0
+    here = standing(people, journey)
+    assert (here["state"], here["waits"]) == ("running", "approval_needed"), here
+    assert {one["metadata"]["name"]: one["spec"] for one in clean_apiserver.admin.items(CRDS)} == there
+
+    made = people.ask("agree_back", journey)
+    assert shift(people, journey, "after_start") == KILLED
+    assert shift(people, journey) == 0
+    here = standing(people, journey)
+    assert (here["state"], here["cause"]) == ("paused", "taken_back"), here
+    assert next(one[2] for one in here["steps"] if one[0] == rolled) == "ready"
+    now = {one["metadata"]["name"]: one["spec"] for one in clean_apiserver.admin.items(CRDS)}
+    assert {name: now[name] for name in before} == before
+    # CRDs that were made stay: deleting them would delete their objects. That is told, not hidden.
+    assert all(name in here["words"] for name in now.keys() - before.keys()), here
+    assert (people.state(made), people.complaints(made), people.complaints(forward)) == ("succeeded", [], [])
+    written = [one for one in witness.requests(clean_apiserver.audit_events(people.mark), of=made) if one.took_effect]
+    assert sorted(one.step for one in written) == sorted({one.step for one in written}) != []
+
+    # The cluster is not as it was when the plan was shown: forward again, the new plan stops and asks people.
+    people.ask("resume", journey)
+    assert shift(people, journey) == 0
+    here = standing(people, journey)
+    assert (here["state"], here["cause"]) == ("paused", "plan_differs"), here
+    assert {one["metadata"]["name"]: one["spec"] for one in clean_apiserver.admin.items(CRDS)} == now
+    assert len(people.ask("rollouts", journey)) == 2
+    assert people.ask("chain") is True
+    verbs = people.ask("verbs", journey)
+    assert [verbs.count(f"journey.{word}") for word in ("taking_back", "step_taken_back", "step_covered")] == [1, 1, 1]

@@ -25,6 +25,7 @@ DECLARED = {
     "rollout-resume": OPERATE,
     "rollout-abort": OPERATE,
     "rollout-settle": OPERATE,
+    "rollout-skip-node": OPERATE,
     "rollout-roll-back": OPERATE,
 }
 READ = ("rollout-live", "rollout-receipt", "rollout-exports")

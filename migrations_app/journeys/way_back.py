@@ -1,0 +1,123 @@
+"""The way back of one step, decided on values: what karpdash undoes, what a person undoes, and what has no return.
+
+A rollout is taken back by a rollout of its own, which is previewed and approved like any other. What was done outside
+is undone outside. What has no way back ends the way there: nothing of it is touched.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from migrations_app.journeys.evidence import StepEvidence
+from migrations_app.journeys.next_move import ANEW, SCAN_EVERY, RolloutSeen
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.journeys.states import StepState
+
+BackDo = Literal["undone", "keep", "fail", "draft", "ask", "start", "scan", "watch", "tell"]
+"""`keep`: there is no way back, and the step stays as it is; `draft` plans the rollback; the others as for a step."""
+WayKind = Literal["rollback", "person", "outside", "nothing", "no_return"]
+"""How a step is undone: by a rollout, by a person's hand, by a tool outside that a scan sees, not at all."""
+BACK_NEEDED = "back_needed"
+BACK_OUTSIDE = "back_outside"
+NO_RETURN = "no_return"
+RETRIED = "step_retried"
+
+
+class WayBack(msgspec.Struct, frozen=True, kw_only=True):
+    """How one step is undone, in the order in which steps are; `why` are the texts for what cannot be undone."""
+
+    step: str
+    title: str
+    how: WayKind
+    words: str = ""
+    why: tuple[str, ...] = ()
+
+
+class BackSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the decision rests on. `left`: a rollout of the step took effect and is not taken back; `rollback` is the
+    newest rollout that takes it back; `starts` is the release before the hop; `evidence` is of a scan since then."""
+
+    left: bool = False
+    rollback: RolloutSeen | None = None
+    starts: str = ""
+    evidence: StepEvidence | None = None
+    asked_at: datetime | None = None
+    since: datetime
+
+
+class BackMove(msgspec.Struct, frozen=True):
+    """What to do, and the code of why."""
+
+    do: BackDo
+    code: str = ""
+
+
+def way_kind(step: JourneyStep, *, state: StepState, effect: bool) -> WayKind:
+    """How the step is undone. `effect`: a rollout of it changed the cluster and was not taken back."""
+    if step.kind == "rollout":
+        return "rollback" if effect else "nothing"
+    if step.kind == "wait" or state != "done":
+        return "nothing"
+    if step.no_return:
+        return "no_return"
+    return "outside" if step.release else "person"
+
+
+def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -> tuple[WayBack, ...]:
+    """How each step down to that place is undone, the last one first. The flag says whether it had an effect."""
+    found = []
+    for step, state, effect in reversed(steps[to:]):
+        if state in ("waiting", "ready", "skipped"):
+            continue
+        how = way_kind(step, state=state, effect=effect)
+        why = step.no_return if how in ("no_return", "rollback") else ()
+        found.append(WayBack(step=step.id, title=step.title, how=how, words=step.back, why=why))
+    return tuple(found)
+
+
+_OF_ROLLBACK: dict[str, BackMove] = {
+    "draft": BackMove("watch", "planning"),
+    "previewed": BackMove("ask", "not_covered"),
+    "awaiting_approval": BackMove("tell", "approval_needed"),
+    "approved": BackMove("start"),
+    "running": BackMove("watch", "rollout"),
+    "paused": BackMove("tell", "rollout_paused"),
+    "needs_attention": BackMove("tell", "rollout_needs_attention"),
+    "rejected": BackMove("keep", "rollout_rejected"),
+}
+
+
+def next_back(step: JourneyStep, here: BackSeen, *, before: StepState, now: datetime) -> BackMove:
+    """The next move for a step that is undone; `before` is the state that it had."""
+    how = way_kind(step, state=before, effect=here.left)
+    if how == "rollback":
+        return _of_rollback(here.rollback)
+    if how == "no_return":
+        return BackMove("keep", NO_RETURN)
+    if how == "person":
+        return BackMove("tell", BACK_NEEDED)
+    if how == "outside":
+        return _by_release(step, here, now=now)
+    return BackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
+
+
+def _of_rollback(made: RolloutSeen | None) -> BackMove:
+    if made is None or made.state in ("succeeded", "rolled_back"):
+        return BackMove("draft")  # one of an earlier rollout of the step: the next one is taken back now
+    if made.state == "expired":
+        again = made.cause_code in ANEW or made.cause_code == RETRIED
+        return BackMove("draft", made.cause_code) if again else BackMove("keep", made.cause_code or "no_plan")
+    if made.state == "previewed" and made.accepted:
+        return BackMove("ask", "accepted")
+    return _OF_ROLLBACK.get(made.state, BackMove("fail", f"rollout_{made.state}"))
+
+
+def _by_release(step: JourneyStep, here: BackSeen, *, now: datetime) -> BackMove:
+    """The release before the hop has to run again, as a scan shows that began since; a person's word is not enough."""
+    found = here.evidence
+    if found is not None and found.release == here.starts != step.release:
+        return BackMove("undone", "seen")
+    due = here.asked_at is None or here.asked_at < here.since or now - here.asked_at >= SCAN_EVERY
+    return BackMove("scan") if due else BackMove("tell", BACK_OUTSIDE)

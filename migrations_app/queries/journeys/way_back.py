@@ -1,0 +1,39 @@
+"""What taking a journey back to a step would undo: which rollouts took effect, and how each step is undone."""
+
+import uuid
+
+import msgspec
+from django.db.models import Exists, OuterRef, QuerySet
+
+from migrations_app.actions.states import GATE
+from migrations_app.errors import InvalidInput
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.journeys.way_back import WayBack, way_back
+from migrations_app.models.journey import JourneyRollout, JourneyStepRow
+from migrations_app.models.rollout import Attempt, Rollout
+
+
+def to_take_back(step: JourneyStepRow) -> Rollout | None:
+    """The newest rollout of the step that changed the cluster and was not taken back; None if there is none."""
+    return _changed().filter(journey_part__step=step).order_by("-journey_part__pk").first()
+
+
+def way_back_of(journey_id: uuid.UUID, *, to: str) -> tuple[WayBack, ...]:
+    """How each step down to that one would be undone, the last one first. Raises InvalidInput for an unknown step."""
+    rows = list(JourneyStepRow.objects.filter(journey_id=journey_id).order_by("place"))
+    place = next((one.place for one in rows if one.step == to), None)
+    if place is None:
+        raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
+    changed = set(
+        _changed().filter(journey_part__step__journey_id=journey_id).values_list("journey_part__step", flat=True)
+    )
+    told = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.pk in changed) for one in rows]
+    return way_back(told, to=place)  # type: ignore[arg-type]  # the column's choices are the states
+
+
+def _changed() -> QuerySet[Rollout]:
+    """Rollouts that did the work of a step, took effect, and were not taken back."""
+    applied = Attempt.objects.filter(rollout=OuterRef("pk"), outcome=Attempt.Outcome.APPLIED).exclude(verb=GATE)
+    back = Rollout.objects.filter(rolls_back=OuterRef("pk"), state="succeeded")
+    work = Rollout.objects.filter(journey_part__purpose=JourneyRollout.Purpose.WORK)
+    return work.filter(Exists(applied)).exclude(Exists(back)).exclude(state="rolled_back")

@@ -1,0 +1,260 @@
+"""Takes a journey back to a step that a person chose: the steps after it are undone, the last one first.
+
+Each rollout is taken back by a rollout of its own, with its own preview and approval. The journey holds the cluster
+meanwhile, and everything that guards its rollouts guards these.
+"""
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_start
+from migrations_app.actions.plan import Plan
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.journeys.evidence import seen
+from migrations_app.journeys.next_move import Do, Move, RolloutSeen
+from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_back, turned_back
+from migrations_app.journeys.way_back import BACK_NEEDED, NO_RETURN, BackMove, BackSeen, next_back
+from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.journeys.way_back import to_take_back
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor
+from migrations_app.use_cases.journeys import step_rollouts, transitions
+from migrations_app.use_cases.journeys.approvals import refuse_old
+from migrations_app.use_cases.journeys.lifecycle import halt, refuse_changes, starter, under_way, withdraw_planned
+from migrations_app.use_cases.journeys.preview import Woken
+from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
+from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
+from migrations_app.use_cases.rollouts.execution import LeaseLost
+from migrations_app.use_cases.rollouts.lease import LeaseToken
+
+BACK = JourneyRollout.Purpose.BACK
+ENDED_CODE = "taken_back"
+QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
+PLANNED_ANEW = frozenset({"expired", "policy_moved"})
+PASSING = frozenset({"closed", "busy"})
+
+
+def take_back(
+    journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Begins the way back to that step, which itself is undone, too, and is the next one when the journey goes on.
+
+    Raises PermissionDenied, InvalidInput without a reason or for an unknown step, and Conflict: `rollout_holds` while
+    a rollout is under way, `not_reached`, `kill_switch`, `audit_blocked`, `moved`.
+    """
+    if not reason.strip():
+        raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_start(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        target = next((one for one in here.steps if one.step == step), None)
+        if target is None:
+            raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
+        made = under_way(here, lock=True)
+        if made is not None:
+            raise Conflict(f"rollout {made.pk} is under way: end it first", code="rollout_holds")
+        refuse_changes()
+        current = here.current
+        effect = current is not None and to_take_back(current) is not None
+        then = turned_back(here.progress, to=target.place, effect=effect)
+        withdraw_planned(here, "journey_taken_back")
+        event = JourneyEvent(verb="journey.taking_back", by=by, code="asked", words=reason, detail={"to": step})
+        columns = {**QUIET, "cause_code": ENDED_CODE if then.state == "paused" else "", "cause": "", **starter(person)}
+        begun = {"to": step, "by_name": person.name, "reason": reason.strip()[:2000], "begun_at": timezone.now()}
+        _store(here, then, event=event, columns=columns, begun=begun)
+    return here.row
+
+
+def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
+    """A person says that the step was undone by hand. Raises Conflict unless the journey waits for exactly that."""
+    if here.row.wait_code != BACK_NEEDED:
+        raise Conflict("this step does not wait for a person's word", code="moved")
+    event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
+    _concluded(here, outcome="undone", event=event)
+
+
+def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
+    """One move of the step that is undone."""
+    made = step_rollouts.made_for(current, purpose=BACK)
+    move = next_back(definition(current), _seen(here, current, made=made), before=_before(here), now=timezone.now())
+    match move.do:
+        case "undone" | "keep" | "fail":
+            return _ended(here, current, move=move, made=made, fence=fence)
+        case "draft":
+            return _plan(here, current, fence=fence)
+        case "scan":
+            asked = ask_for_scan(here.row)
+            return Woken(scans=[asked] if asked else [])
+        case "ask" | "start" if made is not None:
+            return _with_rollback(here, current, made=made, move=move, fence=fence)
+        case _:
+            _wait(here, current, move=Move("tell" if move.do == "tell" else "watch", move.code), fence=fence)
+            return Woken()
+
+
+def _way(here: LoadedJourney) -> JourneyWayBack:
+    """The way back that the journey is on. Raises Conflict `moved` if it is on none."""
+    found = JourneyWayBack.objects.filter(journey_id=here.row.pk).first()
+    if found is None:
+        raise Conflict("the journey is on no way back", code="moved")
+    return found
+
+
+def _before(here: LoadedJourney) -> StepState:
+    state: Any = _way(here).before
+    return state  # type: ignore[no-any-return]  # one of the states, as it was stored
+
+
+def _seen(here: LoadedJourney, current: JourneyStepRow, *, made: Rollout | None) -> BackSeen:
+    since, row = current.since or here.row.changed_at, here.row
+    left = to_take_back(current)
+    mine = made if made is not None and left is not None and made.rolls_back_id == left.pk else None
+    told = None
+    if mine is not None:
+        told = RolloutSeen(state=mine.state, cause_code=mine.cause_code, accepted=current.accepted)
+    found = report_since(row.cluster_id, since) if current.kind == "outside" else None
+    evidence = seen(definition(current), found[1], hop=row.hop, starts=row.starts) if found else None
+    return BackSeen(
+        left=left is not None, rollback=told, starts=row.starts, evidence=evidence, asked_at=row.asked_at, since=since
+    )  # fmt: skip
+
+
+def _ended(
+    here: LoadedJourney, current: JourneyStepRow, *, move: BackMove, made: Rollout | None, fence: LeaseToken
+) -> Woken:
+    """Stores what came of the step: undone, left as it was for want of a way back, or undone in part."""
+    outcome: Any = move.do
+    words = ""
+    if move.code == NO_RETURN:
+        words = "; ".join(definition(current).no_return)
+    elif made is not None:
+        words = _kept(made) if outcome == "undone" else made.cause
+    verb = {"undone": "step_taken_back", "keep": "step_has_no_return", "fail": "step_failed"}[move.do]
+    event = JourneyEvent(
+        verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, fence=fence
+    )  # fmt: skip
+    _concluded(here, outcome=outcome, event=event)
+    return Woken(again=here.row.state == "running")
+
+
+def _kept(made: Rollout) -> str:
+    """What the rollback left as it was, in words: it is told, and never counts as undone."""
+    plan = msgspec.json.decode(bytes(made.plan), type=Plan) if made.plan else None
+    return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
+
+
+def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
+    to = next(one for one in here.steps if one.step == _way(here).to)
+    then = after_back(here.progress, outcome, to=to.place, before=_before(here))
+    over = then.state == "paused"
+    cause = {"cause_code": ENDED_CODE if outcome == "undone" else event.code, "cause": event.words[:2000]}
+    columns = {**QUIET, **(cause if over else {})}
+    if over:
+        event = replace(event, tells="journey.paused")
+    _store(here, then, event=event, columns=columns, of_step=cause if outcome == "fail" else {})
+
+
+def _store(
+    here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, columns: dict[str, Any],
+    of_step: dict[str, Any] | None = None, begun: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """As `store`, with the way back: `begun` are its columns where it begins, and it ends once the journey pauses."""
+    place = then.current
+    came = here.steps[place].state if place is not None else ""
+    with transaction.atomic():
+        store(here, then, event=event, columns=columns, of_step=of_step)
+        if then.state == "paused":
+            JourneyWayBack.objects.filter(journey_id=here.row.pk).delete()
+            return
+        told = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
+        JourneyWayBack.objects.update_or_create(journey_id=here.row.pk, defaults=told)
+
+
+def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
+    """Drafts the rollout that takes the newest one of the step back; its author is who asked for the way back."""
+    target = to_take_back(current)
+    if target is None:
+        return Woken(again=True)
+    row = here.row
+    author = Actor(name=row.started_by_name, method="worker", id=row.starter_id)
+    note = f"takes back step {current.step} of journey {row.pk}"
+    wanted = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
+    with transaction.atomic():
+        event = _event("journey.step_planned", current, fence=fence)
+        store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
+        made = draft(row.cluster_id, wanted, by=author)
+        JourneyRollout.objects.create(step=current, rollout_id=made, purpose=BACK)
+        JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
+    transitions.reached("after_back")
+    return Woken(drafts=[made])
+
+
+def _with_rollback(
+    here: LoadedJourney, current: JourneyStepRow, *, made: Rollout, move: BackMove, fence: LeaseToken
+) -> Woken:
+    """Asks for the approval of the rollback, or starts it. Where the policy asks nobody, an operator accepts it."""
+    told = {"rollout": str(made.pk), "digest": made.digest}
+    try:
+        if move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(made):
+            event = _event("journey.paused", current, fence=fence, code="plan_not_shown", tells="journey.paused")
+            columns = {**QUIET, "cause_code": "plan_not_shown", "cause": ""}
+            store(here, after(here.progress, "pause"), event=event, columns=columns)
+            return Woken()
+        with transaction.atomic():
+            started = move.do == "start"
+            verb = "journey.step_started" if started else "journey.step_asked"
+            event = _event(verb, current, fence=fence, code=move.code, detail=told)
+            waits = {"wait_code": "rollout", "needs_person": False} if started else QUIET
+            store(here, here.progress, event=event, columns=waits)
+            (step_rollouts.start if started else step_rollouts.ask)(here.row, made)
+    except LeaseLost:
+        raise
+    except PermissionDenied as refused:
+        return _refused(here, current, made=made, code="right_missing", words=refused.message, fence=fence)
+    except (InvalidInput, Conflict) as refused:
+        return _refused(here, current, made=made, code=refused.code, words=refused.message, fence=fence)
+    transitions.reached(f"after_{move.do}")
+    return Woken(rollouts=[made.pk]) if started else Woken(again=True)
+
+
+def _refused(
+    here: LoadedJourney, current: JourneyStepRow, *, made: Rollout, code: str, words: str, fence: LeaseToken
+) -> Woken:
+    """What follows when the rollback may not be asked for or started now."""
+    # Read again: what was stored before the refusal was rolled back.
+    again = load(here.row.pk)
+    if code in PLANNED_ANEW:
+        step_rollouts.withdraw(made, code)
+        return Woken(again=True)
+    if code in PASSING or code == "rehearsal_missing":
+        do: Do = "tell" if code == "rehearsal_missing" else "watch"
+        _wait(again, again.steps[current.place], move=Move(do, code), fence=fence)
+    elif code != "moved":
+        halt(again, code, words=words, fence=fence)
+    return Woken()
+
+
+def _wait(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> None:
+    """Stores what the way back waits for; people are told once when they have to do something."""
+    person = move.do == "tell"
+    if (here.row.wait_code, here.row.needs_person) == (move.code, person):
+        return
+    tells = "journey.needs_person" if person else ""
+    verb = "journey.person_needed" if person else "journey.waiting"
+    event = _event(verb, current, fence=fence, code=move.code, tells=tells)
+    store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person})
+
+
+def _event(
+    verb: str, step: JourneyStepRow, *, fence: LeaseToken, code: str = "", tells: str = "",
+    detail: dict[str, Any] | None = None,
+) -> JourneyEvent:  # fmt: skip
+    return JourneyEvent(verb=verb, by=WORKER, code=code, step=step.step, tells=tells, fence=fence, detail=detail or {})
