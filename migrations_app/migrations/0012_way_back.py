@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('migrations_app', '0010_node_skips'),
+        ('migrations_app', '0011_node_skips'),
     ]
 
     operations = [

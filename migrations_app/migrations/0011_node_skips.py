@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('migrations_app', '0009_sample_twins'),
+        ('migrations_app', '0010_aws_organizations'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
