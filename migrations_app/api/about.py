@@ -17,7 +17,7 @@ from migrations_app.use_cases.accounts.tokens import TokenUse
 
 COLLECTIONS = (
     "audit", "channels", "checks", "clusters", "deliveries", "findings", "fleet-summary", "grants", "groups", "me",
-    "rollouts", "snapshots", "tokens", "version", "waivers",
+    "people", "rollouts", "services", "snapshots", "teams", "tokens", "version", "waivers",
 )  # fmt: skip
 """What can be listed or read without an id, by the name of its route."""
 

@@ -6,6 +6,7 @@ from migrations_app.models import (
     campaign,
     checkpoint,
     cluster,
+    feed,
     journey,
     monitoring,
     notification,
@@ -14,6 +15,7 @@ from migrations_app.models import (
     rollout,
     sample_twin,
     scan,
+    service,
 )
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "campaign",
     "checkpoint",
     "cluster",
+    "feed",
     "journey",
     "monitoring",
     "notification",
@@ -30,4 +33,5 @@ __all__ = [
     "rollout",
     "sample_twin",
     "scan",
+    "service",
 ]
