@@ -31,6 +31,7 @@ from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterB
 from migrations_app.api.clusters.labels import ClusterLabelsView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
+from migrations_app.api.feed import FeedView
 from migrations_app.api.fleet import (
     BurndownOfView,
     FleetScansView,
@@ -144,6 +145,7 @@ urlpatterns: list[URLPattern] = [
     *_both("fleet/scans/<uuid:id>", FleetScanView, name="api-fleet-scan"),
     *_both("audit", AuditView, name="api-audit"),
     *_both("audit/export", AuditExportView, name="api-audit-export"),
+    *_both("events", FeedView, name="api-events"),
     *_both("plans", PlansView, name="api-plans"),
     *_both("plans/<uuid:id>", PlanView, name="api-plan"),
     *_both("plans/<uuid:id>/ask", PlanAskView, name="api-plan-ask"),

@@ -68,6 +68,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-fleet-scan", "GET"): Gate("fleet_scan", "read", "1++++++"),
     ("api-audit", "GET"): Gate("", "audit", "13333++"),
     ("api-audit-export", "GET"): Gate("", "audit", "13333++"),
+    ("api-events", "GET"): Gate("", "read", "1++++++"),
     ("api-plans", "POST"): Gate("", "plan", "133+3++"),
     ("api-plan", "GET"): Gate("rollout", "read", "14+++++", "144444+"),
     ("api-plan-ask", "POST"): Gate("rollout", "plan", "143+3++", "144444+"),
