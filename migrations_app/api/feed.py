@@ -89,7 +89,7 @@ class FeedView(Endpoint):
         "GET": Operation(
             "events_list",
             query=FeedQuerySerializer,
-            answer={(200, "application/json"): FeedPageSerializer, (200, STREAM): OpenApiTypes.STR},
+            answer=FeedPageSerializer,  # not the stream: generators would tell that the answer may be a text
             more=[LAST_ID],
         ),
     }

@@ -22,6 +22,7 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
+from migrations_app.api import feed
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.accounts import tokens
@@ -118,6 +119,12 @@ def _made() -> Known:
 @pytest.fixture(autouse=True)
 def no_throttle(settings: Settings) -> None:
     settings.API_BURST = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made-up `wait` of the events is not waited for."""
+    monkeypatch.setattr(feed, "pause", lambda _seconds: None)
 
 
 @pytest.fixture(autouse=True)

@@ -52,6 +52,7 @@ def last_event():
     return row.verb, row.object, row.outcome
 
 
+# A42
 @pytest.mark.parametrize("role", PROGRAM_ROLES)
 def test_no_role_brings_a_program_what_people_decide(ada, role):
     cluster = a_cluster("a")

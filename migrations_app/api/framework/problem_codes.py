@@ -121,6 +121,7 @@ CODES: dict[str, ErrorCode] = {
     ),
     "protects": ErrorCode(409, "The step protects", "A step that protects the cluster is never skipped."),
     "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
+    "read_only": ErrorCode(409, "Only looked at", "Nothing is changed in a cluster of this source."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
     "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),
