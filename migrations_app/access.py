@@ -35,6 +35,9 @@ ROLES: Mapping[Role, frozenset[Right]] = {
     "admin": RIGHTS - {"break_glass"},
 }
 """The rights of each role. Emergency approval is in none of them; it is granted by name (A45)."""
+NEVER_OF_PROGRAMS: frozenset[Right] = frozenset(("approve", "administer", "people", "break_glass"))
+"""Rights that no service account has, whatever its role: people approve, set limits and appoint others (A42)."""
+PROGRAM_ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
 SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
 """Rights that open a page about no particular cluster if they are held over one; the others must cover all clusters."""
 
@@ -57,6 +60,11 @@ class EffectivePermissions:
     def groups_with(self, right: Right) -> frozenset[uuid.UUID]:
         """The groups over which the right is held."""
         return frozenset(group for group, rights in self.by_group.items() if right in rights)
+
+
+def rights_of_program(role: Role) -> frozenset[Right]:
+    """The rights of a service account with that role."""
+    return ROLES[role] - NEVER_OF_PROGRAMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

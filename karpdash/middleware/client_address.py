@@ -11,15 +11,18 @@ class ClientAddress:
     """Stores the last address of X-Forwarded-For where sign-in throttling and the audit log read it.
 
     The last address is set by the proxy itself; earlier ones are claims of the client. Without a configured proxy
-    the header is ignored.
+    the header is ignored. `client_address` of the request is the same, but empty where a proxy is configured and told
+    no address: then the address of the socket may be that of the proxy, and proves nothing of the client.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        address = str(request.META.get("REMOTE_ADDR", ""))
         if settings.ENV.behind_proxy and (address := _last(request.headers.get("X-Forwarded-For", ""))):
             request.META["REMOTE_ADDR"] = address
+        request.client_address = address  # type: ignore[attr-defined]  # read where tokens are bound to networks
         return self.get_response(request)
 
 

@@ -16,7 +16,8 @@ from prometheus_client.registry import Collector
 from migrations_app.queries.fleet.metrics import Cell, Duration, FleetNumbers, numbers
 from migrations_app.queries.visibility import ALL, VisibilityScope, permissions_of, visibility_scope
 from migrations_app.readiness.report import Verdict
-from migrations_app.use_cases.accounts.tokens import TokenUse, authenticate
+from migrations_app.use_cases.accounts.service_tokens import authenticate
+from migrations_app.use_cases.accounts.tokens import TokenUse
 from migrations_app.use_cases.runtime.counters import BEYOND, BUCKETS
 
 SCOPE = "metrics"
@@ -44,7 +45,8 @@ def _told(sight: VisibilityScope) -> HttpResponse:
 
 def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-    use = authenticate(secret.strip()) if scheme.lower() == "bearer" else None
+    address = str(getattr(request, "client_address", ""))
+    use = authenticate(secret.strip(), address=address) if scheme.lower() == "bearer" else None
     if use is None:
         wanted = {"WWW-Authenticate": 'Bearer realm="karpdash"'}
         return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type=PLAIN)

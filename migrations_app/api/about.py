@@ -16,8 +16,8 @@ from migrations_app.karpenter.releases import known_up_to
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 COLLECTIONS = (
-    "audit", "channels", "checks", "clusters", "deliveries", "findings", "fleet-summary", "grants", "groups", "me",
-    "rollouts", "snapshots", "tokens", "version", "waivers",
+    "audit", "channels", "checks", "clusters", "deliveries", "events", "findings", "fleet-summary", "grants", "groups",
+    "me", "people", "rollouts", "services", "snapshots", "teams", "tokens", "version", "waivers",
 )  # fmt: skip
 """What can be listed or read without an id, by the name of its route."""
 

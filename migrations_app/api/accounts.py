@@ -1,4 +1,4 @@
-"""grants: which role was given to whom, over which clusters; changed in the browser and at the terminal only.
+"""grants: which role was given to whom, over which clusters.
 
 tokens: one's own; another's do not exist.
 """
@@ -19,11 +19,15 @@ from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.queries.accounts.people import GrantRow, grant_page
+from migrations_app.api.plans import asking
+from migrations_app.queries.accounts.people import GrantRow, grant_of, grant_page
 from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
-from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts import management, tokens
+from migrations_app.use_cases.accounts.management import LONGEST, RoleGrant
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
+
+APPOINT = EndpointPermission("admin", "change_grant")
 
 
 class GrantRowSerializer(StructSerializer):
@@ -34,20 +38,64 @@ class GrantRowSerializer(StructSerializer):
     role = serializers.ChoiceField(choices=tuple(ROLES))
 
 
+class NewGrantSerializer(StrictSerializer):
+    """To a person or to a team, by name; over a group of clusters, or with null over every cluster."""
+
+    role = serializers.ChoiceField(choices=tuple(ROLES))
+    person = Text(required=False, max_length=LONGEST)
+    team = Text(required=False, max_length=LONGEST)
+    over = serializers.UUIDField(allow_null=True, help_text="A group of clusters; null for every cluster.")
+
+
 class GrantsView(Endpoint):
     """Roles that were given."""
 
-    needs = {"GET": EndpointPermission("admin", "change_grant")}
+    needs = {"GET": APPOINT, "POST": APPOINT}
     operations = {
         "GET": Operation("grants_list", query=PagedSerializer, answer=page_of("Grant", GrantRowSerializer)),
+        "POST": Operation("grants_create", body=NewGrantSerializer, answer=GrantRowSerializer, status=201),
     }
 
     def get(self, request: Request) -> Response:
-        """Every grant, newest first."""
+        """Every grant of people and teams, newest first."""
         query = query_params(request, PagedSerializer)
         return page_answer(
             request, grant_page(after=cursor_of(request, query), limit=query["limit"]), shape=GrantRowSerializer
         )
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Gives a role. A token gives none to its own owner, nor to a team that they are in."""
+        made = management.grant_role(RoleGrant(**body_params(request, NewGrantSerializer)), person=asking(request))
+        answer = _grant(made, status=201)
+        answer["Location"] = reverse("api-grant", kwargs={"id": made}, request=request)
+        return answer
+
+
+class GrantView(Endpoint):
+    """One role that was given; it never changes."""
+
+    needs = {"GET": APPOINT, "DELETE": APPOINT}
+    operations = {
+        "GET": Operation("grants_read", answer=GrantRowSerializer),
+        "DELETE": Operation("grants_revoke"),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The grant with its ETag."""
+        query_params(request, StrictSerializer)
+        return _grant(id)
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Takes the role back at once. The last one that lets somebody appoint others stays."""
+        etags.require_match(request, etags.of_bytes(grant_of(id).id.bytes))
+        management.revoke_role(id, person=asking(request))
+        return Response(status=204)
+
+
+def _grant(grant_id: uuid.UUID, *, status: int = 200) -> Response:
+    row = grant_of(grant_id)
+    return Response(GrantRowSerializer(row).data, status=status, headers={"ETag": etags.of_bytes(row.id.bytes)})
 
 
 class TokenRowSerializer(StructSerializer):
@@ -89,7 +137,7 @@ class TokensView(Endpoint):
     def post(self, request: Request) -> Response:
         """Issues a token; the answer holds its secret, once."""
         said = body_params(request, NewTokenSerializer)
-        _refuse_wider(request, said["scopes"])
+        refuse_wider(request, said["scopes"])
         issued = tokens.issue(person(request), **said)
         row = token_of(issued.id, owner_id=person(request).pk)
         answer = Response(TokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
@@ -122,7 +170,8 @@ class TokenView(Endpoint):
         return Response(status=204)
 
 
-def _refuse_wider(request: Request, scopes: list[str]) -> None:
+def refuse_wider(request: Request, scopes: list[str]) -> None:
+    """Raises Problem `forbidden` where a token would make one with a scope that it lacks."""
     use = request.auth
     if isinstance(use, TokenUse) and not set(scopes) <= set(use.scopes):
         raise Problem("forbidden", "a token can issue no scope that it lacks itself")

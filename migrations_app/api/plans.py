@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import msgspec
 from django.db import transaction
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,6 +24,8 @@ from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
+from migrations_app.errors import Conflict
+from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.detail import (
     ApprovalRow,
     Export,
@@ -32,6 +35,7 @@ from migrations_app.queries.rollouts.detail import (
     rollout_detail,
 )
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
+from migrations_app.readiness.action_offers import reason_disabled
 from migrations_app.tasks import prepare_rollout, wake_rollout
 from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.accounts.tokens import TokenUse
@@ -217,6 +221,9 @@ class PlansView(Endpoint):
         wanted = RolloutRequest(
             action=said["action"], parameters=said["parameters"], ticket=said["ticket"], note=said["note"]
         )
+        head = cluster_head(said["cluster"], now=timezone.now())
+        if held := reason_disabled(may_prepare=True, source=head.source):
+            raise Conflict(held, code="read_only")
         made = draft(said["cluster"], wanted, by=actor(), person=asking(request))
         transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
         answer = plan_answer(rollout_detail(made), status=202)

@@ -11,17 +11,25 @@ from rest_framework.response import Response
 from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import replayed
-from migrations_app.api.framework.operations import Operation
+from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.views import Endpoint, body_params, query_params
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import asking
+from migrations_app.errors import NotFound
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.rollouts.policies import KillSwitchState, PolicyRow, policy_row, switch_now
+from migrations_app.queries.rollouts.policies import (
+    KillSwitchState,
+    OwnPolicyRow,
+    PolicyRow,
+    own_policy_page,
+    policy_row,
+    switch_now,
+)
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
-from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy
+from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy, drop_policy
 
 CHANGE = EndpointPermission("admin", "administer_policy")
 NUMBERS = ("batch", "per_hour", "pool_percent")
@@ -85,6 +93,27 @@ class StoppingSerializer(StrictSerializer):
     why = Text(max_length=500)
 
 
+class OwnPolicyRowSerializer(StructSerializer):
+    """A cluster with a policy of its own."""
+
+    struct = OwnPolicyRow
+
+
+class PoliciesView(Endpoint):
+    """Policies of single clusters."""
+
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation("policies_list", query=PagedSerializer, answer=page_of("OwnPolicy", OwnPolicyRowSerializer)),
+    }
+
+    def get(self, request: Request) -> Response:
+        """The clusters that have a policy of their own, by name; all others follow the default one."""
+        query = query_params(request, PagedSerializer)
+        page = own_policy_page(after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=OwnPolicyRowSerializer)
+
+
 class DefaultPolicyView(Endpoint):
     """The policy of all clusters that have none of their own."""
 
@@ -107,11 +136,12 @@ class DefaultPolicyView(Endpoint):
 class ClusterPolicyView(Endpoint):
     """The policy of one cluster."""
 
-    needs = {"GET": READ, "PUT": CHANGE}
+    needs = {"GET": READ, "PUT": CHANGE, "DELETE": CHANGE}
     tag = "policies"
     operations = {
         "GET": Operation("policies_read", answer=PolicyShownSerializer),
         "PUT": Operation("policies_change", body=PolicyWantedSerializer, answer=PolicyShownSerializer),
+        "DELETE": Operation("policies_remove"),
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
@@ -124,6 +154,16 @@ class ClusterPolicyView(Endpoint):
         """Gives the cluster a policy of its own, or replaces that."""
         cluster_head(id, now=timezone.now())
         return _changed(request, id)
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Takes its own policy away, so that it follows the default one. Plans made before do not start any more."""
+        cluster_head(id, now=timezone.now())
+        row = policy_row(id)
+        etags.require_match(request, etags.of_version(row.version))
+        if not row.own:
+            raise NotFound("the cluster has no policy of its own")
+        drop_policy(id, asking(request), version=row.version, by=actor())
+        return Response(status=204)
 
 
 class KillSwitchView(Endpoint):

@@ -19,6 +19,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from migrations_app.actions.registry import find
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PlannedSerializer, StrictSerializer
@@ -30,7 +31,7 @@ from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.queries.rollouts.policies import controller_upgrades_allowed
-from migrations_app.readiness.action_offers import Offer, offers, reason_disabled
+from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
@@ -44,6 +45,7 @@ class ActionOfferSerializer(StructSerializer):
     struct = Offer
 
     risk = OutputText()
+    parameters = serializers.DictField(help_text="A JSON Schema of what `POST /plans` takes as `parameters`.")
 
 
 class ActionOffersSerializer(serializers.Serializer[Any]):
@@ -68,8 +70,13 @@ class ClusterActionsView(Endpoint):
         report = report_of(head.snapshot.id) if head.snapshot else None
         held = reason_disabled(may_prepare=_may_prepare(request), source=head.source)
         told = offers(report, held=held, by_helm=controller_upgrades_allowed(id))
-        rows = [msgspec.to_builtins(one) for one in told]
+        rows = [msgspec.to_builtins(one) | {"parameters": _parameters(one.action_id)} for one in told]
         return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
+
+
+def _parameters(action_id: str) -> dict[str, Any]:
+    action = find(action_id)
+    return parameter_schema(action) if action else {}
 
 
 def _may_prepare(request: Request) -> bool:

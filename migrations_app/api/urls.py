@@ -3,7 +3,7 @@
 from django.urls import URLPattern, path, re_path
 
 from migrations_app.api.about import ApiRootView, MeView, VersionView
-from migrations_app.api.accounts import GrantsView, TokensView, TokenView
+from migrations_app.api.accounts import GrantsView, GrantView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
 from migrations_app.api.campaigns.views import (
     CampaignAbortView,
@@ -31,6 +31,7 @@ from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterB
 from migrations_app.api.clusters.labels import ClusterLabelsView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
+from migrations_app.api.feed import FeedView
 from migrations_app.api.fleet import (
     BurndownOfView,
     FleetScansView,
@@ -76,8 +77,9 @@ from migrations_app.api.organizations import (
     OrganizationsView,
     OrganizationView,
 )
+from migrations_app.api.people import PeopleView, PersonView, TeamsView, TeamView
 from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
-from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView
+from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView, PoliciesView
 from migrations_app.api.rehearsals.views import PlanRehearsalsView
 from migrations_app.api.rollouts import (
     RolloutAbortView,
@@ -102,6 +104,7 @@ from migrations_app.api.scans import (
     SnapshotsView,
     SnapshotView,
 )
+from migrations_app.api.services import ServicesView, ServiceTokensView, ServiceTokenView, ServiceView
 from migrations_app.api.waivers import WaiversView, WaiverView
 
 
@@ -155,6 +158,7 @@ urlpatterns: list[URLPattern] = [
     *_both("fleet/scans/<uuid:id>", FleetScanView, name="api-fleet-scan"),
     *_both("audit", AuditView, name="api-audit"),
     *_both("audit/export", AuditExportView, name="api-audit-export"),
+    *_both("events", FeedView, name="api-events"),
     *_both("plans", PlansView, name="api-plans"),
     *_both("plans/<uuid:id>", PlanView, name="api-plan"),
     *_both("plans/<uuid:id>/ask", PlanAskView, name="api-plan-ask"),
@@ -196,6 +200,7 @@ urlpatterns: list[URLPattern] = [
     *_both("journeys/<uuid:id>/take_back", JourneyTakeBackView, name="api-journey-take-back"),
     *_both("journeys/<uuid:id>/way_back", JourneyWayBackView, name="api-journey-way-back"),
     *_both("journeys/<uuid:id>/accept", JourneyAcceptView, name="api-journey-accept"),
+    *_both("policies", PoliciesView, name="api-policies"),
     *_both("policies/default", DefaultPolicyView, name="api-policy-default"),
     *_both("clusters/<uuid:id>/policy", ClusterPolicyView, name="api-cluster-policy"),
     *_both("kill-switch", KillSwitchView, name="api-kill-switch"),
@@ -210,7 +215,16 @@ urlpatterns: list[URLPattern] = [
     *_both("waivers/<uuid:id>", WaiverView, name="api-waiver"),
     *_both("snapshots/<uuid:id>/export", SnapshotExportView, name="api-snapshot-export"),
     *_both("snapshots/<uuid:id>/sarif", SnapshotSarifView, name="api-snapshot-sarif"),
+    *_both("people", PeopleView, name="api-people"),
+    *_both("people/<int:id>", PersonView, name="api-person"),
+    *_both("teams", TeamsView, name="api-teams"),
+    *_both("teams/<int:id>", TeamView, name="api-team"),
     *_both("grants", GrantsView, name="api-grants"),
+    *_both("grants/<uuid:id>", GrantView, name="api-grant"),
+    *_both("service-accounts", ServicesView, name="api-services"),
+    *_both("service-accounts/<uuid:id>", ServiceView, name="api-service"),
+    *_both("service-accounts/<uuid:id>/tokens", ServiceTokensView, name="api-service-tokens"),
+    *_both("service-tokens/<uuid:id>", ServiceTokenView, name="api-service-token"),
     *_both("tokens", TokensView, name="api-tokens"),
     *_both("tokens/<uuid:id>", TokenView, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaningView, name="api-problem"),

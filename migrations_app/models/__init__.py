@@ -6,6 +6,7 @@ from migrations_app.models import (
     campaign,
     checkpoint,
     cluster,
+    feed,
     journey,
     monitoring,
     notification,
@@ -15,6 +16,7 @@ from migrations_app.models import (
     rollout,
     sample_twin,
     scan,
+    service,
 )
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "campaign",
     "checkpoint",
     "cluster",
+    "feed",
     "journey",
     "monitoring",
     "notification",
@@ -32,4 +35,5 @@ __all__ = [
     "rollout",
     "sample_twin",
     "scan",
+    "service",
 ]

@@ -16,7 +16,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Manager, Q, QuerySet
 
-from migrations_app.access import RIGHTS, ROLES, EffectivePermissions, Right
+from migrations_app.access import NEVER_OF_PROGRAMS, RIGHTS, ROLES, EffectivePermissions, Right
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.campaign import Campaign, CampaignMember
@@ -94,9 +94,11 @@ def _granted(user: User) -> EffectivePermissions:
     if any(name.startswith(f"{APP}.") for name in given):
         everywhere |= {"view"}
     by_group: dict[uuid.UUID, frozenset[Right]] = {}
-    mine = Grant.objects.filter(Q(person=user) | Q(team__user=user)).values_list("over_id", "role").distinct()
-    for over, role in mine:
+    mine = Grant.objects.filter(Q(person=user) | Q(team__user=user))
+    for over, role, program in mine.values_list("over_id", "role", "person__service").distinct():
         brought = next((rights for name, rights in _ROLES.items() if name == role), frozenset[Right]())
+        if program is not None:
+            brought -= NEVER_OF_PROGRAMS
         if over is None:
             everywhere |= brought
         else:

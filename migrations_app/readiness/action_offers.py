@@ -1,4 +1,5 @@
-"""Which actions a report calls for, with the words of their buttons; and why the others are not offered.
+"""Which actions a report calls for, with the words of their buttons and the schema of their parameters; and why the
+others are not offered.
 
 Pages and the REST interface show what is said here, and decide nothing. Only what the report says and who asks is
 looked at: policy and the state of the cluster right now are for the preview.
@@ -6,10 +7,11 @@ looked at: policy and the state of the cluster right now are for the preview.
 
 import string
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
-from migrations_app.actions.base import Action
+from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.changes import Risk
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.base import Check, Finding
@@ -22,6 +24,8 @@ READ_ONLY = ("sample", "bundle")
 NEVER_SCANNED = "The cluster was never scanned."
 MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
+LONGEST_NAME, MOST_NAMES = 253, 500
+"""Of a text, in characters, and of a list in the parameters of an action."""
 NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
 
 
@@ -145,3 +149,35 @@ def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]
     nodes = report.legacy.get("Node")
     if nodes:  # where none is left the action is called for by something else, which is not counted in nodes
         yield "nodes", str(nodes)
+
+
+def parameter_schema(action: Action) -> dict[str, Any]:
+    """An object schema with one property for each parameter. What holds it is of a kind that a plan takes; whether it
+    fits the cluster, the preview tells.
+
+    `x-karpdash-part` of a property names the data source whose objects may be chosen.
+    """
+    return {
+        "type": "object",
+        "properties": {one.name: _property(one) for one in action.parameters},
+        "required": [one.name for one in action.parameters if one.required],
+        "additionalProperties": False,
+    }
+
+
+def _property(one: Parameter) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": one.question, **_kind(one)}
+    if one.of:
+        told["x-karpdash-part"] = one.of
+    return told if one.default is None else {**told, "default": one.default}
+
+
+def _kind(one: Parameter) -> dict[str, Any]:
+    text: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
+    if one.many:
+        return {"type": "array", "items": text, "maxItems": MOST_NAMES}
+    if isinstance(one.default, bool):
+        return {"type": "boolean"}
+    if isinstance(one.default, int):
+        return {"type": "integer"}
+    return text if one.of or isinstance(one.default, str) else {"type": ["string", "integer", "null"]}

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
@@ -16,6 +16,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FleetScan, Scan
+from migrations_app.models.service import ServiceAccount, ServiceToken
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
@@ -36,8 +37,9 @@ class Stage:
     things: dict[tuple[str, str], Model]
     users: dict[str, User]
 
-    def id_of(self, kind: str, subject: str) -> uuid.UUID:
-        return uuid.UUID(str(self.things[kind, subject].pk))
+    def id_of(self, kind: str, subject: str) -> uuid.UUID | int:
+        key = self.things[kind, subject].pk
+        return key if isinstance(key, int) else uuid.UUID(str(key))
 
 
 def set_up() -> Stage:
@@ -95,8 +97,17 @@ def _of_nobody(chief: User) -> dict[str, Model]:
     """Things that hang on no cluster; the token is the chief's own."""
     now = timezone.now()
     channel = Channel.objects.create(name="x", kind="slack", place="x", made_by_name="x", made_at=now)
+    program = User.objects.create_user("service:x")
+    service = ServiceAccount.objects.create(user=program, name="x", scopes=["read"])
     return {
         "channel": channel,
+        "grant": Grant.objects.get(person=chief),
+        "person": chief,
+        "service": service,
+        "service_token": ServiceToken.objects.create(
+            account=service, name="x", prefix="kd_x", digest="1" * 64, scopes=["read"]
+        ),
+        "team": Group.objects.create(name="x"),
         "delivery": Delivery.objects.create(
             channel=channel, event_id="x", topic="scan.failed", key="x", body={}, made_at=now, next_at=now
         ),

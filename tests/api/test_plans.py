@@ -76,6 +76,12 @@ def test_what_cannot_be_planned_is_refused(
     assert (answer.status_code, answer.json()["code"], Rollout.objects.count()) == (status, code, 0)
 
 
+@pytest.mark.parametrize("source", ["sample", "bundle"])
+def test_a_cluster_that_is_only_looked_at_is_refused_at_once(plans: Tool, source: str) -> None:
+    said = plans("POST", "plans", body(a_cluster("x", source=source)), idempotency_key="k")
+    assert (said.status_code, said.json()["code"], Rollout.objects.exists()) == (409, "read_only", False)
+
+
 @pytest.mark.parametrize("scopes", [("read",), ("read", "act"), ("read", "scan", "admin", "audit")])
 def test_the_scope_is_needed(olga: User, shop: Cluster, scopes: tuple[str, ...]) -> None:
     answer = Tool(olga, *scopes)("POST", "plans", body(shop), idempotency_key="k")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import schemathesis
 from django.conf import settings as django_settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
@@ -22,8 +22,12 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
+from migrations_app.api import feed
+from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.service_tokens import issue_service_token
+from migrations_app.use_cases.accounts.services import ServiceRules, make_service
 from migrations_app.use_cases.clusters.groups import make_group, put_in
 from migrations_app.use_cases.clusters.saved_views import keep_view
 from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
@@ -102,12 +106,25 @@ def _made() -> Known:
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk, "journeys": a_journey(row, author=ada).pk}
     found["campaigns"] = a_campaign(row, author=ada).pk
+    group = Group.objects.create(name="night")
+    found |= {"people": User.objects.create_user("ben").pk, "teams": group.pk}
+    found["grants"] = Grant.objects.create(team=group, role="viewer").pk
+    rules = ServiceRules(purpose="", role="viewer", everywhere=True, groups=(), scopes=("read", "metrics"), networks=())
+    service = found["service-accounts"] = make_service("ci", rules, person=person(ada))
+    secret = issue_service_token(service, name="x", scopes=["read"], days=None, person=person(ada))
+    found["service-tokens"] = secret.id
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 
 
 @pytest.fixture(autouse=True)
 def no_throttle(settings: Settings) -> None:
     settings.API_BURST = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A made-up `wait` of the events is not waited for."""
+    monkeypatch.setattr(feed, "pause", lambda _seconds: None)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ PAGES = {
     "register": ("", "/clusters/new"),
     "password": ("", "/password"),
     "people": ("", "/settings/people"),
+    "service accounts": ("", "/settings/services"),
     "tokens": ("", "/settings/tokens"),
     "absent": ("", "/clusters/00000000-0000-0000-0000-000000000001/"),
     "readiness": ("production", ""),

@@ -23,6 +23,20 @@ const findings = told(await client.GET("/api/v1/findings", { params: { query: { 
 const missing = await client.GET("/api/v1/clusters/{id}", {
   params: { path: { id: "00000000-0000-0000-0000-000000000000" } },
 });
+const begun = told(await client.GET("/api/v1/events", { params: { query: { begin: "oldest", kind: "scan" } } }));
+const program = told(
+  await client.POST("/api/v1/service-accounts", {
+    body: { name: "typescript", role: "viewer", everywhere: true, scopes: ["read"], networks: ["127.0.0.0/8"] },
+  }),
+);
+const issued = told(
+  await client.POST("/api/v1/service-accounts/{id}/tokens", {
+    params: { path: { id: program.id } },
+    body: { name: "x", scopes: ["read"], days: 1 },
+  }),
+);
+const other = createClient<paths>({ baseUrl: address, headers: { Authorization: `Bearer ${issued.secret}` } });
+const me = told(await other.GET("/api/v1/me"));
 const states: components["schemas"]["ScanState"]["state"][] = [scan.state];
 
 console.log(
@@ -31,6 +45,8 @@ console.log(
     verdict: shown.snapshot?.verdict ?? "",
     states,
     checks: findings.results.map((row) => row.check),
+    events: begun.results.map((row) => row.event),
+    me: me.name,
     problem: missing.error?.code ?? "",
   }),
 );

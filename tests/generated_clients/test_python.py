@@ -47,8 +47,8 @@ class Generated:
         """The parsed answer."""
         return self.part(f"api.{tag}.{operation}").sync(*parts, client=self._client, **values)
 
-    def model(self, model: str, /, **fields: Any) -> Any:
-        return getattr(self.part("models"), model)(**fields)
+    def model(self, model: str, /, *values: Any, **fields: Any) -> Any:
+        return getattr(self.part("models"), model)(*values, **fields)
 
 
 @pytest.fixture
@@ -81,6 +81,26 @@ def test_a_scan_is_queued_and_its_findings_read(call: Generated, target: Target)
     found = call("findings", "findings_list", cluster=target.cluster.pk, limit=3)
     assert len(found.results) == 3
     assert all(row.check for row in found.results)
+
+
+def test_a_service_account_gets_a_token_and_people_a_role(call: Generated) -> None:
+    role, scope = call.model("NewServiceRole", "viewer"), call.model("NewServiceScopesItem", "read")
+    wanted = call.model("NewService", name="ci", role=role, everywhere=True, scopes=[scope])
+    made = call("service_accounts", "services_create", body=wanted)
+    scopes = [call.model("NewServiceTokenScopesItem", "read")]
+    body = call.model("NewServiceToken", name="x", scopes=scopes, days=None)
+    issued = call("service_accounts", "service_tokens_create", made.id, body=body)
+    assert (made.account, issued.expires_at, issued.secret[:3]) == ("service:ci", None, "kd_")
+    team = call("teams", "teams_create", body=call.model("NewTeam", name="night"))
+    grant = call.model("NewGrant", role=call.model("NewGrantRole", "operator"), team="night", over=None)
+    assert (team.members, call("grants", "grants_create", body=grant).team) == ([], "night")
+
+
+def test_what_happens_is_followed_by_a_cursor(call: Generated, target: Target) -> None:
+    first = call("events", "events_list")
+    call("scans", "cluster_scans_create", target.cluster.pk, idempotency_key="followed")
+    told = call("events", "events_list", cursor=first.cursor)
+    assert [(row.event, row.cluster) for row in told.results] == [("scan.requested", target.cluster.pk)]
 
 
 def test_what_is_missing_is_a_problem_with_a_code(call: Generated) -> None:

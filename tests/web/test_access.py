@@ -48,9 +48,12 @@ REHEARSALS = {"rollout-rehearse": "operate_rollout"}  # tested in rollouts/test_
 PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
+    "services": "change_grant",
+    "service": "change_grant",
+    "service-token-revoke": "change_grant",
     "token-revoke": access.LOOK,
     "oidc-again": access.LOOK,
-}  # tested in test_people.py, test_tokens.py and test_oidc_again.py
+}  # tested in test_people.py, test_services.py, test_tokens.py and test_oidc_again.py
 NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",

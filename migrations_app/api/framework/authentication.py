@@ -7,8 +7,9 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts import service_tokens
 from migrations_app.use_cases.accounts.rights import must_change_password
+from migrations_app.use_cases.accounts.tokens import TokenUse
 
 OWN_SITE = ("same-origin", "none")
 
@@ -16,15 +17,16 @@ OWN_SITE = ("same-origin", "none")
 class BearerToken(BaseAuthentication):
     """A request that names any authorization is judged by it alone: cookies beside it count for nothing (T09)."""
 
-    def authenticate(self, request: Request) -> tuple[Any, tokens.TokenUse] | None:
+    def authenticate(self, request: Request) -> tuple[Any, TokenUse] | None:
         """The token's owner and its use; None when the request names no authorization."""
         given = request.META.get("HTTP_AUTHORIZATION", "")
         if not given:
             return None
         scheme, _, secret = given.partition(" ")
-        use = tokens.authenticate(secret.strip()) if scheme.lower() == "bearer" else None
+        address = str(getattr(request, "client_address", ""))
+        use = service_tokens.authenticate(secret.strip(), address=address) if scheme.lower() == "bearer" else None
         if use is None:
-            raise AuthenticationFailed("the token is unknown, expired or revoked")
+            raise AuthenticationFailed("the token is unknown, expired, revoked or not for this network")
         return use.owner, use
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature

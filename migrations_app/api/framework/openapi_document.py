@@ -19,8 +19,8 @@ _RULE_IDS = re.compile(r" ?\((?:[KTRA]\d\d(?:, )?)+\)")
 _SAME_WORDS = re.compile(r"^\* `([^`]*)` - \1$")
 LOCATED = frozenset({
     "channels_create", "channels_test", "cluster_scans_create", "clusters_create", "deliveries_resend",
-    "fleet_scans_create", "groups_create", "plans_create", "rollouts_roll_back", "tokens_create", "views_create",
-    "waivers_create",
+    "fleet_scans_create", "grants_create", "groups_create", "people_create", "plans_create", "rollouts_roll_back",
+    "service_tokens_create", "services_create", "teams_create", "tokens_create", "views_create", "waivers_create",
 })  # fmt: skip
 """Operations whose good answer names what was made in Location."""
 HEADERS: Tree = {
@@ -48,6 +48,12 @@ VALUES: dict[tuple[str, str], tuple[str, ...]] = {
 """Every value of a field of an answer; the empty text where nothing is known yet."""
 EXAMPLES: dict[str, Tree] = {
     "NewCluster": {"name": "shop", "source": "kubeconfig", "kubeconfig": "apiVersion: v1\nkind: Config\n...\n"},
+    "NewService": {
+        "name": "prometheus", "purpose": "scrapes", "role": "viewer", "everywhere": True, "scopes": ["metrics"],
+        "networks": ["192.0.2.0/24"],
+    },
+    "NewServiceToken": {"name": "scrape", "scopes": ["metrics"], "days": None},
+    "NewGrant": {"role": "operator", "team": "night", "over": None},
     "NewToken": {"name": "pipeline", "scopes": ["read", "scan"], "days": 30},
     "NewPlan": {
         "cluster": "7d1c2f6e-58c4-4a53-9f0e-0f6f3c1f2b10", "action": "adopt_crds", "parameters": {},

@@ -35,6 +35,9 @@ CODES: dict[str, ErrorCode] = {
     "missing_parameter": ErrorCode(400, "Choice missing", "The action needs this choice."),
     "bad_parameter": ErrorCode(400, "Bad choice", "The choice is of another shape than the action asks for."),
     "name_not_typed": ErrorCode(400, "Name not typed", "Send the cluster's name, exactly as it is, in `typed`."),
+    "bad_network": ErrorCode(400, "Bad network", "A network is written as 192.0.2.0/24 or 2001:db8::/32."),
+    "bad_groups": ErrorCode(400, "Bad groups", "A role holds over every cluster, or over one group or more."),
+    "bad_role": ErrorCode(400, "Bad role", "There is no such role for this account."),
     "reason_needed": ErrorCode(400, "Reason needed", "This is only done with a reason."),
     "bad_window": ErrorCode(400, "Bad window", "A change window has days 0 to 6 and goes from HH:MM to HH:MM, UTC."),
     "bad_approvals": ErrorCode(400, "Bad approvals", "A number for each risk; destructive plans are never below 1."),
@@ -47,7 +50,9 @@ CODES: dict[str, ErrorCode] = {
     "not_signed_in": ErrorCode(
         401, "Not signed in", "Send a bearer token, or the session cookie of a signed-in browser."
     ),
-    "bad_token": ErrorCode(401, "Token refused", "The token is unknown, expired or revoked, or its owner is disabled."),
+    "bad_token": ErrorCode(
+        401, "Token refused", "It is unknown, expired or revoked, its owner is disabled, or it is for another network."
+    ),
     "forbidden": ErrorCode(403, "Not allowed", "The token lacks a scope, or its owner the right; the detail names it."),
     "csrf": ErrorCode(
         403, "Cross-site request refused", "A browser's change needs the CSRF token, from our own pages."
@@ -55,6 +60,9 @@ CODES: dict[str, ErrorCode] = {
     "password_change_needed": ErrorCode(403, "Choose a password first", "The account still has a one-time password."),
     "person_needed": ErrorCode(
         403, "A person is needed", "People approve and settle in the browser, never over the API."
+    ),
+    "own_rights": ErrorCode(
+        403, "Rights of its own", "A token gives its own owner no rights; a person does that in the browser."
     ),
     "second_person": ErrorCode(
         403, "A second person is needed", "Whoever made or asked for it does not agree to it alone."
@@ -66,6 +74,9 @@ CODES: dict[str, ErrorCode] = {
     "method_not_allowed": ErrorCode(405, "Method not allowed", "The Allow header names what may be done here."),
     "conflict": ErrorCode(409, "Conflict", "Somebody else was first, or the state moved."),
     "name_taken": ErrorCode(409, "Name taken", "There is another one of that name."),
+    "last_admin": ErrorCode(409, "Last admin", "Nobody would be left who may decide what others may do."),
+    "own_account": ErrorCode(409, "One's own account", "Nobody closes their own account."),
+    "given_already": ErrorCode(409, "Given already", "That role was given already."),
     "derived": ErrorCode(
         409, "Told by the ARN", "The label stands in the ARN of the cluster and cannot be set otherwise."
     ),
@@ -115,6 +126,7 @@ CODES: dict[str, ErrorCode] = {
     "protects": ErrorCode(409, "The step protects", "A step that protects the cluster is never skipped."),
     "not_reached": ErrorCode(409, "Not reached", "The journey was not at that step yet."),
     "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
+    "read_only": ErrorCode(409, "Only looked at", "Nothing is changed in a cluster of this source."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
     "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),

@@ -3,28 +3,35 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from django.contrib.auth.models import Group, User
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 
+from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries import pagination
-from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.pagination import Page, keys_of, moment_and_id, page_of
 
+Row = TypeVar("Row", bound=Model)
 MOST = 1000
 """Maximum number of accounts, teams or groups on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRow:
-    """`everything` means a superuser, who needs no role; `local` an account that may sign in with a password."""
+    """`everything` means a superuser, who needs no role; `local` an account that may sign in with a password.
+
+    `waiting` is an account that was created over REST and has no password yet: nobody can sign in as it.
+    """
 
     id: int
     name: str
     active: bool
     everything: bool
     local: bool
+    waiting: bool
     last_sign_in: datetime | None
     teams: tuple[str, ...]
 
@@ -52,33 +59,58 @@ class GrantRow:
 
 def accounts() -> tuple[AccountRow, ...]:
     """All accounts, by name."""
-    rows = User.objects.prefetch_related("groups").order_by("username")[:MOST]
-    return tuple(
-        AccountRow(
-            id=row.pk,
-            name=row.username,
-            active=row.is_active,
-            everything=row.is_superuser,
-            local=row.has_usable_password(),
-            last_sign_in=row.last_login,
-            teams=tuple(sorted(team.name for team in row.groups.all())),
-        )
-        for row in rows
-    )
+    return tuple(map(_account, _people().order_by("username")[:MOST]))
+
+
+def account_page(*, after: str, limit: int) -> Page[AccountRow]:
+    """One page of the accounts of people, by name. Raises InvalidInput for an invalid cursor."""
+    keys = keys_of(after, (str,))
+    rows = _people().filter(username__gt=keys[0]) if keys else _people()
+    found = list(rows.order_by("username")[: limit + 1])
+    return page_of(found, limit=limit, row=_account, key=lambda row: pagination.encode((row.username,)))
+
+
+def account_of(account_id: int) -> AccountRow:
+    """The account of one person. Raises NotFound."""
+    return _account(_found(_people(), account_id, "no such account"))
+
+
+def account_named(name: str) -> AccountRow:
+    """The account of the person of that name. Raises NotFound."""
+    return account_of(_people().filter(username=name).values_list("pk", flat=True).first() or 0)
 
 
 def teams() -> tuple[Team, ...]:
     """All teams, by name."""
-    rows = Group.objects.prefetch_related("user_set").order_by("name")[:MOST]
-    return tuple(
-        Team(id=row.pk, name=row.name, members=tuple(sorted(one.username for one in row.user_set.all())))
-        for row in rows
-    )
+    return tuple(map(_team, _teams().order_by("name")[:MOST]))
+
+
+def team_page(*, after: str, limit: int) -> Page[Team]:
+    """One page of teams, by name. Raises InvalidInput for an invalid cursor."""
+    keys = keys_of(after, (str,))
+    rows = _teams().filter(name__gt=keys[0]) if keys else _teams()
+    found = list(rows.order_by("name")[: limit + 1])
+    return page_of(found, limit=limit, row=_team, key=lambda row: pagination.encode((row.name,)))
+
+
+def team_of(team_id: int) -> Team:
+    """One team. Raises NotFound."""
+    return _team(_found(_teams(), team_id, "no such team"))
+
+
+def team_named(name: str) -> Team:
+    """The team of that name. Raises NotFound."""
+    return team_of(_teams().filter(name=name).values_list("pk", flat=True).first() or 0)
+
+
+def grant_of(grant_id: uuid.UUID) -> GrantRow:
+    """One role grant of a person or a team. Raises NotFound."""
+    return _row(_found(_grants(), grant_id, "no such grant"))
 
 
 def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
-    """One page of role grants, newest first. Raises InvalidInput for an invalid cursor."""
-    rows = Grant.objects.select_related("person", "team", "over").order_by("-created_at", "-pk")
+    """One page of role grants of people and teams, newest first. Raises InvalidInput for an invalid cursor."""
+    rows = _grants().order_by("-created_at", "-pk")
     keys = moment_and_id(after)
     if keys:
         when, last = keys
@@ -89,6 +121,43 @@ def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of every group of clusters, by name."""
     return tuple(ClusterGroup.objects.order_by("name").values_list("pk", "name")[:MOST])
+
+
+def _people() -> QuerySet[User]:
+    return User.objects.filter(service=None).select_related("identity").prefetch_related("groups")
+
+
+def _teams() -> QuerySet[Group]:
+    return Group.objects.prefetch_related("user_set")
+
+
+def _grants() -> QuerySet[Grant]:
+    return Grant.objects.filter(person__service=None).select_related("person", "team", "over")
+
+
+def _found(rows: QuerySet[Row], key: object, why: str) -> Row:
+    row = rows.filter(pk=key).first()
+    if row is None:
+        raise NotFound(why)
+    return row
+
+
+def _account(row: User) -> AccountRow:
+    local = row.has_usable_password()
+    return AccountRow(
+        id=row.pk,
+        name=row.username,
+        active=row.is_active,
+        everything=row.is_superuser,
+        local=local,
+        waiting=not local and row.last_login is None and not hasattr(row, "identity"),
+        last_sign_in=row.last_login,
+        teams=tuple(sorted(team.name for team in row.groups.all())),
+    )
+
+
+def _team(row: Group) -> Team:
+    return Team(id=row.pk, name=row.name, members=tuple(sorted(one.username for one in row.user_set.all())))
 
 
 def _key(row: Grant) -> str:

@@ -21,7 +21,7 @@ def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...
         here = Q(**{f"{path}__over__isnull": True}) | Q(**{f"{path}__over__in": groups})
         by_role |= Q(**{f"{path}__role__in": _ROLES}) & here
     by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
-    rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True)
+    rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True, service=None)
     return tuple(
         rows.exclude(pk=author or 0).order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED]
     )

@@ -10,9 +10,11 @@ from django.db.models import F, Q
 from msgspec import Meta
 
 from migrations_app.actions.changes import RISKS, Risk
+from migrations_app.errors import NotFound
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.pagination import Page, encode, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
@@ -95,6 +97,29 @@ def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:
     """(id, name, version) of the clusters that have their own policy, by name."""
     rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
     return tuple((row.cluster.pk, row.cluster.name, row.version) for row in rows if row.cluster)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPolicyRow:
+    """A cluster that has a policy of its own."""
+
+    cluster: uuid.UUID
+    name: str
+    version: int
+
+
+def own_policy_page(*, after: str, limit: int) -> Page[OwnPolicyRow]:
+    """One page of the visible clusters with a policy of their own, by name. Raises InvalidInput for a bad cursor."""
+    keys = keys_of(after, (str,))
+    rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
+    found = list((rows.filter(cluster__name__gt=keys[0]) if keys else rows)[: limit + 1])
+    return page_of(found, limit=limit, row=_own, key=lambda row: encode((_own(row).name,)))
+
+
+def _own(row: Policy) -> OwnPolicyRow:
+    if row.cluster is None:
+        raise NotFound("the policy is of no cluster")
+    return OwnPolicyRow(cluster=row.cluster.pk, name=row.cluster.name, version=row.version)
 
 
 def approvals_asked(policy: Policy, risk: Risk) -> int:

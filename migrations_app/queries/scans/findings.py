@@ -3,12 +3,14 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from msgspec import Meta
 
+from migrations_app.checks.registry import all_checks
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted import counting_clusters
@@ -38,6 +40,7 @@ class FindingLine:
     cluster_name: str
     snapshot: uuid.UUID
     check: str
+    title: Annotated[str, Meta(description="The check's, named after the good state; empty for one that is no more.")]
     hop: str
     phase: str
     status: str
@@ -104,4 +107,9 @@ def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...
     found = covering(here, check=row["check_id"], status=row["status"], severity=row["severity"])
     if found is not None and row["shown"] == "waived":
         said |= {"status": "waived", "summary": found.words(row["summary"])}
-    return FindingLine(check=row["check_id"], **said)
+    return FindingLine(check=row["check_id"], title=_titles().get(row["check_id"], ""), **said)
+
+
+@cache
+def _titles() -> Mapping[str, str]:
+    return {check.id: check.title for check in all_checks()}

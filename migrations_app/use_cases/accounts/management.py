@@ -5,7 +5,7 @@ Closing an account ends its sessions and API tokens in the same transaction (T28
 
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, User
@@ -16,13 +16,23 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import ROLES, Person, may_appoint
-from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import ApiToken, Grant, Identity, TemporaryPassword
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 LONGEST = 150
+MOST_MEMBERS = 200
+"""Maximum number of accounts that one request adds to a team or removes from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamChange:
+    """Names of accounts to add to a team and to remove from it."""
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +54,8 @@ def may(person: Person | None) -> None:
 def make_account(name: str, *, person: Person | None) -> str:
     """Creates an account and returns its one-time password.
 
-    Raises PermissionDenied, InvalidInput, Conflict `name_taken`.
+    For a token the account has no password, and the text is empty: whoever holds the token could sign in as the second
+    approver. `first_password` gives one. Raises PermissionDenied, InvalidInput, Conflict `name_taken`.
     """
     may(person)
     try:
@@ -53,13 +64,38 @@ def make_account(name: str, *, person: Person | None) -> str:
         raise InvalidInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
     if len(name) > LONGEST:
         raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
-    password = secrets.token_urlsafe(16)
     with transaction.atomic():
         if User.objects.filter(username=name).exists():
             raise Conflict("there is an account of that name", code="name_taken")
-        row = User.objects.create_user(username=name, password=password)
-        TemporaryPassword.objects.create(user=row)
+        row = User.objects.create_user(username=name)
+        password = "" if person is not None and person.method == "token" else _one_time_password(row)
         record_audit_event("account.made", name, rights="none yet")
+    return password
+
+
+def first_password(name: str, *, person: Person) -> str:
+    """Gives an account that was created without a password its first one, for one sign-in, and returns it.
+
+    Raises PermissionDenied, also for a token, NotFound, and Conflict `has_password` for an account that signs in
+    already, here or at the identity provider.
+    """
+    may(person)
+    if person.method == "token":
+        raise PermissionDenied("a person gives passwords, in the browser", code="person_needed")
+    with transaction.atomic():
+        row = _account(name)
+        if row.has_usable_password() or row.last_login or Identity.objects.filter(user=row).exists():
+            raise Conflict("that account can sign in already", code="has_password")
+        password = _one_time_password(row)
+        record_audit_event("account.first_password", name)
+    return password
+
+
+def _one_time_password(row: User) -> str:
+    password = secrets.token_urlsafe(16)
+    row.set_password(password)
+    row.save(update_fields=["password"])
+    TemporaryPassword.objects.get_or_create(user=row)
     return password
 
 
@@ -70,14 +106,11 @@ def reset_password(name: str) -> str:
 
     Raises NotFound, and Conflict `other_sign_in` for an account that signs in at the identity provider.
     """
-    password = secrets.token_urlsafe(16)
     with transaction.atomic():
         row = _account(name)
         if Identity.objects.filter(user=row).exists():
             raise Conflict("that account signs in at the identity provider", code="other_sign_in")
-        row.set_password(password)
-        row.save(update_fields=["password"])
-        TemporaryPassword.objects.get_or_create(user=row)
+        password = _one_time_password(row)
         record_audit_event("account.password_reset", name, ended=_end_everything(row))
     return password
 
@@ -105,10 +138,10 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
 def add_to_team(team: str, *, member: str, person: Person | None) -> None:
     """Adds an account to a team, creating the team if needed. Raises PermissionDenied, NotFound, InvalidInput."""
     may(person)
-    if not team.strip() or len(team) > LONGEST or not team.isprintable():
-        raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where="team", code="bad_name")
+    _refuse_team_name(team, where="team")
     with transaction.atomic():
         row = _account(member)
+        _refuse_own(person, row)
         Group.objects.get_or_create(name=team.strip())[0].user_set.add(row)
         record_audit_event("account.joined", member, team=team.strip())
 
@@ -121,6 +154,49 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
         _team(team).user_set.remove(row)
         refuse_without_admin()
         record_audit_event("account.left", member, team=team)
+
+
+def make_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
+    """Creates a team with these members. Raises PermissionDenied, NotFound, InvalidInput, Conflict `name_taken`."""
+    may(person)
+    _refuse_team_name(name, where="name")
+    with transaction.atomic():
+        if not Group.objects.get_or_create(name=name.strip())[1]:
+            raise Conflict("there is a team of that name", code="name_taken")
+        record_audit_event("team.made", name.strip())
+        change_team(name.strip(), TeamChange(add=tuple(members)), person=person)
+
+
+def change_team(team: str, change: TeamChange, *, person: Person | None) -> None:
+    """Adds and removes members, all of them or none; what is so already stays so, without an audit event.
+
+    Raises as `add_to_team` and `remove_from_team`, and InvalidInput for an account that is named both ways.
+    """
+    may(person)
+    if set(change.add) & set(change.remove):
+        raise InvalidInput("an account is added or removed, not both", where="remove")
+    with transaction.atomic():
+        here = set(_team(team).user_set.values_list("username", flat=True))
+        for name in dict.fromkeys(change.add):
+            if _account(name).username not in here:
+                add_to_team(team, member=name, person=person)
+        for name in dict.fromkeys(change.remove):
+            if _account(name).username in here:
+                remove_from_team(team, member=name, person=person)
+
+
+def drop_team(team: str, *, person: Person | None) -> None:
+    """Removes a team with the roles that were given to it; its members stay.
+
+    Raises PermissionDenied, NotFound, Conflict `last_admin`.
+    """
+    may(person)
+    with transaction.atomic():
+        row = _team(team)
+        members, roles = row.user_set.count(), row.grants.count()
+        row.delete()
+        refuse_without_admin()
+        record_audit_event("team.removed", team, members=members, roles=roles)
 
 
 def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
@@ -136,6 +212,7 @@ def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
     with transaction.atomic():
         group = _group(gift.over) if gift.over else None
         to = {"person": _account(gift.person) if gift.person else None, "team": _team(gift.team) if gift.team else None}
+        _refuse_own(person, to["person"] or to["team"])
         if Grant.objects.filter(**to, over=group, role=gift.role).exists():
             raise Conflict("that role was given already", code="given_already")
         row = Grant.objects.create(**to, over=group, role=gift.role, created_by=actor().name)
@@ -151,7 +228,8 @@ def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
     """
     may(person)
     with transaction.atomic():
-        row = Grant.objects.select_related("person", "team", "over").filter(pk=grant_id).first()
+        people_only = Grant.objects.select_related("person", "team", "over").filter(person__service=None)
+        row = people_only.filter(pk=grant_id).first()
         if row is None:
             raise NotFound("no such grant")
         row.delete()
@@ -170,7 +248,7 @@ def refuse_without_admin() -> None:
 def _appointing() -> Iterator[bool]:
     live = User.objects.filter(is_active=True)
     yield live.filter(is_superuser=True).exists()
-    admin = Grant.objects.filter(role=Grant.Role.ADMIN, over=None)
+    admin = Grant.objects.filter(role=Grant.Role.ADMIN, over=None, person__service=None)
     yield admin.filter(person__is_active=True).exists()
     yield admin.filter(team__user__is_active=True).exists()
 
@@ -185,12 +263,30 @@ def _end_everything(row: User) -> int:
     return ended
 
 
+def _refuse_own(person: Person | None, receiver: User | Group | None) -> None:
+    """Raises PermissionDenied `own_rights` where a token would give rights to its own owner: a person does that."""
+    if person is None or person.method != "token":
+        return
+    own = receiver.pk == person.id if isinstance(receiver, User) else _is_in(receiver, person.id)
+    if own:
+        raise PermissionDenied("a token gives its own owner no rights; do it in the browser", code="own_rights")
+
+
+def _is_in(team: Group | None, user_id: int) -> bool:
+    return team is not None and team.user_set.filter(pk=user_id).exists()
+
+
+def _refuse_team_name(name: str, *, where: str) -> None:
+    if not name.strip() or len(name) > LONGEST or not name.isprintable():
+        raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where=where, code="bad_name")
+
+
 def _receiver(row: Grant) -> str:
     return row.person.username if row.person else f"team {row.team.name if row.team else ''}"
 
 
 def _account(name: str) -> User:
-    row = User.objects.filter(username=name).first()
+    row = User.objects.filter(username=name, service=None).first()
     if row is None:
         raise NotFound("no such account", where="person")
     return row

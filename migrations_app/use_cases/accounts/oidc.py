@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
+from migrations_app.use_cases.accounts.services import PREFIX
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
 
@@ -145,6 +146,8 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
 
 
 def _made(name: str, *, issuer: str, subject: str) -> User:
+    if name.casefold().startswith(PREFIX):
+        raise _refused("the name is one of a service account")
     if User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:

@@ -34,6 +34,15 @@ class IssuedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class NewSecret:
+    """A random secret of 256 bits; `prefix` and `digest` are what is stored of it."""
+
+    text: str
+    prefix: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class TokenUse:
     id: uuid.UUID
     owner: "User"
@@ -45,25 +54,23 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
 
     Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days.
     """
-    strange = [scope for scope in scopes if scope not in SCOPES]
-    if strange or not scopes:
-        raise InvalidInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
+    refuse_scopes(scopes)
     if not 1 <= days <= LONGEST_DAYS:
         raise InvalidInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")
     if not name.strip():
         raise InvalidInput("a token needs a name", where="name")
-    secret = f"kd_{secrets.token_urlsafe(32)}"
+    secret = new_secret()
     with transaction.atomic():
         row = ApiToken.objects.create(
             owner_id=owner.pk,
             name=name.strip(),
-            prefix=secret[:9],
-            digest=_digest(secret),
+            prefix=secret.prefix,
+            digest=secret.digest,
             scopes=sorted(set(scopes)),
             expires_at=timezone.now() + timedelta(days=days),
         )
         record_audit_event("token.made", row.name, **_told(row, owner.get_username()))
-    return IssuedToken(row.id, secret, row.expires_at)
+    return IssuedToken(row.id, secret.text, row.expires_at)
 
 
 def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
@@ -79,10 +86,25 @@ def owner_named(username: str) -> "User":
     return found
 
 
+def new_secret() -> NewSecret:
+    """A secret that nobody has seen."""
+    text = f"kd_{secrets.token_urlsafe(32)}"
+    return NewSecret(text, text[:9], digest_of(text))
+
+
+def refuse_scopes(scopes: Sequence[str]) -> None:
+    """Raises InvalidInput for an unknown scope or none at all."""
+    if not scopes or any(scope not in SCOPES for scope in scopes):
+        raise InvalidInput(f"scopes must be some of {', '.join(SCOPES)}", where="scopes")
+
+
 def authenticate(secret: str) -> TokenUse | None:
-    """The token's owner and scopes; None when the token is unknown, revoked or expired, or its owner is disabled."""
+    """The token's owner and scopes; None when the token is unknown, revoked or expired, or its owner is disabled.
+
+    For tokens of people; `service_tokens.authenticate` asks for those of service accounts as well.
+    """
     now = timezone.now()
-    row = ApiToken.objects.select_related("owner").filter(digest=_digest(secret), revoked_at=None).first()
+    row = ApiToken.objects.select_related("owner").filter(digest=digest_of(secret), revoked_at=None).first()
     if row is None or row.expires_at <= now or not row.owner.is_active:
         return None
     if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
@@ -114,5 +136,6 @@ def _told(row: ApiToken, owner: str) -> dict[str, Any]:
     return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
+    """What is stored of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()

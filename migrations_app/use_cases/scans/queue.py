@@ -19,6 +19,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.notifications.publish import publish_scan_failures
 from migrations_app.use_cases.runtime import counters, disk_space
 from migrations_app.use_cases.scans import store
+from migrations_app.use_cases.scans.feed import note_end
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"
@@ -186,6 +187,7 @@ def _give_up(scan: Scan, now: datetime) -> None:
                 last_error_detail=detail,
             )
             publish_scan_failures(Cluster.objects.defer("sealed").get(pk=scan.cluster_id))
+            note_end(scan.pk, cluster_id=scan.cluster_id, state=Scan.State.FAILED, code="worker_lost")
 
 
 def crashed(held: ScanClaim, kind: str) -> None:

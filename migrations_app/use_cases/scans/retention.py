@@ -16,10 +16,12 @@ from django.utils import timezone
 
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.feed import ScanEvent
 from migrations_app.models.monitoring import Pulse, Tally
 from migrations_app.models.notification import Announced, Delivery
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, LegacyDay, Scan, Snapshot
+from migrations_app.queries.audit.feed import KEPT_DAYS
 from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
@@ -31,6 +33,7 @@ DAILY = timedelta(days=90)
 WEEKLY = timedelta(days=365)
 """Maximum age of a snapshot: if it is any, the last one of its day, or the last one of its week."""
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
+SCAN_EVENTS = timedelta(days=KEPT_DAYS)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
 DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
 """Marks of published events are kept longer than any waiver lasts."""
@@ -142,6 +145,7 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         ended,
         Scan.objects.filter(state=Scan.State.DONE, finished_at__lt=now - DONE_SCANS),
         Scan.objects.filter(state=Scan.State.FAILED, finished_at__lt=now - FAILED_SCANS),
+        ScanEvent.objects.filter(at__lt=now - SCAN_EVENTS),
         ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
         Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),

@@ -41,6 +41,7 @@ from migrations_app.use_cases.notifications.publish import (
 )
 from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
+from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.identity import keep as keep_identity
 
@@ -177,6 +178,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
         _note_success(scan.cluster, snapshot, now=now)
         # Last, because every scan of the installation updates the same rows.
         add_duration(_seconds(scan, now))
+        note_end(scan_id, cluster_id=scan.cluster_id, state=Scan.State.DONE)
     return snapshot
 
 
@@ -311,3 +313,4 @@ def fail(
         publish_scan_failures(cluster, before=before)
         add_error(cluster.pk, code)
         add_duration(_seconds(Scan.objects.get(pk=scan_id), now))
+        note_end(scan_id, cluster_id=cluster.pk, state=Scan.State.FAILED, code=code)

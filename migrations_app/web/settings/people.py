@@ -17,6 +17,8 @@ from migrations_app.web.access import person_of, require_right
 from migrations_app.web.rollouts.page import refusal_status
 
 RIGHT = "change_grant"
+SECRETS = ("account", "password")
+"""Acts that return a password."""
 Act = Callable[[QueryDict, Person], str]
 
 
@@ -38,7 +40,7 @@ def change(request: HttpRequest) -> HttpResponse:
         said = act(request.POST, person_of(request))
     except (InvalidInput, Conflict, PermissionDenied, NotFound) as wrong:
         return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
-    if request.POST.get("do") == "account":
+    if request.POST.get("do") in SECRETS:
         # The password is shown in this response only and not stored.
         return _page(request, password=said)
     messages.success(request, said)
@@ -65,6 +67,15 @@ def _page(
 
 def _account(said: QueryDict, person: Person) -> str:
     return management.make_account(said.get("name", "").strip(), person=person)
+
+
+def _password(said: QueryDict, person: Person) -> str:
+    return management.first_password(said.get("name", ""), person=person)
+
+
+def _drop_team(said: QueryDict, person: Person) -> str:
+    management.drop_team(said.get("team", ""), person=person)
+    return "The team is removed, with its roles."
 
 
 def _close(said: QueryDict, person: Person) -> str:
@@ -112,10 +123,12 @@ def _id(said: QueryDict, name: str) -> uuid.UUID | None:
 
 ACTS: Mapping[str, Act] = {
     "account": _account,
+    "password": _password,
     "close": _close,
     "open": _open,
     "join": _join,
     "leave": _leave,
+    "drop_team": _drop_team,
     "give": _give,
     "take_back": _take_back,
 }

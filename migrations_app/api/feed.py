@@ -1,0 +1,151 @@
+"""events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event stream.
+
+A question ends after `wait` seconds at most, also as an event stream: the client asks again with the last id, as
+browsers do by themselves. A stream that stays open would hold one of the few threads of a web process for as long as
+somebody listens; here at most WAITERS of them wait at a time, and whoever finds no place is answered at once and told
+when to ask again.
+"""
+
+import threading
+import time
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.operations import HEADER, Operation
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.api.framework.views import Endpoint, query_params
+from migrations_app.queries.audit.feed import (
+    KEPT_DAYS,
+    KINDS,
+    FeedAsk,
+    FeedEvent,
+    FeedPage,
+    FeedPosition,
+    encode_position,
+    oldest_position,
+    position_of,
+    wait_for_events,
+)
+
+STREAM = "text/event-stream"
+WAITERS = 2
+"""Maximum number of requests of one web process that wait at a time; it has eight threads."""
+LONGEST_WAIT = 20
+PAUSE = 5
+"""Seconds after which a client asks again that found no place to wait, or did not want to."""
+places = threading.BoundedSemaphore(WAITERS)
+pause = time.sleep
+LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")
+
+
+class FeedQuerySerializer(StrictSerializer):
+    cursor = serializers.CharField(
+        required=False, max_length=200, help_text="Where to go on. Without one: what happens from now on."
+    )
+    begin = serializers.ChoiceField(
+        required=False, choices=("now", "oldest"), default="now", help_text="Where to begin without a cursor."
+    )
+    wait = serializers.IntegerField(
+        required=False, min_value=0, max_value=LONGEST_WAIT, default=0, help_text="Seconds to wait for an event."
+    )
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=500, default=100)
+    kind = serializers.ChoiceField(required=False, choices=KINDS, help_text="Only these.")
+    cluster = serializers.UUIDField(required=False, help_text="Only of this cluster.")
+
+
+class FeedEventSerializer(StructSerializer):
+    """One event. Read what it is about at its own address."""
+
+    struct = FeedEvent
+
+
+class FeedPageSerializer(serializers.Serializer[Any]):
+    """Events, oldest first, and the cursor to go on from, also where there are none."""
+
+    results = FeedEventSerializer(many=True)
+    cursor = OutputText()
+    gap = serializers.BooleanField(help_text=f"The cursor is over {KEPT_DAYS} days old: events may be missing.")
+    retry_after = serializers.IntegerField(help_text="Seconds after which to ask again; 0 for at once.")
+
+
+class FeedView(Endpoint):
+    """What happens."""
+
+    tag = "events"
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            "events_list",
+            query=FeedQuerySerializer,
+            answer=FeedPageSerializer,  # not the stream: generators would tell that the answer may be a text
+            more=[LAST_ID],
+        ),
+    }
+
+    def get(self, request: Request) -> HttpResponseBase:
+        """Events of what the caller sees, in order; with `Accept: text/event-stream` as server-sent events."""
+        query = query_params(request, FeedQuerySerializer)
+        now = timezone.now()
+        cursor = query.get("cursor") or request.headers.get("Last-Event-ID", "")
+        begins_new = not cursor and query["begin"] == "oldest"
+        position = oldest_position(now) if begins_new else position_of(cursor[:200], now=now)
+        _refuse_unreachable(position)
+        ask = FeedAsk(
+            kinds=(query["kind"],) if "kind" in query else (), cluster=query.get("cluster"), limit=query["limit"]
+        )
+        page, waited = _waited(position, ask, seconds=query["wait"])
+        again = 0 if page.events or page.more or waited else PAUSE
+        answer = _stream(page, again) if STREAM in request.headers.get("Accept", "") else _json(page, again)
+        answer["Cache-Control"] = "no-store"
+        return answer
+
+
+def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[FeedPage, bool]:
+    """The page, and whether the request had a place to wait in."""
+    placed = seconds > 0 and places.acquire(blocking=False)
+    try:
+        here = seconds if placed else 0
+        return wait_for_events(position, ask, seconds=here, pause=pause, clock=timezone.now), placed
+    finally:
+        if placed:
+            places.release()
+
+
+def _refuse_unreachable(position: FeedPosition) -> None:
+    """Numbers that no database has are none that this list gave out."""
+    if not all(0 <= number < 2**62 for number in (position.audit, position.scans, position.issued)):
+        raise Problem("bad_cursor")
+
+
+def _json(page: FeedPage, again: int) -> Response:
+    told = {
+        "results": FeedEventSerializer(page.events, many=True).data,
+        "cursor": encode_position(page.position),
+        "gap": page.gap,
+        "retry_after": again,
+    }
+    return Response(told)
+
+
+def _stream(page: FeedPage, again: int) -> HttpResponse:
+    """Server-sent events; the last line without data moves the client's last id on."""
+    lines = [f"retry: {again * 1000}\n\n"]
+    if page.gap:
+        lines.append("event: gap\ndata: {}\n\n")
+    for event in page.events:
+        text = msgspec.json.encode(FeedEventSerializer(event).data).decode()
+        lines.append(f"id: {event.cursor}\nevent: {event.event}\ndata: {text}\n\n")
+    lines.append(f"id: {encode_position(page.position)}\n\n")
+    return HttpResponse("".join(lines), content_type=f"{STREAM}; charset=utf-8")

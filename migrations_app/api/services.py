@@ -1,0 +1,246 @@
+"""service-accounts: programs with an identity of their own, for those who may appoint; service-tokens: their tokens."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from migrations_app.access import PROGRAM_ROLES
+from migrations_app.api.accounts import APPOINT, refuse_wider
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation, page_of
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
+from migrations_app.api.plans import asking
+from migrations_app.queries.accounts.services import (
+    ServiceRow,
+    ServiceTokenRow,
+    service_of,
+    service_page,
+    service_token_of,
+    service_token_page,
+)
+from migrations_app.use_cases.accounts import service_tokens, services
+from migrations_app.use_cases.accounts.networks import MOST_NETWORKS
+from migrations_app.use_cases.accounts.services import LONGEST_PURPOSE, MOST_GROUPS, ServiceRules
+from migrations_app.use_cases.accounts.tokens import SCOPES
+
+DAYS = "1 to 365; null for a token that never ends, which takes no other scope than metrics and read."
+
+
+class ServiceRowSerializer(StructSerializer):
+    """A service account: a program, not a person. It never approves, sets no policies and appoints nobody."""
+
+    struct = ServiceRow
+    leave_out = ("version",)
+
+
+class ServiceTokenRowSerializer(StructSerializer):
+    """A token of a service account; its secret was shown once. `expires_at` is null for one that never ends."""
+
+    struct = ServiceTokenRow
+
+
+class IssuedServiceTokenSerializer(ServiceTokenRowSerializer):
+    """A new token with its secret, which is never shown again."""
+
+    secret = OutputText()
+
+
+def _scopes(**options: Any) -> serializers.ListField:  # noqa: ANN401 - the options of a field
+    return serializers.ListField(
+        child=serializers.ChoiceField(choices=SCOPES), allow_empty=False, max_length=10, **options
+    )
+
+
+def _rules(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, Any]]:  # noqa: ANN401 - the options of a field
+    return {
+        "role": serializers.ChoiceField(choices=PROGRAM_ROLES, **options),
+        "scopes": _scopes(**options),
+        "purpose": Text(required=False, allow_blank=True, max_length=LONGEST_PURPOSE),
+        "everywhere": serializers.BooleanField(required=False, help_text="Over every cluster, also future ones."),
+        "groups": serializers.ListField(
+            child=serializers.UUIDField(), required=False, max_length=MOST_GROUPS, help_text="Over their clusters only."
+        ),
+        "networks": serializers.ListField(
+            child=Text(max_length=60), required=False, max_length=MOST_NETWORKS, help_text="CIDR; empty: everywhere."
+        ),
+    }
+
+
+class NewServiceSerializer(StrictSerializer):
+    """Either `everywhere` is true, or `groups` names one or more."""
+
+    name = Text(max_length=60, help_text="Small letters, digits and hyphens; used once for ever.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """The name, and what a change may say."""
+        return {**super().get_fields(), **_rules()}
+
+
+class ServiceChangeSerializer(StrictSerializer):
+    """What is left out stays as it is; `groups` and `everywhere` replace each other."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """What the account may do at most."""
+        return {**super().get_fields(), **_rules(required=False)}
+
+
+class NewServiceTokenSerializer(StrictSerializer):
+    """No scope that the account lacks."""
+
+    name = Text(max_length=80)
+    scopes = _scopes()
+    days = StrictInteger(min_value=1, max_value=365, allow_null=True, help_text=DAYS)
+
+
+class ServicesView(Endpoint):
+    """Service accounts."""
+
+    needs = {"GET": APPOINT, "POST": APPOINT}
+    operations = {
+        "GET": Operation("services_list", query=PagedSerializer, answer=page_of("Service", ServiceRowSerializer)),
+        "POST": Operation("services_create", body=NewServiceSerializer, answer=ServiceRowSerializer, status=201),
+    }
+
+    def get(self, request: Request) -> Response:
+        """All by name, also those that ended."""
+        query = query_params(request, PagedSerializer)
+        page = service_page(after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=ServiceRowSerializer)
+
+    @replayed
+    def post(self, request: Request) -> Response:
+        """Makes a service account without a token."""
+        said = body_params(request, NewServiceSerializer)
+        refuse_wider(request, said["scopes"])
+        made = services.make_service(said["name"], _said(said, {}), person=asking(request))
+        answer = _shown(made, status=201)
+        answer["Location"] = reverse("api-service", kwargs={"id": made}, request=request)
+        return answer
+
+
+class ServiceView(Endpoint):
+    """One service account."""
+
+    needs = {"GET": APPOINT, "PATCH": APPOINT, "DELETE": APPOINT}
+    operations = {
+        "GET": Operation("services_read", answer=ServiceRowSerializer),
+        "PATCH": Operation("services_change", body=ServiceChangeSerializer, answer=ServiceRowSerializer),
+        "DELETE": Operation("services_end"),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The account with its ETag."""
+        query_params(request, StrictSerializer)
+        return _shown(id)
+
+    def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Changes what it may do at most; its tokens obey from their next request on."""
+        row = service_of(id)
+        etags.require_match(request, etags.of_version(row.version))
+        said = body_params(request, ServiceChangeSerializer, partial=True)
+        rules = _said(said, _as_is(row))
+        refuse_wider(request, list(rules.scopes))
+        services.change_service(id, rules, version=row.version, person=asking(request))
+        return _shown(id)
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends it with its tokens, for good. The row stays, for the audit log."""
+        etags.require_match(request, etags.of_version(service_of(id).version))
+        services.end_service(id, person=asking(request))
+        return Response(status=204)
+
+
+class ServiceTokensView(Endpoint):
+    """Tokens of one service account."""
+
+    needs = {"GET": APPOINT, "POST": APPOINT}
+    operations = {
+        "GET": Operation(
+            "service_tokens_list", query=PagedSerializer, answer=page_of("ServiceToken", ServiceTokenRowSerializer)
+        ),
+        "POST": Operation(
+            "service_tokens_create", body=NewServiceTokenSerializer, answer=IssuedServiceTokenSerializer, status=201
+        ),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Newest first."""
+        query = query_params(request, PagedSerializer)
+        page = service_token_page(service_of(id).id, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=ServiceTokenRowSerializer)
+
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Issues a token; the answer holds its secret, once."""
+        said = body_params(request, NewServiceTokenSerializer)
+        refuse_wider(request, said["scopes"])
+        issued = service_tokens.issue_service_token(id, **said, person=asking(request))
+        row = service_token_of(issued.id)
+        answer = Response(ServiceTokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
+        answer["ETag"] = _tag(row)
+        answer["Location"] = reverse("api-service-token", kwargs={"id": issued.id}, request=request)
+        return answer
+
+
+class ServiceTokenView(Endpoint):
+    """One token of a service account."""
+
+    tag = "service-accounts"
+    needs = {"GET": APPOINT, "DELETE": APPOINT}
+    operations = {
+        "GET": Operation("service_tokens_read", answer=ServiceTokenRowSerializer),
+        "DELETE": Operation("service_tokens_revoke"),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The token, without its secret."""
+        query_params(request, StrictSerializer)
+        row = service_token_of(id)
+        answer = Response(ServiceTokenRowSerializer(row).data)
+        answer["ETag"] = _tag(row)
+        return answer
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Ends the token at once."""
+        etags.require_match(request, _tag(service_token_of(id)))
+        service_tokens.revoke_service_token(id, person=asking(request))
+        return Response(status=204)
+
+
+def _said(said: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
+    """The rules of a request over those that hold."""
+    told: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
+    if said.get("groups"):
+        told["everywhere"] = False
+    if said.get("everywhere"):
+        told["groups"] = ()
+    told |= {name: said[name] for name in _NAMES if name in said}
+    lists: dict[str, Any] = {name: tuple(told[name]) for name in ("groups", "scopes", "networks")}
+    return ServiceRules(purpose=told["purpose"], role=told["role"], everywhere=told["everywhere"], **lists)
+
+
+_NAMES = ("purpose", "role", "everywhere", "groups", "scopes", "networks")
+
+
+def _as_is(row: ServiceRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _NAMES}
+
+
+def _shown(service_id: uuid.UUID, *, status: int = 200) -> Response:
+    row = service_of(service_id)
+    answer = Response(ServiceRowSerializer(row).data, status=status)
+    answer["ETag"] = etags.of_version(row.version)
+    return answer
+
+
+def _tag(row: ServiceTokenRow) -> str:
+    """A token changes once in its life: when it is revoked."""
+    return etags.of_version(2 if row.revoked_at else 1)

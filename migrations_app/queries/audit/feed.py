@@ -1,0 +1,245 @@
+"""What happens to scans, plans, rollouts, journeys and campaigns, in order, for programs that follow it.
+
+Two sources are merged: the audit log, whose numbers have no gap and are in commit order (A51), and the ends of scans,
+which are numbered in the same way. A position in both is therefore never passed by an event that is committed later.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from django.db.models import Q
+from msgspec import Meta
+
+from migrations_app.actions.states import PLANNED
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.feed import ScanEvent, ScanEventHead
+from migrations_app.queries import pagination
+from migrations_app.queries.audit.log import head_seq
+from migrations_app.queries.pagination import keys_of
+from migrations_app.queries.visibility import visible, visible_campaigns, visible_texts
+
+KEPT_DAYS = 7
+"""Days for which ends of scans are kept, and a position is good."""
+WINDOW = 5000
+"""Maximum number of events of each source that one question looks at, whether they fit or not."""
+Kind = Literal["scan", "plan", "rollout", "journey", "campaign"]
+KINDS: tuple[Kind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
+PLAN_VERBS = (*(f"rollout.{state}" for state in sorted(PLANNED)), "rollout.yes", "rollout.rejected", "rollout.expired")
+SCAN_REQUESTED = "scan.requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPosition:
+    """Everything up to these numbers was told; `issued` is when, in Unix seconds."""
+
+    audit: int
+    scans: int
+    issued: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedAsk:
+    """What is followed: kinds, all if empty, and one cluster, or None for all that the caller sees."""
+
+    kinds: tuple[Kind, ...] = ()
+    cluster: uuid.UUID | None = None
+    limit: int = 100
+
+    def wants(self, kind: Kind) -> bool:
+        return not self.kinds or kind in self.kinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedEvent:
+    """One event. What it is about is read at its own address; here is only that something happened."""
+
+    cursor: Annotated[str, Meta(description="The position after this event.")]
+    at: datetime
+    kind: Kind
+    event: Annotated[str, Meta(description="Such as scan.done, rollout.running or campaign.wave_opened.")]
+    subject: Annotated[uuid.UUID | None, Meta(description="Id of the scan, rollout, journey or campaign.")]
+    cluster: uuid.UUID | None
+    outcome: Annotated[str, Meta(description="A stable code; empty where there is none.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPage:
+    """Events, oldest first. `more`: there are more of them now. `gap`: some since the asked position may be gone."""
+
+    events: tuple[FeedEvent, ...]
+    position: FeedPosition
+    more: bool
+    gap: bool
+
+
+def newest_position(now: datetime) -> FeedPosition:
+    """The position after everything that is committed by now."""
+    scans = ScanEventHead.objects.values_list("seq", flat=True).first() or 0
+    return FeedPosition(audit=head_seq(), scans=scans, issued=int(now.timestamp()))
+
+
+def encode_position(position: FeedPosition) -> str:
+    """The position as a cursor."""
+    return pagination.encode((position.audit, position.scans, position.issued))
+
+
+def position_of(cursor: str, *, now: datetime) -> FeedPosition:
+    """The position of a cursor; without one, that of now. Raises InvalidInput `bad_cursor`."""
+    keys = keys_of(cursor, (int, int, int))
+    if keys is None:
+        return newest_position(now)
+    audit, scans, issued = (int(key) for key in keys)
+    return FeedPosition(audit=audit, scans=scans, issued=issued)
+
+
+def oldest_position(now: datetime) -> FeedPosition:
+    """The position before everything that is kept."""
+    return FeedPosition(audit=0, scans=0, issued=int(now.timestamp()))
+
+
+def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPage:
+    """Events after the position that the caller may see, at most `limit`.
+
+    The new position may be later without any event: then nothing that fits lies between.
+    """
+    head = newest_position(now)
+    if position.audit > head.audit or position.scans > head.scans:
+        # The database was restored from before the position: what came since cannot be told from what is lost.
+        return FeedPage(events=(), position=head, more=False, gap=True)
+    audit = _Source(position.audit, head.audit, _audit_rows(position, ask))
+    scans = _Source(position.scans, head.scans, _scan_rows(position, ask))
+    events: list[FeedEvent] = []
+    for source, row in _merged(audit, scans):
+        if len(events) == ask.limit:
+            break
+        source.take(row)
+        here = FeedPosition(audit=audit.told, scans=scans.told, issued=head.issued)
+        events.append(_event(row, encode_position(here)))
+    end = FeedPosition(audit=audit.end(ask.limit), scans=scans.end(ask.limit), issued=head.issued)
+    return FeedPage(
+        events=tuple(events),
+        position=end,
+        more=(end.audit, end.scans) != (head.audit, head.scans),
+        gap=position.issued < (now - timedelta(days=KEPT_DAYS)).timestamp(),
+    )
+
+
+def wait_for_events(
+    position: FeedPosition, ask: FeedAsk, *, seconds: int, pause: Callable[[float], None], clock: Callable[[], datetime]
+) -> FeedPage:
+    """As `feed_since`; without an event, waits up to `seconds` for one and looks at two rows every second."""
+    page = feed_since(position, ask, now=clock())
+    for _ in range(seconds):
+        if page.events or page.more:
+            break
+        pause(1.0)
+        newest = newest_position(clock())
+        if (newest.audit, newest.scans) != (page.position.audit, page.position.scans):
+            later = feed_since(page.position, ask, now=clock())
+            page = FeedPage(events=later.events, position=later.position, more=later.more, gap=page.gap or later.gap)
+    return page
+
+
+@dataclass(slots=True)
+class _Source:
+    """The rows of one source from `told` on, up to its head or WINDOW."""
+
+    told: int
+    head: int
+    rows: Sequence[AuditEvent | ScanEvent]
+    taken: int = 0
+    first: int = -1
+
+    def __post_init__(self) -> None:
+        self.first = self.told
+        self.rows = [row for row in self.rows if row.seq <= self.head]
+
+    def take(self, row: AuditEvent | ScanEvent) -> None:
+        self.told = row.seq
+        self.taken += 1
+
+    def end(self, limit: int) -> int:
+        """Up to where everything that fits was told."""
+        if self.taken < len(self.rows) or len(self.rows) == limit:
+            return self.told
+        return max(self.first, min(self.head, self.first + WINDOW))
+
+
+def _merged(audit: _Source, scans: _Source) -> Iterator[tuple[_Source, AuditEvent | ScanEvent]]:
+    """The rows of both by time, each source in its own order."""
+    left, right = list(audit.rows), list(scans.rows)
+    while left or right:
+        if left and (not right or _moment(left[0]) <= _moment(right[0])):
+            yield audit, left.pop(0)
+        else:
+            yield scans, right.pop(0)
+
+
+def _moment(row: AuditEvent | ScanEvent) -> datetime:
+    return row.at if isinstance(row, ScanEvent) else datetime.fromisoformat(row.at)
+
+
+def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditEvent]:
+    rows = AuditEvent.objects.filter(seq__gt=position.audit, seq__lte=position.audit + WINDOW)
+    rows = rows.filter(_verbs(ask))
+    if ask.cluster is not None:
+        rows = rows.filter(cluster_id=str(ask.cluster))
+    if (mine := visible_texts("view")) is not None:
+        whole = Q(cluster_id="", verb__startswith="campaign.")
+        campaigns = [str(key) for key in visible_campaigns().values_list("pk", flat=True)]
+        rows = rows.filter(Q(cluster_id__in=mine) | whole & Q(correlation__in=campaigns))
+    return list(rows.order_by("seq")[: ask.limit])
+
+
+def _scan_rows(position: FeedPosition, ask: FeedAsk) -> list[ScanEvent]:
+    if not ask.wants("scan"):
+        return []
+    rows = ScanEvent.objects.filter(visible(), seq__gt=position.scans, seq__lte=position.scans + WINDOW)
+    if ask.cluster is not None:
+        rows = rows.filter(cluster_id=ask.cluster)
+    return list(rows.order_by("seq")[: ask.limit])
+
+
+def _verbs(ask: FeedAsk) -> Q:
+    found = Q(verb=SCAN_REQUESTED) if ask.wants("scan") else Q(pk__in=())
+    if ask.wants("plan"):
+        found |= Q(verb__in=PLAN_VERBS)
+    if ask.wants("rollout"):
+        found |= Q(verb__startswith="rollout.") & ~Q(verb__in=PLAN_VERBS)
+    for kind in ("journey", "campaign"):
+        if ask.wants(kind):
+            found |= Q(verb__startswith=f"{kind}.")
+    return found
+
+
+def _event(row: AuditEvent | ScanEvent, cursor: str) -> FeedEvent:
+    if isinstance(row, ScanEvent):
+        told: dict[str, Any] = {"kind": "scan", "event": f"scan.{row.state}", "subject": row.scan_id}
+        return FeedEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **told)
+    family = row.verb.partition(".")[0]
+    kind: Any = "plan" if row.verb in PLAN_VERBS else family
+    return FeedEvent(
+        cursor=cursor,
+        at=datetime.fromisoformat(row.at).astimezone(UTC),
+        kind=kind,
+        event=row.verb,
+        subject=_id(_scan_of(row) if row.verb == SCAN_REQUESTED else row.correlation),
+        cluster=_id(row.cluster_id),
+        outcome=row.outcome,
+    )
+
+
+def _scan_of(row: AuditEvent) -> str:
+    told = msgspec.json.decode(row.detail.encode(), type=dict[str, Any])
+    return str(told.get("scan", ""))
+
+
+def _id(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""Ranges of addresses that a service account's tokens may come from."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from migrations_app.errors import InvalidInput
+
+MOST_NETWORKS = 20
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def checked_networks(given: Sequence[str]) -> list[str]:
+    """The ranges in their canonical form, each once and sorted; a single address is a range of one.
+
+    Raises InvalidInput `bad_network` for what is no range in CIDR notation, for one with bits behind its prefix, and
+    for more than MOST_NETWORKS.
+    """
+    if len(given) > MOST_NETWORKS:
+        raise InvalidInput(f"at most {MOST_NETWORKS} networks", where="networks", code="bad_network")
+    found = {_network(text.strip()) for text in given}
+    return [str(one) for one in sorted(found, key=lambda one: (one.version, one.network_address, one.prefixlen))]
+
+
+def inside(address: str, networks: Sequence[str]) -> bool:
+    """Whether the address lies in one of the ranges. An address that cannot be read lies in none.
+
+    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4.
+    """
+    try:
+        found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or found
+    ranges = (ipaddress.ip_network(one) for one in networks)
+    return any(found.version == one.version and found in one for one in ranges)
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text, strict=True)
+    except ValueError as wrong:
+        bits = "has bits behind its prefix" if "host bits" in str(wrong) else "is no network such as 192.0.2.0/24"
+        raise InvalidInput(f"{text[:60]!r} {bits}", where="networks", code="bad_network") from None

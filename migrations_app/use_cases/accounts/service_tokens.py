@@ -1,0 +1,136 @@
+"""Tokens of service accounts, and the check of every bearer token, of people and of programs alike."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from migrations_app.access import Person, may_appoint
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.queries.audit.log import count_since
+from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.networks import inside
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.services import live_service
+from migrations_app.use_cases.accounts.tokens import (
+    SEEN_EVERY,
+    TokenUse,
+    digest_of,
+    new_secret,
+    refuse_scopes,
+)
+from migrations_app.use_cases.audit.log import Actor, Event, record_alone, record_audit_event, token_mark
+
+LONGEST_SERVICE_DAYS = 365
+ENDLESS_SCOPES = ("metrics", "read")
+"""Scopes of a token that never ends: it looks and changes nothing."""
+MOST_TOKENS = 20
+"""Maximum number of live tokens of one service account."""
+REFUSED = "token.refused"
+REFUSED_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSecret:
+    """A new token of a service account: `secret` is what the client sends. It never ends if `expires_at` is None."""
+
+    id: uuid.UUID
+    secret: str
+    expires_at: datetime | None
+
+
+def issue_service_token(
+    service_id: uuid.UUID, *, name: str, scopes: Sequence[str], days: int | None, person: Person
+) -> ServiceSecret:
+    """Issues a token of a service account for `days`; None for one that never ends.
+
+    Raises PermissionDenied, NotFound, InvalidInput for scopes beyond those of the account, for a lifetime outside 1 to
+    365 days and for an endless token that could change something, and Conflict `too_many`.
+    """
+    refuse_person(may_appoint(over(person, None)))
+    refuse_scopes(scopes)
+    if not name.strip():
+        raise InvalidInput("a token needs a name", where="name")
+    if days is not None and not 1 <= days <= LONGEST_SERVICE_DAYS:
+        raise InvalidInput(f"a token lives 1 to {LONGEST_SERVICE_DAYS} days", where="days")
+    if days is None and not set(scopes) <= set(ENDLESS_SCOPES):
+        raise InvalidInput(f"only {' and '.join(ENDLESS_SCOPES)} come without an end", where="days")
+    secret = new_secret()
+    with transaction.atomic():
+        account = ServiceAccount.objects.select_for_update().get(pk=live_service(service_id).pk)
+        if beyond := sorted(set(scopes) - set(account.scopes)):
+            raise InvalidInput(f"the service account has no scope {beyond[0]}", where="scopes")
+        if account.tokens.filter(live_tokens()).count() >= MOST_TOKENS:
+            raise Conflict(f"at most {MOST_TOKENS} live tokens", code="too_many")
+        row = ServiceToken.objects.create(
+            account=account,
+            name=name.strip(),
+            prefix=secret.prefix,
+            digest=secret.digest,
+            scopes=sorted(set(scopes)),
+            created_by=person.name,
+            expires_at=None if days is None else timezone.now() + timedelta(days=days),
+        )
+        _record("token.made", row)
+    return ServiceSecret(row.pk, secret.text, row.expires_at)
+
+
+def revoke_service_token(token_id: uuid.UUID, *, person: Person) -> None:
+    """Revokes a token at once. Raises PermissionDenied, and NotFound when it is not there or was revoked."""
+    refuse_person(may_appoint(over(person, None)))
+    with transaction.atomic():
+        if not ServiceToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=timezone.now()):
+            raise NotFound("no such token")
+        _record("token.revoked", ServiceToken.objects.select_related("account__user").get(pk=token_id))
+
+
+def authenticate(secret: str, *, address: str) -> TokenUse | None:
+    """The use of a token of a person or of a service account; None when it is refused.
+
+    `address` is where the request comes from; empty if that is not known. A token of a service account is refused from
+    outside its networks, and with an unknown address if it has any; that is recorded once a minute for an address.
+    """
+    use = tokens.authenticate(secret)
+    if use is not None:
+        return use
+    rows = ServiceToken.objects.select_related("account__user").filter(digest=digest_of(secret), revoked_at=None)
+    row = rows.first()
+    now = timezone.now()
+    if row is None or row.account.ended_at or not row.account.user.is_active or _is_over(row.expires_at, now):
+        return None
+    if row.account.networks and not inside(address, row.account.networks):
+        _refused(row, address=address, now=now)
+        return None
+    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+        ServiceToken.objects.filter(pk=row.pk).update(last_used_at=now)
+    allowed = tuple(scope for scope in row.scopes if scope in row.account.scopes)
+    return TokenUse(row.pk, row.account.user, allowed)
+
+
+def live_tokens() -> Q:
+    """Filter for tokens that were not revoked and whose time is not over."""
+    return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+
+
+def _is_over(expires_at: datetime | None, now: datetime) -> bool:
+    return expires_at is not None and expires_at <= now
+
+
+def _refused(row: ServiceToken, *, address: str, now: datetime) -> None:
+    if count_since(REFUSED, since=now - REFUSED_EVERY, address=address):
+        return
+    name = row.account.user.username
+    by = Actor(name=name, method="token", id=row.account.user_id, address=address, token_id=str(row.pk))
+    told = {"service": row.account.name, "networks": row.account.networks}
+    record_alone(Event(verb=REFUSED, actor=by, object=row.name, outcome="network", detail=told))
+
+
+def _record(verb: str, row: ServiceToken) -> None:
+    ends = row.expires_at.isoformat() if row.expires_at else "never"
+    told = {"owner": row.account.user.username, "scopes": row.scopes, "expires_at": ends}
+    record_audit_event(verb, row.name, mark=token_mark(str(row.pk)), **told)

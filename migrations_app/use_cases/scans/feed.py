@@ -1,0 +1,27 @@
+"""Numbers the ends of scans in the order in which they are committed, for programs that follow what happens."""
+
+import uuid
+
+from django.db.models import F
+from django.utils import timezone
+
+from migrations_app.models.feed import ScanEvent, ScanEventHead
+
+HEAD = 1
+
+
+def note_end(scan_id: uuid.UUID, *, cluster_id: uuid.UUID, state: str, code: str = "") -> int:
+    """Records that a scan ended, in the caller's transaction and as its last statement. Returns the event's number.
+
+    The row of the head is changed first, so that it stays locked until the transaction ends: whoever has read number 7
+    finds 1 to 6 there, too.
+    """
+    head = ScanEventHead.objects.filter(pk=HEAD)
+    if not head.update(seq=F("seq") + 1):
+        ScanEventHead.objects.bulk_create([ScanEventHead(pk=HEAD)], ignore_conflicts=True)
+        head.update(seq=F("seq") + 1)
+    seq = head.get().seq
+    ScanEvent.objects.create(
+        seq=seq, at=timezone.now(), cluster_id=cluster_id, scan_id=scan_id, state=state, code=code[:60]
+    )
+    return seq

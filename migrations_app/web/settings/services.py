@@ -1,0 +1,167 @@
+"""The pages of service accounts and their tokens."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.access import PROGRAM_ROLES, Person
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
+from migrations_app.queries.accounts.people import group_choices
+from migrations_app.queries.accounts.services import (
+    ServiceRow,
+    service_of,
+    service_page,
+    service_token_of,
+    service_token_page,
+)
+from migrations_app.use_cases.accounts import service_tokens, services
+from migrations_app.use_cases.accounts.service_tokens import ENDLESS_SCOPES, LONGEST_SERVICE_DAYS, ServiceSecret
+from migrations_app.use_cases.accounts.services import ServiceRules
+from migrations_app.use_cases.accounts.tokens import SCOPES
+from migrations_app.web.access import person_of, require_right, uuids_in
+from migrations_app.web.rollouts.page import refusal_status
+
+RIGHT = "change_grant"
+SHOWN = 200
+REFUSALS = (InvalidInput, Conflict, PermissionDenied)
+
+
+@require_right(RIGHT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def all_services(request: HttpRequest) -> HttpResponse:
+    """Every service account, and a form for a new one."""
+    refused: KarpdashError | None = None
+    if request.method == "POST":
+        try:
+            name = request.POST.get("name", "").strip()
+            made = services.make_service(name, _rules(request.POST), person=person_of(request))
+        except (*REFUSALS, NotFound) as wrong:
+            refused = wrong
+        else:
+            messages.success(request, "The service account is created. It needs a token next.")
+            return redirect("service", made)
+    context = {"section": "services", "rows": service_page(after="", limit=SHOWN).rows, "refused": refused}
+    context |= _choices(request.POST if refused else None, None)
+    return render(request, "settings/services.html", context, status=_status(refused))
+
+
+@require_right(RIGHT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def service(request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
+    """One service account with its tokens; the field `do` says what a POST changes."""
+    row, refused = service_of(service_id), None
+    act = ACTS.get(request.POST.get("do", ""))
+    if request.method == "POST" and act is not None:
+        try:
+            done = act(row, request.POST, person_of(request))
+        except (*REFUSALS, NotFound) as wrong:
+            refused = wrong
+        else:
+            if isinstance(done, ServiceSecret):
+                # The secret is shown in this response only and not stored.
+                return _page(request, service_id, made=done)
+            messages.success(request, done)
+            return redirect("service", service_id)
+    return _page(request, service_id, refused=refused)
+
+
+@require_right(RIGHT)
+@require_POST
+def revoke(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
+    """Revokes a token of a service account at once."""
+    row = service_token_of(token_id)
+    service_tokens.revoke_service_token(token_id, person=person_of(request))
+    messages.success(request, "The token is revoked.")
+    return redirect("service", row.service)
+
+
+def _page(
+    request: HttpRequest,
+    service_id: uuid.UUID,
+    *,
+    refused: KarpdashError | None = None,
+    made: ServiceSecret | None = None,
+) -> HttpResponse:
+    row = service_of(service_id)
+    context = {
+        "section": "services",
+        "row": row,
+        "tokens": service_token_page(service_id, after="", limit=SHOWN).rows,
+        "longest": LONGEST_SERVICE_DAYS,
+        "endless": ENDLESS_SCOPES,
+        "refused": refused,
+        "made": made,
+    }
+    context |= _choices(request.POST if refused and request.POST.get("do") == "change" else None, row)
+    return render(request, "settings/service.html", context, status=_status(refused))
+
+
+def _status(refused: KarpdashError | None) -> int:
+    if refused is None:
+        return 200
+    return 404 if isinstance(refused, NotFound) else refusal_status(refused)
+
+
+def _choices(said: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
+    """The values of the form: those that were refused, else those that hold, else those of a new account."""
+    groups = set(said.getlist("groups")) if said else set(map(str, row.groups)) if row else set()
+    scopes = set(said.getlist("scopes")) if said else set(row.scopes) if row else {"read"}
+    role = said.get("role", "") if said else row.role if row else "viewer"
+    everywhere = said.get("over") == "everywhere" if said else row is not None and row.everywhere
+    return {
+        "everywhere": everywhere,
+        "roles": [(one, one == role) for one in PROGRAM_ROLES],
+        "scope_choices": [(one, one in scopes) for one in SCOPES],
+        "group_choices": [(str(key), name, str(key) in groups) for key, name in group_choices()],
+        "networks": said.get("networks", "") if said else "\n".join(row.networks) if row else "",
+        "purpose": said.get("purpose", "") if said else row.purpose if row else "",
+        "name": said.get("name", "") if said else "",
+    }
+
+
+def _rules(said: QueryDict) -> ServiceRules:
+    """The rules of the form: without a group the role is over every cluster only where that is chosen."""
+    everywhere = said.get("over") == "everywhere"
+    return ServiceRules(
+        purpose=said.get("purpose", ""),
+        role=said.get("role", ""),  # type: ignore[arg-type]  # the use case refuses what is no role
+        everywhere=everywhere,
+        groups=() if everywhere else uuids_in(said.getlist("groups")),
+        scopes=tuple(said.getlist("scopes")),
+        networks=tuple(said.get("networks", "").replace(",", " ").split()),
+    )
+
+
+def _change(row: ServiceRow, said: QueryDict, person: Person) -> str:
+    version = said.get("version", "")
+    number = int(version) if version.isdecimal() and len(version) < 9 else 0
+    services.change_service(row.id, _rules(said), version=number, person=person)
+    return "The service account is changed; its tokens obey from their next request on."
+
+
+def _end(row: ServiceRow, said: QueryDict, person: Person) -> str:
+    if said.get("typed", "") != row.name:
+        raise InvalidInput("type the name of the service account to end it", where="typed", code="name_not_typed")
+    services.end_service(row.id, person=person)
+    return "The service account and its tokens have ended."
+
+
+def _token(row: ServiceRow, said: QueryDict, person: Person) -> ServiceSecret:
+    text = said.get("days", "").strip()
+    days = int(text) if text.isdecimal() and len(text) < 5 else 0
+    return service_tokens.issue_service_token(
+        row.id,
+        name=said.get("token_name", "")[:80],
+        scopes=said.getlist("token_scopes"),
+        days=None if said.get("endless") == "on" else days,
+        person=person,
+    )
+
+
+Act = Callable[[ServiceRow, QueryDict, Person], str | ServiceSecret]
+ACTS: Mapping[str, Act] = {"change": _change, "end": _end, "token": _token}
