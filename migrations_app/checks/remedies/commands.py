@@ -203,7 +203,8 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
     """The same for those who know who keeps the CRDs and where."""
     helm = Remedy(how="helm", text=upgrade_lines(upgrade))
-    return ordered(by, (helm, *chart_as_code(CRD_CHART, version=upgrade.version)))
+    code = chart_as_code(CRD_CHART, version=upgrade.version, namespace=upgrade.namespace)
+    return ordered(by, (helm, *code))
 
 
 def removal(

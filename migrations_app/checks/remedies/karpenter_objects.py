@@ -61,10 +61,13 @@ def changed(
     line: StepOf,
     notes: Sequence[str] = (),
     when: When = "before",
+    look: Observation | None = None,
 ) -> tuple[Remedy, ...]:
-    """The change in words for the source of the first object, and a command for each object, comments before them."""
+    """The change in words for the source of the first object, and a command for each object, comments before them.
+    `look` shows what has to be known first."""
     steps = dict.fromkeys(_reversible(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
-    return remedies_of(group(*steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
+    first = (look,) if look else ()
+    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
 
 
 def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from textwrap import indent
-from typing import Any
+from typing import Any, Final
 
 from migrations_app.checks.changes import Change, HelmChange, IamStatements, leaves
 from migrations_app.checks.render.sources import source_text
@@ -20,8 +20,31 @@ class HclExpression(str):
     __slots__ = ()
 
 
+REPOSITORY: Final = "oci://public.ecr.aws/karpenter"
+PLAN: Final = "karpenter.tfplan"
+APPLIED: Final = f"Then terraform plan -out={PLAN}, see that nothing else changes, and terraform apply {PLAN}"
+
+
 def text(change: Change, by: Managed) -> str:
-    """The change as Terraform code, or in words for the code that holds the object; empty where it has no part."""
+    """The change as Terraform code, or in words for the code that holds the object, and how it is applied; empty where
+    it has no part."""
+    code = _code(change, by)
+    return with_apply(code) if code else ""
+
+
+def with_apply(code: str) -> str:
+    """The code and, as a comment behind it, how it is applied."""
+    return f"{code.rstrip()}\n{note(APPLIED)}"
+
+
+def applied_text(release: str) -> str:
+    """The lines that show and then apply what the code says of a Helm release; the second ends when its pods are
+    ready."""
+    look = note(f"see that helm_release {release} changes, and nothing else")
+    return f"terraform plan -out={PLAN}  {look}\nterraform apply {PLAN}"
+
+
+def _code(change: Change, by: Managed) -> str:
     steps = tuple(leaves(change))
     if isinstance(change, HelmChange):
         tree = yaml_of(change.given)
@@ -39,10 +62,13 @@ def values_text(release: str, *, tree: str, version: str, about: str) -> str:
     return f"{note(f'helm_release of {release}')}\n{about}{pinned}{listed}".rstrip()
 
 
-def crd_release(chart: str, *, version: str) -> str:
-    """A helm_release for the chart of the CRDs."""
+def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
+    """A helm_release for the chart of the CRDs; `tree` is YAML of its values, or empty."""
     head = f"# helm_release of {chart}, applied before the controller changes; in that of karpenter: skip_crds = true"
-    return f'{head}\nchart = "{chart}"\nversion = "{version}"'
+    given: dict[str, object] = {"name": chart, "namespace": namespace, "repository": REPOSITORY, "chart": chart}
+    if tree:
+        given["values"] = HclExpression(f"[<<-YAML\n{indent(_literal(tree), '    ')}\n    YAML\n  ]")
+    return f"{head}\n{hcl('helm_release', chart, arguments={**given, 'version': version})}"
 
 
 def _policy(change: IamStatements) -> str:

@@ -159,27 +159,32 @@ def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
 def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
     """Brings the CRDs to that release, with these changes of the values of their chart."""
     here, to = installed or SOMEWHERE, release(lands)
-    by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
+    own = here.crd_keeper or ""
+    by = _managed(here.crds_kept_by, own)
     namespace, _, name = (here.crd_release or "").rpartition("/")
     upgrade = crd_upgrade(name or CRD_CHART, namespace=namespace or here.namespace, version=as_tag(to))
     told = {value.key for value in values}
     every = (*values, *(value for value in _webhook_values(to, here) if value.key not in told))
-    if not every:
-        return crd_chart_by(by, upgrade)
+    if not every and not own and not (name and by.by == "terraform"):
+        return (*crd_chart_by(by, upgrade), *_applied_anew(by))
     # Where the release is there, what was given to it has to be handed back beside what changes.
     helm = Upgrade(
         release=upgrade.release, namespace=upgrade.namespace, chart=CRD_CHART, version=upgrade.version, changes=every,
         installs=not name,
     )  # fmt: skip
     tree = {value.key: value.text for value in every}
-    code = as_code(Managed(by.by), release=name or CRD_CHART, tree=yaml_of(tree), version=helm.version, about="")
-    return ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *(code if name else _fresh(helm, tree))))
+    lines, values_tree = Remedy(how="helm", text=upgrade_lines(helm)), yaml_of(tree)
+    if own or name:
+        code = as_code(by, release=helm.release, tree=values_tree, version=helm.version, about="")
+        return (*ordered(by, (lines, *code)), *applied_by(by, release=helm.release))
+    code = chart_as_code(CRD_CHART, version=helm.version, namespace=helm.namespace, tree=values_tree)
+    return (*ordered(by, (lines, *code)), *_applied_anew(by))
 
 
-def _fresh(helm: Upgrade, tree: dict[str, str]) -> tuple[Remedy, ...]:
-    """The chart of the CRDs as code where it is not installed yet, with its values named below it."""
-    told = "".join(f"\n{note(line)}" for line in ("values:", *yaml_of(tree).splitlines()))
-    return tuple(replace(one, text=f"{one.text}{told}") for one in chart_as_code(CRD_CHART, version=helm.version))
+def _applied_anew(by: Managed) -> tuple[Remedy, ...]:
+    """How a chart of the CRDs is applied that was not there before."""
+    homes = {"flux": "flux-system", "argocd": "argocd"}
+    return applied_by(Managed(by.by, "", CRD_CHART, homes.get(by.by, "")), release=CRD_CHART)
 
 
 def controller_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
@@ -193,7 +198,7 @@ def controller_commands(lands: str, installed: Installed | None, *, values: Valu
     tree = {value.key: value.text for value in values}
     reasons = "".join(f"{note(f'{one.key}: {one.why}')}\n" for one in values if one.why)
     code = as_code(by, release=here.release, tree=yaml_of(tree), version=version, about=reasons)
-    return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by))
+    return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by, release=here.release))
 
 
 def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:

@@ -1,4 +1,6 @@
+import hcl2
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
@@ -14,6 +16,7 @@ from migrations_app.checks.remedies.commands import (
     removal,
 )
 from migrations_app.checks.render.helm import Upgrade, upgrade_lines
+from migrations_app.checks.render.terraform import APPLIED
 from migrations_app.inventory.facts.managers import MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
@@ -90,7 +93,7 @@ def test_removal_of_what_terraform_may_bring_back():
     kept = Metadata(name="a", labels={"app.kubernetes.io/managed-by": "terraform"})
     found = removal(THINGS, [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
     assert [one.how for one in found] == ["terraform", "kubectl"]
-    assert found[0].text == "# In the Terraform code that holds it: take things b a out"
+    assert found[0].text == f"# In the Terraform code that holds it: take things b a out\n# {APPLIED}"
 
 
 def test_from_source_of_a_hand_is_nothing():
@@ -110,6 +113,7 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "    b: c",
         "  YAML",
         "]",
+        f"# {APPLIED}",
     ]
     assert found["flux"].splitlines()[2:] == ["chart:", "  spec:", "    version: 1.0.14", "values:", "  a:", "    b: c"]
     assert found["argocd"].splitlines()[2:] == [
@@ -120,15 +124,24 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "      b: c",
     ]
     bare = {one.how: one.text for one in chart_values(case, {})}
-    assert bare["terraform"] == "# helm_release of karpenter"
+    assert bare["terraform"] == f"# helm_release of karpenter\n# {APPLIED}"
 
 
 def test_the_chart_of_the_crds_in_each_tool():
-    found = {one.how: one.text.splitlines()[1:] for one in crd_chart(case_at("1.0", a_cluster()), release("1.0.14"))}
-    assert found["terraform"] == ['chart = "karpenter-crd"', 'version = "1.0.14"']
-    assert found["flux"] == ["chart:", "  spec:", "    chart: karpenter-crd", "    version: 1.0.14"]
-    assert found["argocd"] == [
-        "# argocd.argoproj.io/sync-options: Prune=false",
-        "chart: karpenter-crd",
-        "targetRevision: 1.0.14",
-    ]
+    found = {one.how: one.text for one in crd_chart(case_at("1.0", a_cluster()), release("1.0.14"))}
+    (made,) = hcl2.loads(f"{found['terraform']}\n")["resource"]
+    told = made['"helm_release"']['"karpenter-crd"']
+    assert [told[key].strip('"') for key in ("name", "namespace", "chart", "version")] == [
+        "karpenter-crd", "kube-system", "karpenter-crd", "1.0.14",
+    ]  # fmt: skip
+    flux = yaml.safe_load(found["flux"])
+    inner = flux["spec"]["chart"]["spec"]
+    assert (flux["kind"], flux["spec"]["targetNamespace"], inner["chart"], inner["version"]) == (
+        "HelmRelease", "kube-system", "karpenter-crd", "1.0.14",
+    )  # fmt: skip
+    argo = yaml.safe_load(found["argocd"])
+    source = argo["spec"]["source"]
+    assert (argo["kind"], argo["spec"]["destination"]["namespace"], source["chart"], source["targetRevision"]) == (
+        "Application", "kube-system", "karpenter-crd", "1.0.14",
+    )  # fmt: skip
+    assert "argocd.argoproj.io/sync-options: Prune=false" in found["argocd"]
