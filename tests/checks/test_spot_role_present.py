@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.render.terraform import APPLIED
+from migrations_app.checks.render.sources import TERRAFORM as APPLIED
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
 from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told

@@ -208,11 +208,17 @@ def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
 
 
 def removal(
-    target: ChangeTarget, found: Sequence[NamedObject], *, first: str = "", when: When = "after", needs: Needs = ()
+    target: ChangeTarget,
+    found: Sequence[NamedObject],
+    *,
+    first: str = "",
+    when: When = "after",
+    needs: Needs = (),
+    by: Managed | None = None,
 ) -> tuple[Remedy, ...]:
     """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
-    back. `target` has any name; `first` is read before."""
-    by = next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
+    back. `target` has any name; `first` is read before; `by` keeps them where their marks do not say it."""
+    by = by or next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
     listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
     steps = (
         ObjectDelete(

@@ -5,15 +5,18 @@ from migrations_app.checks.render import argocd, flux, terraform
 from migrations_app.inventory.facts.managers import Managed
 
 
-def as_code(by: Managed, *, release: str, tree: str, version: str, about: str) -> tuple[Remedy, ...]:
+def as_code(
+    by: Managed, *, release: str, tree: str, version: str, about: str, skips_crds: bool = False
+) -> tuple[Remedy, ...]:
     """How these values, and that version where one is told, are given to the release in each tool.
 
-    `tree` and `about` are YAML and comments, or empty.
+    `tree` and `about` are YAML and comments, or empty. `skips_crds`: Argo CD leaves the CRDs of the chart out.
     """
+    applied = argocd.values_text(by, tree=tree, version=version, about=about, skips_crds=skips_crds)
     return (
         Remedy(how="terraform", text=terraform.values_text(release, tree=tree, version=version, about=about)),
         Remedy(how="flux", text=flux.values_text(by, tree=tree, version=version, about=about)),
-        Remedy(how="argocd", text=argocd.values_text(by, tree=tree, version=version, about=about)),
+        Remedy(how="argocd", text=applied),
     )
 
 

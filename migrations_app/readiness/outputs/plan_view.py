@@ -226,7 +226,9 @@ def _on_one_line(text: str) -> str:
     if len(lines) == 1 or len(commands) > 1:
         return text
     told = "; ".join(notes)
-    return f"{commands[0]}  # {told}" if commands and "  # " not in commands[0] else text if commands else f"# {told}"
+    joined = f"{commands[0]}  # {told}" if commands else f"# {told}"
+    kept = len(joined) > LONGEST_LINE or (bool(commands) and "  # " in commands[0])
+    return text if kept else joined
 
 
 def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:

@@ -15,9 +15,10 @@ from migrations_app.checks.remedies.commands import (
     ordered,
     removal,
 )
+from migrations_app.checks.render.charts import as_code
 from migrations_app.checks.render.helm import Upgrade, upgrade_lines
-from migrations_app.checks.render.terraform import APPLIED
-from migrations_app.inventory.facts.managers import MANAGERS, Managed
+from migrations_app.checks.render.sources import TERRAFORM as APPLIED
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import doc, meta
@@ -49,8 +50,6 @@ def test_values_as_a_tree():
     given = {"settings.b": "x y", "settings.a.c": "1s", "serviceAccount.annotations.a\\.b/c": "d", "old.key": ""}
     text = next(one.text for one in chart_values(case, given) if one.how == "flux")
     assert text.splitlines()[1:] == [
-        "old:",
-        "  # without key",
         "serviceAccount:",
         "  annotations:",
         "    a.b/c: d",
@@ -58,6 +57,7 @@ def test_values_as_a_tree():
         "  a:",
         "    c: 1s",
         '  b: "x y"',
+        "# without old.key",
     ]
 
 
@@ -108,6 +108,7 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "# helm_release of karpenter",
         "# why",
         'version = "1.0.14"',
+        "# At the end of the values that are there:",
         "values = [<<-YAML",
         "  a:",
         "    b: c",
@@ -145,3 +146,19 @@ def test_the_chart_of_the_crds_in_each_tool():
         "Application", "kube-system", "karpenter-crd", "1.0.14",
     )  # fmt: skip
     assert "argocd.argoproj.io/sync-options: Prune=false" in found["argocd"]
+
+
+def test_a_key_of_which_all_is_taken_out_does_not_stand_there_empty():
+    """Empty it would be null, which takes the defaults of the chart below it away."""
+    case = case_at("1.0", a_cluster())
+    found = {one.how: one.text for one in chart_values(case, {"settings.featureGates.drift": "", "logLevel": ""})}
+    gone = ["# without logLevel", "# without settings.featureGates.drift"]
+    for how in ("flux", "argocd", "terraform"):
+        lines = [line for line in found[how].splitlines() if "Then terraform" not in line]
+        assert (lines[1:], how) == (gone, how)
+    landing = as_code(BY_HAND, release="kp", tree="\n".join(gone), version="1.0.14", about="", skips_crds=True)
+    told = {one.how: yaml.safe_load(one.text) for one in landing if one.how != "terraform"}
+    assert told == {
+        "flux": {"chart": {"spec": {"version": "1.0.14"}}},
+        "argocd": {"targetRevision": "1.0.14", "helm": {"skipCrds": True}},
+    }

@@ -32,7 +32,8 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-LATEST = "@latest"
+LATEST, CLASSES = "@latest", RESOURCES["EC2NodeClass"][1]
+LOOK = f"Look first: {VERSION} is the end of the names of the images in use; of several take the newest"
 COLUMNS = "custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name"
 
 
@@ -61,11 +62,9 @@ def _unpinned(one: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Eviden
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     what, look = f"write {evidence[0].wanted}", None
-    if open_ones := [row for row in evidence if VERSION in row.value("alias")]:
-        what = f"{what}; {VERSION} is the end of the names in status.amis of the class, of several the newest"
-        note = f"Look first: {VERSION} is the end of the names of the images in use; of several take the newest"
-        names = dict.fromkeys(no_option(row.name) for row in open_ones[:NAMES_SHOWN])
-        look = shown("kubectl", "get", RESOURCES["EC2NodeClass"][1], *names, "-o", COLUMNS, notes=(note,))
+    if names := list(dict.fromkeys(no_option(row.name) for row in evidence if VERSION in row.value("alias"))):
+        what = f"{what}; {VERSION} stands in status.amis of the class, of several the newest"
+        look = shown("kubectl", "get", CLASSES, *names[:NAMES_SHOWN], "-o", COLUMNS, notes=(LOOK,))
     yield from changed(case, evidence, what=what, line=_pinned, look=look)
 
 
