@@ -5,7 +5,7 @@ from itertools import chain
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask, group
-from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.commands import beside_source, remedies_of
 from migrations_app.checks.remedies.karpenter_objects import kubelet_carried, target_of
 from migrations_app.checks.remedies.object_marks import annotated
 from migrations_app.checks.tools import OBJECT_TOOLS
@@ -63,8 +63,9 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     every = {one.name: one for one in chain(case.inventory.ec2nodeclasses.items, case.inventory.nodepools.items)}
     carried = dict.fromkeys(_carried(case, row) for row in evidence)
     steps = [_without(row, every[row.name]) for row in evidence]
-    change = group(*carried, *steps, what="carry the settings over; nodes of these pools will drift")
-    yield from remedies_of(change, managed(every[evidence[0].name].metadata))
+    told = [f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence]
+    change = group(*carried, *steps, what="; ".join(told))
+    yield from beside_source(remedies_of(change, managed(every[evidence[0].name].metadata)), group(*steps))
 
 
 def _carried(case: CheckContext, row: Evidence) -> Change:
