@@ -23,7 +23,7 @@ CHANGE = EndpointPermission("admin", "change_cluster")
 
 class WaiverRowSerializer(StructSerializer):
     """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
-    whether it covers what blocks."""
+    whether it covers what blocks; `hop` is empty for one of every hop."""
 
     struct = WaiverRow
     leave_out = ("soon",)
@@ -41,6 +41,13 @@ class NewWaiverSerializer(StrictSerializer):
     ask for the right to change policies as well."""
 
     check = Text(max_length=80)
+    hop = Text(
+        max_length=20,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The only hop that it is about; empty for every hop. iam_change_known needs one.",
+    )
     cluster = serializers.UUIDField(required=False, allow_null=True, default=None)
     group = serializers.UUIDField(required=False, allow_null=True, default=None)
     reason = Text(max_length=500)

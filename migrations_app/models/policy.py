@@ -52,7 +52,8 @@ class KillSwitch(models.Model):
 
 
 class Waiver(models.Model):
-    """An accepted failing check. Without a cluster it holds for the group in `scope`, or without one for all clusters.
+    """An accepted failing check. Without a cluster it holds for the group in `scope`, or without one for all clusters;
+    without a hop, for every hop.
 
     Never edited or deleted: it ends or is revoked. `blockers` if its author may accept blockers; else it covers
     warnings only.
@@ -60,6 +61,7 @@ class Waiver(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     check_id = models.CharField(max_length=80)
+    hop = models.CharField(max_length=20, blank=True, default="", db_default="")
     cluster = models.ForeignKey("migrations_app.Cluster", null=True, on_delete=models.CASCADE, related_name="waivers")
     reason = models.CharField(max_length=500)
     owner_name = models.CharField(max_length=150)

@@ -76,6 +76,9 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     crds_kept_by: str = "hand"
     crd_release: str | UnsetType = UNSET
     """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""
+    crd_keeper: str | UnsetType = UNSET
+    """Namespace and name of the Flux or Argo CD object that delivers the chart of the CRDs; empty where that of the
+    controller does, or none. Stored, and never published."""
     controller: str | UnsetType = UNSET
     """The Service of the controller, which shares its name with the Deployment. Stored, and never published."""
     given: tuple[GivenChart, ...] | UnsetType = UNSET

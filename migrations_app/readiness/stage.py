@@ -6,13 +6,13 @@ Where a cluster stands on the road: its stage, told from CRDs, objects and the r
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.delivery_sources import comes_from
-from migrations_app.inventory.facts.managers import DELIVERERS, Managed, delivered
+from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, DELIVERERS, Managed, chart_delivery, delivered
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Container, GitOpsDelivery, HelmRelease, Workload
 from migrations_app.inventory.parts import Part, Seen, is_whole
-from migrations_app.karpenter import kinds
+from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.given_charts import given_charts
 from migrations_app.readiness.report import Installed, Stage
@@ -66,19 +66,35 @@ def installed(inventory: Inventory) -> Installed | None:
     found = installation(inventory)
     if found is None:
         return None
-    crd = next(iter(inventory.crds.items), None)
     by, crds = found.managed, helm_release(inventory, chart=CRD_CHART)
+    crd_by = _crds_kept(inventory)
+    apart = crd_by.by in AT_ONCE and crd_by.name != by.name
     return Installed(
         namespace=found.namespace,
         release=found.release_name,
         kept_by=by.by,
         keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
         source=_source(inventory, by),
-        crds_kept_by=delivered(crd.metadata, inventory.deliveries.items).by if crd else "hand",
+        crds_kept_by=crd_by.by,
+        crd_keeper=f"{crd_by.namespace}/{crd_by.name}".strip("/") if apart else "",
         crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
         controller=called.name if (called := webhook_service(inventory)) else found.name,
         given=given_charts(inventory),
     )
+
+
+def _crds_kept(inventory: Inventory) -> Managed:
+    """Who keeps the CRDs; with the name of its object where that delivers the chart of the CRDs."""
+    crd = next(iter(inventory.crds.items), None)
+    if crd is None:
+        return BY_HAND
+    by = delivered(crd.metadata, inventory.deliveries.items)
+    if by.by not in AT_ONCE:
+        return by
+    named = chart_delivery(inventory.deliveries.items, CRD_CHART)
+    if named is not None and named.by == by.by:
+        return named
+    return by if by.told_by == f"label {labels.FLUX_HELM_NAME}" else Managed(by.by)
 
 
 def _source(inventory: Inventory, by: Managed) -> str:

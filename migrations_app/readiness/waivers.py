@@ -1,7 +1,7 @@
 """Failing checks that somebody took on, for a while and with a reason: they stay visible, and stop counting as open.
 
 Only what certainly fails can be waived, and of manual checks those that wait for just that: the recorded word of a
-person (`CONFIRMABLE`). Nobody can take on what is not known.
+person (`CONFIRMABLE`), for the one hop that the person looked at. Nobody can take on what is not known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from migrations_app.readiness.verdict import hop_line, hop_lines
 
 class Waived(msgspec.Struct, frozen=True, kw_only=True):
     """One waiver that holds. `blockers`: it was given by somebody who may accept what blocks; `own`: for this cluster
-    alone, not for a group or for all of them."""
+    alone, not for a group or for all of them; `hop`: the only hop that it is about, empty for every hop."""
 
     check: str
     owner: str
@@ -24,9 +24,11 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: datetime
     blockers: bool = False
     own: bool = True
+    hop: str = ""
 
-    def covers(self, *, check: str, status: Status, severity: Severity) -> bool:
-        fits = status == "fail" or (status == "manual" and check in CONFIRMABLE)
+    def covers(self, *, check: str, status: Status, severity: Severity, hop: str) -> bool:
+        answered = status == "manual" and check in CONFIRMABLE and self.hop == hop
+        fits = answered or (status == "fail" and self.hop in ("", hop))
         return fits and check == self.check and (self.blockers or severity != "blocker")
 
     def words(self, summary: str) -> str:
@@ -47,10 +49,10 @@ def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report
     return msgspec.structs.replace(report, checks=checks, hops=hops)
 
 
-def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity) -> Waived | None:
+def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity, hop: str) -> Waived | None:
     """The waiver that counts for such a finding: the cluster's own before that of all, then the one that lasts longest;
     None when there is none."""
-    fit = (one for one in waivers if one.covers(check=check, status=status, severity=severity))
+    fit = (one for one in waivers if one.covers(check=check, status=status, severity=severity, hop=hop))
     return max(fit, key=lambda one: (one.own, one.ends_at, one.owner), default=None)
 
 
@@ -60,9 +62,9 @@ def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
     return told
 
 
-def _order(one: Waived) -> tuple[str, bool, datetime, str, str, bool]:
+def _order(one: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
     """One order of any waivers, however they were found."""
-    return one.check, one.own, one.ends_at, one.owner, one.reason, one.blockers
+    return one.check, one.hop, one.own, one.ends_at, one.owner, one.reason, one.blockers
 
 
 def from_stored(told: Iterable[object] | None) -> tuple[Waived, ...]:
@@ -76,7 +78,7 @@ def can_block(check: Check) -> bool:
 
 
 def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
-    found = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity)
+    found = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity, hop=finding.hop)
     if found is None:
         return finding
     return msgspec.structs.replace(finding, status="waived", summary=found.words(finding.summary))

@@ -53,6 +53,8 @@ def test_the_snapshot_and_its_sarif_tell_the_waiver(api: Tool, scanned: Scanned)
     ("told", "pointer"),
     [
         ({"check": "no_such"}, "#/check"),
+        ({"hop": "0.99"}, "#/hop"),
+        ({"check": "iam_change_known"}, "#/hop"),
         ({"reason": " "}, "#/reason"),
         ({"ends_at": "2020-01-01T00:00:00Z"}, "#/ends_at"),
         ({"ends_at": "soon"}, "#/ends_at"),
@@ -89,11 +91,12 @@ def test_who_changes_clusters_accepts_warnings_and_no_blockers(ben: User, scanne
 
 
 def test_the_same_twice_is_a_conflict_and_a_replay_is_not(api: Tool) -> None:
-    said = body()
+    said = body(hop="0.33+")
+    assert api("POST", "waivers", body()).json()["hop"] == ""
     first = api("POST", "waivers", said, idempotency_key="k1")
     again = api("POST", "waivers", said, idempotency_key="k1")
     assert (first.status_code, again.json()) == (201, first.json())
-    assert (api("POST", "waivers", said).status_code, Waiver.objects.count()) == (409, 1)
+    assert (api("POST", "waivers", said).status_code, Waiver.objects.count()) == (409, 2)
 
 
 def test_pages_lose_and_repeat_nothing(api: Tool) -> None:

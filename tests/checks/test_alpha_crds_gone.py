@@ -51,6 +51,24 @@ def test_the_remedy_deletes_them_while_they_are_empty():
     assert as_published(remedies(CHECK, "1.0", with_alpha_crds())) == (Remedy(how="kubectl", text=text),)
 
 
+CHART_MARKS = {"meta.helm.sh/release-name": "karpenter-crd", "meta.helm.sh/release-namespace": "kube-system"}
+TRACKED = {"argocd.argoproj.io/tracking-id": "karpenter-crd:apiextensions.k8s.io/CustomResourceDefinition:/x"}
+
+
+@pytest.mark.parametrize(
+    ("marks", "first"),
+    [
+        (CHART_MARKS, "kubectl"),
+        (TRACKED, "kubectl"),
+        ({"argocd.argoproj.io/tracking-id": "platform:apiextensions.k8s.io/CustomResourceDefinition:/x"}, "argocd"),
+    ],
+)
+def test_what_a_chart_has_left_behind_is_not_looked_for_in_the_chart(marks, first):
+    """From 0.33 on no chart holds them; what Git holds is taken out there."""
+    cluster = a_cluster().with_docs(*crds(Crds(version="0.30.0", annotations=marks)))
+    assert remedies(CHECK, "1.0", cluster)[0].how == first
+
+
 def test_while_an_object_is_left_nothing_is_offered():
     cluster = with_alpha_crds().with_docs(provisioner("web", ON_DEMAND, template="default"))
     assert remedies(CHECK, "1.0", cluster) == ()

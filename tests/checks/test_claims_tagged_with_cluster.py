@@ -1,9 +1,11 @@
 import pytest
+from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.samples.karpenter_objects import Launched, claim
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import PLACE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "claims_tagged_with_cluster"
 GOOD = ("pass", "Every instance is tagged with its cluster", ())
@@ -63,19 +65,39 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-def test_the_remedies_are_the_permission_and_a_look():
-    found = remedies(CHECK, "1.1+", with_claim())
-    assert [(one.how, one.text) for one in found] == [
-        (
-            "iam",
-            (
-                "# For a person: allow the controller ec2:CreateTags with eks:eks-cluster-name on instances\n"
-                "# 1.0 then tags them by itself\n"
-                "# Look at: the policies of the controller's role; controller_permitted writes what is missing"
-            ),
-        ),
-        ("kubectl", f"kubectl describe nodeclaims.karpenter.sh {LAUNCHED.claim}"),
-    ]
+ALLOWED = (
+    "# For a person: see that the controller may call ec2:CreateTags with eks:eks-cluster-name among aws:TagKeys\n"
+    "# 1.0 then writes the tag and the annotation by itself\n"
+    "# Look at: the policies of the controller's role, and errors about tagging in its log"
+)
+WATCHED = (
+    "# Wait until TAGGED is true for all: 1.0 tags one instance a second, of claims that have a node\n"
+    "# A claim that is being deleted gets no tag: wait until it is gone\n"
+    "kubectl get nodeclaims.karpenter.sh -o 'custom-columns=NAME:.metadata.name,NODE:.status.nodeName,"
+    "DELETED:.metadata.deletionTimestamp,"
+    "TAGGED:.metadata.annotations.compatibility\\.karpenter\\.k8s\\.aws/cluster-name-tagged'"
+)
+
+
+def test_the_remedies_are_the_permission_the_tag_by_hand_and_what_will_be_seen():
+    tag, look = remedies(CHECK, "1.1+", with_claim().with_aws())
+    by_hand = (
+        "# Where it may not be allowed, write the tag yourself; 1.0 then writes the annotation alone\n"
+        f"aws ec2 create-tags --region {PLACE.region} --resources {LAUNCHED.provider_id.rpartition('/')[2]} --tags "
+        f"Key=eks:eks-cluster-name,Value={PLACE.cluster}"
+    )
+    assert ((tag.how, tag.text), (look.how, look.text)) == (("iam", f"{ALLOWED}\n{by_hand}"), ("kubectl", WATCHED))
+    *_, made = leaves(tag.change)
+    assert made.undo.words[-1] == "Key=eks:eks-cluster-name"
+
+
+def test_a_claim_that_is_being_deleted_is_waited_for_and_not_tagged():
+    cluster = with_claim()
+    claim_ = next(one for one in cluster.build().nodeclaims.items)
+    gone = replace(claim_, metadata=replace(claim_.metadata, deletion_timestamp="2026-09-01T00:00:00Z"))
+    cluster = a_cluster("1.0.14").with_items("nodeclaims", gone)
+    assert told(CHECK, "1.1+", cluster)[0] == "fail"
+    assert [one.text for one in remedies(CHECK, "1.1+", cluster)] == [ALLOWED, WATCHED]
 
 
 def instances(**tags):

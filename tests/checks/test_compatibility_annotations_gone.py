@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
@@ -75,10 +76,45 @@ def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
+WRITTEN = """'{"spec":{"kubelet":{"maxPods":58}}}'"""
+
+
 def test_the_remedy_carries_over_before_it_removes():
     found = remedies(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'}, **{"argocd.argoproj.io/instance": "p"}))
     assert [one.how for one in found] == ["argocd", "kubectl"]
     assert found[1].text.splitlines() == [
-        '# NodePool web: write {"maxPods":58} to spec.kubelet of the EC2NodeClass first',
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
         f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
     ]
+    edit, removed = found[0].text.splitlines()
+    where = "# In the source of the Argo CD Application (p): "
+    told = """write {"maxPods":58} of NodePool web as spec.kubelet of the EC2NodeClass"""
+    assert edit == f"{where}{told}; Then argocd app sync p"
+    assert removed == f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-", "Karpenter wrote it, and no source"
+    patch, _ = leaves(found[1].change)
+    assert patch.undo.body == {"spec": {"kubelet": None}}
+
+
+def test_pools_of_one_class_that_hold_different_settings_are_for_a_person_before_anything_is_removed():
+    cluster = annotated({KUBELET: '{"maxPods":58}'})
+    other = pool("batch", ON_DEMAND, node_class="default", version="v1")
+    other["metadata"]["annotations"] = {KUBELET: '{"maxPods":110}'}
+    (found,) = remedies(CHECK, "1.1+", cluster.with_docs(other))
+    edits, removed = found.text.splitlines()[:-1], found.text.splitlines()[-1]
+    assert [one.split("  # ")[0] for one in edits] == ["kubectl edit ec2nodeclasses.karpenter.k8s.aws default"] * 2
+    assert removed == f"kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+
+
+def test_a_class_with_settings_of_its_own_is_not_written_over():
+    cluster = annotated({KUBELET: '{"maxPods":58}'})
+    found = node_class("default", cluster="test", version="v1")
+    found["spec"]["kubelet"] = {"maxPods": 20}
+    cluster = cluster.without("ec2nodeclasses").with_docs(found)
+    assert "kubectl edit ec2nodeclasses" in remedies(CHECK, "1.1+", cluster)[0].text
+
+
+def test_the_ubuntu_family_is_chosen_before_its_annotation_goes():
+    (found,) = remedies(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
+    edit, removed = found.text.splitlines()
+    assert edit.startswith("kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # amiFamily AL2 or Custom")
+    assert removed == f"kubectl annotate ec2nodeclasses.karpenter.k8s.aws default {UBUNTU}-"

@@ -44,6 +44,14 @@ def test_without_an_annotation_only_a_person_can_look():
     assert told(CHECK, "1.0", a_cluster(role="")) == ("manual", BY_HAND, ())
 
 
+def test_the_association_is_looked_up_where_the_name_of_the_cluster_is_known():
+    (look,) = remedies(CHECK, "1.0", a_cluster(role="").with_aws())
+    listed = "aws eks list-pod-identity-associations --cluster-name test"
+    asked = f"{listed} --namespace kube-system --service-account karpenter"
+    assert (look.how, look.text.splitlines()[1]) == ("iam", asked)
+    assert remedies(CHECK, "1.0", a_cluster(role="")) == ()
+
+
 def test_without_an_account_only_a_person_can_look():
     assert told(CHECK, "1.0", a_cluster().without("controller_accounts")) == ("manual", BY_HAND, ())
 

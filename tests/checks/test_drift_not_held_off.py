@@ -95,7 +95,8 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     by_argo = remedies(CHECK, "1.0", with_pool("Drift=false", **labels))
     assert [one.how for one in by_argo] == ["argocd", "kubectl"]
     told_where = "# In the source of the Argo CD Application (pools): of NodePool web set "
-    assert by_argo[0].text == told_where + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\''
+    hold = '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\''
+    assert by_argo[0].text.splitlines() == [f"{told_where}{hold}", "# Then argocd app sync pools"]
 
 
 def test_crds_that_know_no_budgets_come_first():

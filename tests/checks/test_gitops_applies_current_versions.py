@@ -107,7 +107,9 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     labels = {"kustomize.toolkit.fluxcd.io/name": "p"}
     found = remedies(CHECK, "1.1+", written(("kustomize-controller", "karpenter.sh/v1beta1"), labels=labels))
     assert [remedy.how for remedy in found] == ["flux", "kubectl"]
-    assert found[0].text.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the hop")
+    edit, then = found[0].text.splitlines()
+    assert edit.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the hop")
+    assert then == "# Then flux resume kustomization p && flux reconcile kustomization p --with-source"
 
 
 def applied(version: str):

@@ -74,12 +74,21 @@ def test_each_family_is_pinned_by_what_runs_and_no_release_is_made_up(family, im
 
 
 def test_the_remedy():
-    edit, look = remedies(CHECK, "1.1+", v1("al2023@latest"))
-    assert parses((edit, look)) == ["kubectl", "kubectl"]
+    found = remedies(CHECK, "1.1+", v1("al2023@latest"))
+    assert parses(found) == ["kubectl"]
+    note, look, edit = found[0].text.splitlines()
     name = "ec2nodeclasses.karpenter.k8s.aws default"
-    assert edit.text == f"kubectl edit {name}  # {TERMS}[0].alias; {WANTED}"
+    assert edit == f"kubectl edit {name}  # {TERMS}[0].alias; {WANTED}"
     columns = "'custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name'"
-    assert look.text.splitlines()[1:] == [f"kubectl get {name} -o {columns}"]
+    assert (note[:12], look) == ("# Look first", f"kubectl get {name} -o {columns}")
+
+
+def test_where_a_tool_keeps_the_class_the_fix_is_in_its_source():
+    kept = a_class({TERMS: [{"alias": "al2023@latest"}]})
+    tracked = "pools:karpenter.k8s.aws/EC2NodeClass:/default"
+    kept["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": tracked}
+    first, _ = remedies(CHECK, "1.1+", at("1.0.14", kept))
+    assert (first.how, "status.amis" in first.text) == ("argocd", True)
 
 
 def test_a_release_that_runs_is_written_without_looking_it_up():

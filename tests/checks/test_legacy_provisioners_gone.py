@@ -76,5 +76,31 @@ def test_one_that_could_not_be_read_leaves_it_unknown():
 )
 def test_the_first_remedy_follows_the_manager(metadata, first):
     found = remedies(CHECK, "0.33+", with_provisioners("web", **metadata))
-    assert (found[0].how, found[0].text.splitlines()[-1]) == first
+    said = [line for line in found[0].text.splitlines() if not line.startswith("# Then ")]
+    assert (found[0].how, said[-1]) == first
+
+
+FLUX = "kustomization p --namespace flux"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "then"),
+    [
+        (
+            {"labels": {"kustomize.toolkit.fluxcd.io/name": "p", "kustomize.toolkit.fluxcd.io/namespace": "flux"}},
+            f"# Then flux resume {FLUX} && flux reconcile {FLUX} --with-source",
+        ),
+        (
+            {"annotations": {"argocd.argoproj.io/tracking-id": "p:karpenter.sh/Provisioner:/web"}},
+            "# Then argocd app sync p --prune --resource karpenter.sh:Provisioner:web",
+        ),
+    ],
+)
+def test_what_leaves_a_source_is_taken_away_at_once_and_nothing_else_is(metadata, then):
+    found = remedies(CHECK, "0.33+", with_provisioners("web", **metadata))
+    assert found[0].text.splitlines()[-1] == then
+
+
+def test_the_last_remedy_is_the_command_for_the_cluster():
+    found = remedies(CHECK, "0.33+", with_provisioners("web"))
     assert found[-1].text.splitlines()[-1] == KUBECTL

@@ -72,18 +72,25 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_is_in_the_language_of_the_tool():
-    beside = "# and the chart karpenter-crd beside it; the static CRDs always call kube-system/karpenter"
-    guard, *rest = remedies(CHECK, "1.0", by_argo({}))
+    beside = "# The chart karpenter-crd beside it applies them; the static CRDs always call kube-system/karpenter"
+    *rest, guard = remedies(CHECK, "1.0", by_argo({}))
     crds = "nodepools.karpenter.sh nodeclaims.karpenter.sh ec2nodeclasses.karpenter.k8s.aws"
     assert guard.text.splitlines()[1] == (
         f"kubectl annotate crd {crds} argocd.argoproj.io/sync-options=Prune=false --overwrite"
     )
     assert as_published(rest) == (
-        Remedy(how="argocd", text=f"# Application argocd/karpenter: spec.source.helm.skipCrds: true\n{beside}"),
+        Remedy(
+            how="argocd",
+            text=(
+                "# Once each CRD has argocd.argoproj.io/sync-options=Prune=false: "
+                "Application argocd/karpenter, spec.source\n"
+                f"helm:\n  skipCrds: true\n{beside}"
+            ),
+        ),
     )
     flux = remedies(CHECK, "1.0", by_flux({"crds": "Create"}))
     assert flux[0].change.body == {"spec": {"upgrade": {"crds": "Skip"}}}
     assert flux[0].change.undo.body == {"spec": {"upgrade": {"crds": "Create"}}}
     assert as_published(flux) == (
-        Remedy(how="flux", text=f"# HelmRelease flux-system/karpenter: spec.upgrade.crds: Skip\n{beside}"),
+        Remedy(how="flux", text=f"# HelmRelease flux-system/karpenter, spec\nupgrade:\n  crds: Skip\n{beside}"),
     )

@@ -115,7 +115,8 @@ PATCH = '\'{"spec":{"template":{"metadata":{"annotations":{"karpenter.sh/do-not-
 def test_the_remedy_follows_the_manager_of_the_workload():
     by_hand = remedies(CHECK, "1.0", with_workload({EVICT: "true"}))
     command = f"kubectl -n shop patch deployment web --type=merge -p {PATCH}"
-    assert [(one.how, one.text) for one in by_hand] == [("kubectl", command)]
+    restarts = "# It makes the pods anew, the protected ones too: wait until their work may stop"
+    assert [(one.how, one.text) for one in by_hand] == [("kubectl", f"{restarts}\n{command}")]
     by_flux = remedies(CHECK, "1.0", with_workload({EVICT: "true"}, **{"kustomize.toolkit.fluxcd.io/name": "shop"}))
     assert [one.how for one in by_flux] == ["flux", "kubectl"]
 

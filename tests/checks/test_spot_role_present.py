@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.checks.render.sources import TERRAFORM as APPLIED
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
 from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
@@ -89,7 +90,10 @@ def test_the_remedies_make_the_role():
         Remedy(how="iam", text="aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"),
         Remedy(
             how="terraform",
-            text='resource "aws_iam_service_linked_role" "ec2_spot" {\n  aws_service_name = "spot.amazonaws.com"\n}',
+            text=(
+                'resource "aws_iam_service_linked_role" "ec2_spot" {\n  aws_service_name = "spot.amazonaws.com"\n}\n'
+                f"# {APPLIED}"
+            ),
         ),
     )
     parse_all(found)

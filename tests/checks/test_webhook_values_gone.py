@@ -2,7 +2,9 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
-from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.objects.base import Metadata
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery, HelmRelease
+from migrations_app.inventory.parts import UnparsableObject
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "webhook_values_gone"
@@ -51,6 +53,35 @@ def test_where_nothing_tells_there_is_nothing_to_ask():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert blind(CHECK, "1.1+", charts({}), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+NAMED = "every record of the namespace karpenter"
+ASIDE = UnparsableObject("HelmRelease", "karpenter", NAMED, "$", "forbidden", "forbidden")
+WHY = "Helm's records could not be read ({}), so not all values are known"
+FORBIDDEN = ("unknown", WHY.format("forbidden"), ())
+
+
+@pytest.mark.parametrize("given", [None, {}, {"settings": {"clusterName": "a"}}])
+def test_values_that_nobody_read_are_not_taken_for_none(given):
+    """With or without Flux, which tells the values of the main chart alone."""
+    cluster = delivered(given) if given is not None else charts(None)
+    half = told(CHECK, "1.1+", cluster.without("helm_releases").set_aside("helm_releases", ASIDE))
+    assert half == ("unknown", WHY.format(f"{ASIDE.name}: forbidden"), ())
+    assert told(CHECK, "1.1+", cluster.unseen("helm_releases")) == FORBIDDEN
+
+
+def test_what_flux_tells_fails_where_helm_is_unread():
+    cluster = delivered({"webhook": {"enabled": False}}).unseen("helm_releases")
+    status, said, rows = told(CHECK, "1.1+", cluster)
+    assert (status, said, [row.path for row in rows]) == (
+        "fail", "at least 1 value still speaks of webhooks", ["spec.values.webhook.enabled"],
+    )  # fmt: skip
+
+
+def delivered(values: dict):
+    spec = {"chart": {"spec": {"chart": "karpenter"}}, "values": values}
+    flux = GitOpsDelivery(kind="HelmRelease", metadata=Metadata(name="karpenter", namespace="flux-system"), spec=spec)
+    return a_cluster("1.0.14").with_items("deliveries", flux)
 
 
 def test_the_remedy_takes_them_out():

@@ -164,18 +164,22 @@ def test_the_word_of_a_person_answers_and_is_shown_and_audited(karpdash: Karpdas
     looked_at(row)
     page = Client()
     page.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
-    assert f"waive?check={CHECK}" in page.get(f"/clusters/{row.pk}/").content.decode()
+    assert f"waive?check={CHECK}&amp;hop={HOP}" in page.get(f"/clusters/{row.pk}/").content.decode()
     ends = timezone.now().date() + timedelta(days=30)
     told = {"check": CHECK, "reason": "looked at the policy of 1.0", "owner": "team shop", "ends_on": ends}
-    assert page.post(f"/clusters/{row.pk}/waive", told).status_code == 302
+    assert page.post(f"/clusters/{row.pk}/waive", told).status_code == 422, "it names no hop"
+    assert page.post(f"/clusters/{row.pk}/waive", told | {"hop": "1.1+"}).status_code == 302
+    assert by_terminal(karpdash, "--cluster", "blue") == UNTOLD, "that is another hop"
+    assert by_plan(karpdash, "--cluster", "blue") == UNTOLD.verdict
+    assert page.post(f"/clusters/{row.pk}/waive", told | {"hop": HOP}).status_code == 302
     words = f"accepted by team shop until {ends.isoformat()}: looked at the policy of 1.0"
     assert words in page.get(f"/clusters/{row.pk}/").content.decode()
     assert by_terminal(karpdash, "--cluster", "blue") == VOUCHED
     assert words in karpdash("scan", "--cluster", "blue", "--to", HOP, "-o", "json").out
     assert by_plan(karpdash, "--cluster", "blue") == VOUCHED.verdict
     assert by_rest(ada, row) == VOUCHED.verdict
-    assert [one.actor for one in AuditEvent.objects.filter(verb="waiver.made")] == ["ada"]
-    waiver = Waiver.objects.get()
+    assert [one.actor for one in AuditEvent.objects.filter(verb="waiver.made")] == ["ada", "ada"]
+    waiver = Waiver.objects.get(hop=HOP)
     assert (waiver.made_by_name, waiver.owner_name, waiver.check_id) == ("ada", "team shop", CHECK)
     rest(ada, "GET", "waivers")
     Waiver.objects.update(ends_at=timezone.now())

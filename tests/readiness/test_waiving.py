@@ -14,6 +14,7 @@ from migrations_app.readiness.waivers import Waived, apply, as_stored, can_block
 from tests.builders_rows import a_finding, a_report
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ANSWERED = "iam_change_known"
 STATUSES = ("pass", "fail", "unknown", "not_applicable", "manual", "waived")
 
 
@@ -75,7 +76,7 @@ def test_hops_that_nothing_was_waived_at_stay_as_they_are():
 
 def test_the_clusters_own_waiver_speaks_before_that_of_all():
     own, longer, all_of = waived(owner="own"), waived(ends_at=NOW + timedelta(days=20)), waived(own=False)
-    asked = {"check": "stuck", "status": "fail", "severity": "blocker"}
+    asked = {"check": "stuck", "status": "fail", "severity": "blocker", "hop": "0.32"}
     assert covering([all_of, own], **asked) is own
     assert covering([own, longer], **asked) is longer
     assert covering([], **asked) is None
@@ -93,12 +94,25 @@ def test_a_check_that_blocks_at_one_hop_can_block():
 
 
 def test_the_word_of_a_person_answers_the_manual_question_about_iam():
-    before = report(a_finding("iam_change_known", status="manual", severity="blocker"))
-    (held,) = apply(before, [waived("iam_change_known", blockers=True)], now=NOW).checks
+    before = report(a_finding(ANSWERED, status="manual", severity="blocker", hop="1.0"))
+    (held,) = apply(before, [waived(ANSWERED, hop="1.0")], now=NOW).checks
     assert held.status == "waived"
-    assert apply(before, [waived("iam_change_known", blockers=False)], now=NOW) == before
-    other = report(a_finding("a", status="manual", severity="blocker"))
-    assert apply(other, [waived("a", blockers=True)], now=NOW) == other
+    assert apply(before, [waived(ANSWERED, hop="1.0", blockers=False)], now=NOW) == before
+    other = report(a_finding("a", status="manual", severity="blocker", hop="1.0"))
+    assert apply(other, [waived("a", hop="1.0")], now=NOW) == other
+
+
+@pytest.mark.parametrize("about", ["", "0.33+", "1.1+"])
+def test_the_word_about_another_hop_or_about_none_answers_nothing(about):
+    before = report(a_finding(ANSWERED, status="manual", severity="blocker", hop="1.0"))
+    assert apply(before, [waived(ANSWERED, hop=about)], now=NOW) is before
+
+
+@pytest.mark.parametrize(("about", "covered"), [("", ("1.0", "1.1+")), ("1.0", ("1.0",)), ("0.32", ())])
+def test_a_failure_is_waived_at_the_hop_of_the_waiver_or_at_each(about, covered):
+    before = report(a_finding("stuck", hop="1.0"), a_finding("stuck", hop="1.1+"))
+    after = apply(before, [waived(hop=about)], now=NOW)
+    assert tuple(one.hop for one in after.checks if one.status == "waived") == covered
 
 
 @given(

@@ -37,7 +37,6 @@ def _of(item, namespace):
 SET_ASIDE = UnparsableObject(
     "HelmRelease", "karpenter", "every record of the namespace karpenter", "$", "forbidden", "forbidden"
 )
-SETTLED = ("pass", "not_applicable")
 OWNED = ("crds_owned_by_helm", NEWEST_MINOR)
 RECORD = helm_record(Install(cluster="c", version="0.37.0", namespace="kube-system"))
 
@@ -82,9 +81,7 @@ def test_half_of_it_proves_no_more_than_nothing_of_it(story):
     whole = of_a_story(story)
     records = whole.inventory.helm_releases
     half, none = Seen((), records.served if records.count else None, (SET_ASIDE,)), Unseen("forbidden", "no")
-    told, untold = judged(whole, half), judged(whole, none)
-    assert told.keys() == untold.keys()
-    assert [key for key, status in told.items() if status in SETTLED and untold[key] != status] == []
+    assert judged(whole, half) == judged(whole, none)
 
 
 def judged(whole, part):

@@ -14,8 +14,9 @@ from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import Content, FindingRow, Snapshot
 from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.fleet.causes import blockers_of
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_page
+from migrations_app.queries.fleet.waivers import WaiverAsk, held_everywhere, waiver_page
 from migrations_app.queries.scans.findings import FindingAsk, finding_page
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.worker import scan_claimed
@@ -25,6 +26,7 @@ from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db
 BLOCKER, WARNING = "legacy_provisioners_gone", "budgets_let_nodes_go"
+ANSWERED = "iam_change_known"
 
 
 @pytest.fixture
@@ -162,6 +164,8 @@ def test_taking_back_twice_changes_nothing(gil):
     ("told", "where"),
     [
         ({"check": "no_such"}, "check"),
+        ({"hop": "0.99"}, "hop"),
+        ({"check": ANSWERED}, "hop"),
         ({"reason": "  "}, "reason"),
         ({"reason": "x" * 501}, "reason"),
         ({"owner": ""}, "owner"),
@@ -210,3 +214,46 @@ def test_findings_are_filtered_by_what_they_are_now(gil):
     told = finding_page(FindingAsk(status="waived"), after="", limit=9).rows[0].summary
     assert told == next(one.summary for one in report_of(shop.latest_id).checks if one.status == "waived")
     assert other.name == "other"
+
+
+def asked_about_iam(*, waited="1.0"):
+    """A cluster that is asked about IAM at two hops, of which the first was taken where the second is `waited`."""
+    shop = a_cluster("shop")
+    asked = (a_finding(ANSWERED, status="manual", hop=hop) for hop in ("1.0", "1.1+"))
+    a_snapshot(shop, a_report("shop", checks=tuple(asked)))
+    Snapshot.objects.update(next_hop=waited)
+    return shop
+
+
+def statuses(shop):
+    """By hop what the report and the list of findings say, and whether it still blocks the fleet's next hop."""
+    told = {one.hop: one.status for one in report_of(Cluster.objects.get(pk=shop.pk).latest_id).checks}
+    listed = finding_page(FindingAsk(cluster=shop.pk, check=ANSWERED), after="", limit=9).rows
+    assert {one.hop: one.status for one in listed} == told
+    open_ones = blockers_of(fleet_page(FleetAsk(), now=now()).rows, held=held_everywhere(now()))
+    return told, [one.check for one in open_ones.get(shop.pk, ())]
+
+
+def test_the_word_of_a_person_answers_for_its_hop_alone(gil):
+    shop = asked_about_iam()
+    assert statuses(shop) == ({"1.0": "manual", "1.1+": "manual"}, [ANSWERED])
+    waivers.waive(a_wish(ANSWERED, shop, hop="1.0"), gil, now=now())
+    assert statuses(shop) == ({"1.0": "waived", "1.1+": "manual"}, [])
+    waivers.waive(a_wish(ANSWERED, shop, hop="1.1+"), gil, now=now())
+    assert statuses(shop)[0] == {"1.0": "waived", "1.1+": "waived"}
+    told = [(row.hop, row.check) for row in waiver_page(WaiverAsk(), now=now()).rows]
+    assert told == [("1.1+", ANSWERED), ("1.0", ANSWERED)]
+    assert '"hop":"1.0"' in AuditEvent.objects.filter(verb="waiver.made").order_by("seq").first().detail
+
+
+def test_what_was_vouched_for_one_hop_does_not_clear_the_next_one(gil):
+    shop = asked_about_iam(waited="1.1+")
+    waivers.waive(a_wish(ANSWERED, shop, hop="1.0"), gil, now=now())
+    assert statuses(shop)[1] == [ANSWERED]
+
+
+def test_a_word_that_was_recorded_without_a_hop_answers_none(gil):
+    shop = asked_about_iam()
+    waivers.waive(a_wish(ANSWERED, shop, hop="1.0"), gil, now=now())
+    Waiver.objects.update(hop="")
+    assert statuses(shop) == ({"1.0": "manual", "1.1+": "manual"}, [ANSWERED])

@@ -56,6 +56,15 @@ def test_the_form_knows_the_check_and_who_asks(ada, shop):
     assert (f'value="{WARNING}"' in page, 'value="ada"' in page, 'value="2027-02-19"' in page) == (True, True, True)
 
 
+def test_a_waiver_of_one_hop_names_it_in_the_list(ada, shop):
+    page = ada.get(f"/clusters/{shop.pk}/waive?check={WARNING}&hop=1.0").content.decode()
+    assert '<option value="1.0" selected>1.0</option>' in page
+    assert waive(ada, shop, hop="0.99").status_code == 422
+    assert waive(ada, shop, hop="1.0").status_code == 302
+    assert "at hop 1.0" in text(ada.get("/waivers/"))
+    assert link_to(ada.get(f"/clusters/{shop.pk}/"), BLOCKER), "it fails at another hop"
+
+
 def test_ann_waives_warnings_only(ann, shop):
     page = ann.get(f"/clusters/{shop.pk}/")
     assert (link_to(page, BLOCKER), link_to(page, WARNING)) == (False, True)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from migrations_app.checks.base import Reason, Remedy, Unknown
 from migrations_app.checks.changes import AwsCall, Change, PersonTask, group
 from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.render.terraform import with_apply
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
@@ -47,7 +48,7 @@ def called(service: str, operation: str, *words: str, final: str = "", undo: Aws
 
 def as_code(change: Change, *blocks: str) -> Remedy:
     """The same change as Terraform code."""
-    return Remedy(how="terraform", text="\n\n".join(blocks), change=change)
+    return Remedy(how="terraform", text=with_apply("\n\n".join(blocks)), change=change)
 
 
 def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:

@@ -7,10 +7,12 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
 from migrations_app.checks.remedies.aws import as_code, called
-from migrations_app.checks.remedies.commands import in_aws, in_cluster
+from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
@@ -39,6 +41,28 @@ def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
             mark = f"Key={labels.MANAGED_BY_CLUSTER}"
             undo = called("ec2", "create-tags", *at, f"{mark},Value={place.cluster}")
             yield in_aws(group(called("ec2", "delete-tags", *at, mark, undo=undo), notes=more))
+
+
+def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
+    """What lets 1.0 tag instances with their cluster, and the call that tags those ids; empty ids are left out."""
+    every = [one for one in dict.fromkeys(ids) if one]
+    allow = PersonTask(
+        what=f"see that the controller may call ec2:CreateTags with {labels.CLUSTER_NAME_TAG} among aws:TagKeys",
+        why="1.0 then writes the tag and the annotation by itself",
+        where="the policies of the controller's role, and errors about tagging in its log",
+        aws=True,
+    )
+    if not every or not (place.region and place.cluster):
+        return in_aws(allow)
+    at = ("--region", place.region, "--resources", *every[:NAMES_SHOWN], "--tags")
+    tag = f"Key={labels.CLUSTER_NAME_TAG}"
+    undo = called("ec2", "delete-tags", *at, tag)
+    tell = f"{labels.CLUSTER_NAME_TAG} is {place.cluster} on each instance, and 1.0 annotates its claim"
+    make = replace(called("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo), done=tell)
+    notes = ["Where it may not be allowed, write the tag yourself; 1.0 then writes the annotation alone"]
+    if len(every) > NAMES_SHOWN:
+        notes.append(f"and {len(every) - NAMES_SHOWN} more instances, in the same way")
+    return in_aws(group(allow, group(make, notes=tuple(notes))))
 
 
 def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:

@@ -27,7 +27,7 @@ from migrations_app.checks.render import kubectl as kubectl_lines
 from migrations_app.checks.render.charts import chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.sources import source_note
-from migrations_app.checks.shell import json_word, one_line, words
+from migrations_app.checks.shell import json_word, note, one_line, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
@@ -203,15 +203,22 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
     """The same for those who know who keeps the CRDs and where."""
     helm = Remedy(how="helm", text=upgrade_lines(upgrade))
-    return ordered(by, (helm, *chart_as_code(CRD_CHART, version=upgrade.version)))
+    code = chart_as_code(CRD_CHART, version=upgrade.version, namespace=upgrade.namespace)
+    return ordered(by, (helm, *code))
 
 
 def removal(
-    target: ChangeTarget, found: Sequence[NamedObject], *, first: str = "", when: When = "after", needs: Needs = ()
+    target: ChangeTarget,
+    found: Sequence[NamedObject],
+    *,
+    first: str = "",
+    when: When = "after",
+    needs: Needs = (),
+    by: Managed | None = None,
 ) -> tuple[Remedy, ...]:
     """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
-    back. `target` has any name; `first` is read before."""
-    by = next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
+    back. `target` has any name; `first` is read before; `by` keeps them where their marks do not say it."""
+    by = by or next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
     listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
     steps = (
         ObjectDelete(
@@ -222,6 +229,20 @@ def removal(
     )  # fmt: skip
     what = f"take {target.resource or target.kind.lower()} {listed} out"
     return remedies_of(group(*steps, what=what, notes=(first,) if first else ()), by)
+
+
+def beside_source(found: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
+    """The remedies where a part of the change stands in no source, such as a mark that Karpenter wrote: behind what is
+    done there comes its command for the cluster."""
+    line = kubectl_lines.text(own)
+    sources = ("flux", "argocd", "terraform")
+    told = (f"{note('; '.join(strip_notes(one.text)))}\n{line}" if one.how in sources else one.text for one in found)
+    return tuple(replace(one, text=text) for one, text in zip(found, told, strict=True))
+
+
+def strip_notes(text: str) -> list[str]:
+    """The lines of a text of comments, without their signs."""
+    return [line.removeprefix("#").strip() for line in text.splitlines()]
 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import (
+    Body,
     Change,
     ChangeTarget,
     ObjectDelete,
@@ -22,6 +23,7 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, rem
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
+from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
@@ -61,10 +63,13 @@ def changed(
     line: StepOf,
     notes: Sequence[str] = (),
     when: When = "before",
+    look: Observation | None = None,
 ) -> tuple[Remedy, ...]:
-    """The change in words for the source of the first object, and a command for each object, comments before them."""
+    """The change in words for the source of the first object, and a command for each object, comments before them.
+    `look` shows what has to be known first."""
     steps = dict.fromkeys(_reversible(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
-    return remedies_of(group(*steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
+    first = (look,) if look else ()
+    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
 
 
 def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
@@ -93,6 +98,33 @@ def patched(path: str, value: object) -> StepOf:
         body = {step: body}
     done = f"{path} is {json.dumps(value)}" if value is not None else f"{path} is gone"
     return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
+
+
+def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
+    """The kubelet settings that the annotation `mark` of a pool holds, written to its class; for a person where pools
+    that share the class hold different ones, or the class has its own."""
+    pools = {one.name: one for one in own_pools(inventory)}
+    name = text(pools[row.name], f"{REFERENCE}.name") if row.name in pools else ""
+    sharing = [one.metadata.annotation(mark) for one in pools.values() if text(one, f"{REFERENCE}.name") == name]
+    target = ChangeTarget("EC2NodeClass", name, resource=_resource("EC2NodeClass"))
+    found = next((one for one in inventory.ec2nodeclasses.items if one.name == name), None)
+    settings = _same_settings(sharing)
+    if found is None or settings is None or found.get("spec.kubelet") not in (None, {}, settings):
+        why = "pools that share a class may want different settings"
+        return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=why)
+    body: Body = {"spec": {"kubelet": settings}}
+    undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": found.spec or {}}))
+    return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
+
+
+def _same_settings(given: Sequence[str | None]) -> Body | None:
+    """The settings that every annotation holds; None where they differ, one is missing, or one is no map."""
+    try:
+        found = [json.loads(one) for one in given if one]
+    except ValueError:
+        return None
+    alike = bool(found) and len(found) == len(given) and all(one == found[0] for one in found)
+    return found[0] if alike and isinstance(found[0], dict) else None
 
 
 def edited(row: Evidence) -> PersonTask:

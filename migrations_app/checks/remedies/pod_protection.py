@@ -8,6 +8,7 @@ from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter import labels
 
+RESTARTS = "It makes the pods anew, the protected ones too: wait until their work may stop"
 MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
@@ -43,9 +44,10 @@ def protection_renewed(row: Evidence) -> Change:
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
         target, path = workload_target(row), f"{root}{inside}"
+        notes = () if row.kind == "NodePool" else (RESTARTS,)
         undo = ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: None}))
         body = nested(path, {labels.DO_NOT_DISRUPT: "true"})
-        return ObjectPatch(target=target, body=body, undo=undo, done=f"the template has {MARK}")
+        return ObjectPatch(target=target, body=body, undo=undo, done=f"the template has {MARK}", notes=notes)
     if row.kind in ("Pod", "Node", "NodeClaim"):
         return annotated(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
     return PersonTask(

@@ -4,7 +4,7 @@ from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
@@ -33,19 +33,29 @@ def applied_text(by: Managed) -> str:
     return f"argocd app sync {name} && argocd app wait {name} --health  # once its source says so; prunes nothing"
 
 
-def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
-    """What stands in the Application; `tree` is YAML, `about` lines of comments, each may be empty."""
+def values_text(by: Managed, *, tree: str, version: str, about: str, skips_crds: bool = False) -> str:
+    """What stands in the Application; `tree` is YAML, `about` lines of comments, each may be empty. With a version
+    `skips_crds` leaves the CRDs of the chart out."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
     if not version:
         return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
-    values = f"helm:\n  valuesObject:\n{indent(tree, '    ')}" if tree else ""
+    given = below("valuesObject", tree, depth=2)
+    values = below("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, given))), depth=2)
     return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
 
 
-def crd_release(chart: str, *, version: str) -> str:
-    """An Application for the chart of the CRDs."""
+def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
+    """An Application for the chart of the CRDs; `tree` is YAML of its values, or empty."""
+    given = below("helm", below("valuesObject", tree, depth=2), depth=2)
+    values = f"\n{indent(given, '    ')}" if given else ""
     return (
-        f"# Application of {chart}, spec.source, synced before the controller changes; in that of karpenter: "
-        f"helm.skipCrds true, but before that, on each CRD:\n# argocd.argoproj.io/sync-options: Prune=false\n"
-        f"chart: {chart}\ntargetRevision: {version}"
+        f"# New Application of {chart}, where the others are kept or by argocd app create --file; synced before the "
+        "controller changes.\n# In that of karpenter: helm.skipCrds true, but before that, on each CRD:\n"
+        "# argocd.argoproj.io/sync-options: Prune=false\n"
+        "# Its namespace, project and destination are those of the Application of karpenter\n"
+        f"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: {chart}\n  namespace: argocd\n"
+        "spec:\n  project: default\n  destination:\n    server: https://kubernetes.default.svc\n"
+        f"    namespace: {json_scalar(namespace)}\n  source:\n    repoURL: public.ecr.aws/karpenter\n"
+        f"    chart: {chart}\n    targetRevision: {version}{values}\n"
+        "  syncPolicy:\n    syncOptions: [ServerSideApply=true]"
     )

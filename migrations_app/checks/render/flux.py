@@ -4,7 +4,7 @@ from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
@@ -35,13 +35,19 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "flux" and by.name else ""
     if not version:
         return f"{note(f'HelmRelease{name}, spec.values')}\n{about}{tree}".rstrip()
-    values = f"values:\n{indent(tree, '  ')}" if tree else ""
+    values = below("values", tree, depth=2)
     return f"{note(f'HelmRelease{name}, spec')}\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
 
 
-def crd_release(chart: str, *, version: str) -> str:
-    """A HelmRelease for the chart of the CRDs."""
+def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
+    """A HelmRelease for the chart of the CRDs; `tree` is YAML of its values, or empty."""
+    values = f"\n{indent(below('values', tree, depth=2), '  ')}" if tree else ""
     return (
-        f"# HelmRelease of {chart}, spec, ready before the controller changes; in that of karpenter: install.crds and "
-        f"upgrade.crds Skip\nchart:\n  spec:\n    chart: {chart}\n    version: {version}"
+        f"# New HelmRelease of {chart} in the repository, ready before the controller changes.\n"
+        "# In that of karpenter: install.crds and upgrade.crds Skip.\n"
+        "# Its namespace and sourceRef are those of the HelmRelease of karpenter\n"
+        f"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: {chart}\n"
+        f"  namespace: flux-system\nspec:\n  interval: 30m\n  releaseName: {chart}\n"
+        f"  targetNamespace: {json_scalar(namespace)}\n  chart:\n    spec:\n      chart: {chart}\n"
+        f"      version: {version}\n      sourceRef:\n        kind: HelmRepository\n        name: karpenter{values}"
     )

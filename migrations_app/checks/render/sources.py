@@ -5,6 +5,7 @@ from typing import Final
 from migrations_app.checks.changes import (
     Change,
     ChangeGroup,
+    ChangeTarget,
     NodeTaint,
     ObjectAnnotations,
     ObjectApply,
@@ -15,8 +16,9 @@ from migrations_app.checks.changes import (
     QueryRename,
     leaves,
 )
-from migrations_app.checks.shell import note
+from migrations_app.checks.shell import note, word, words
 from migrations_app.inventory.facts.managers import Managed, Manager
+from migrations_app.karpenter import labels
 
 OF_OBJECTS: Final = (
     ObjectPatch, ObjectApply, ObjectDelete, ObjectLabels, ObjectAnnotations, NodeTaint, QueryRename,
@@ -27,7 +29,8 @@ OF_OBJECTS: Final = (
 def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
     """The change in words for the source of that tool; empty where it keeps no object of the change."""
     own = by.by == tool and any(map(_of_object, leaves(change)))
-    return source_note(by, _said(change)) if own else ""
+    gone = tuple(dict.fromkeys(one.target for one in leaves(change) if isinstance(one, ObjectDelete)))
+    return source_note(by, _said(change), gone=gone) if own else ""
 
 
 def _of_object(change: Change) -> bool:
@@ -43,8 +46,9 @@ def _said(change: Change) -> str:
     return f"change {target.kind} {target.name}" if target else ""
 
 
-def source_note(by: Managed, what: str) -> str:
-    """A comment that names the source and what to do there; empty for objects kept by hand or by eksctl."""
+def source_note(by: Managed, what: str, *, gone: tuple[ChangeTarget, ...] = ()) -> str:
+    """Comments: the source and what to do there, and how it is applied; empty for objects kept by hand or by eksctl.
+    `gone` are objects that the source holds no more."""
     owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
     where = {
         "flux": f"In the repository that Flux applies{owner}",
@@ -52,4 +56,36 @@ def source_note(by: Managed, what: str) -> str:
         "terraform": "In the Terraform code that holds it",
         "helm": f"In the chart of the Helm release{owner}",
     }
-    return note(f"{where[by.by]}: {what}") if by.by in where else ""
+    if by.by not in where:
+        return ""
+    return "\n".join(map(note, filter(None, (f"{where[by.by]}: {what}", _applied(by, gone)))))
+
+
+PLAN: Final = "karpenter.tfplan"
+TERRAFORM: Final = f"Then terraform plan -out={PLAN}, see that nothing else changes, and terraform apply {PLAN}"
+
+
+def _applied(by: Managed, gone: tuple[ChangeTarget, ...]) -> str:
+    """How the tool applies what its source says now; empty where the name of its object is not known."""
+    if by.by == "terraform":
+        return TERRAFORM
+    if by.by == "argocd" and by.name:
+        name = words([f"{by.namespace}/{by.name}" if by.namespace else by.name])
+        only = [f"--resource {word(f'{_group_of(one)}:{one.kind}:{one.name}')}" for one in gone]
+        return f"Then argocd app sync {' '.join((name, '--prune' * bool(only), *only)).strip()}".replace("  ", " ")
+    if by.by == "flux" and by.name and by.told_by in _FLUX:
+        home = f" --namespace {word(by.namespace)}" if by.namespace else ""
+        one = f"{_FLUX[by.told_by]} {word(by.name)}{home}"
+        return f"Then flux resume {one} && flux reconcile {one} --with-source"
+    return ""
+
+
+_FLUX: Final = {
+    f"label {labels.FLUX_KUSTOMIZE_NAME}": "kustomization",
+    f"label {labels.FLUX_HELM_NAME}": "helmrelease",
+}
+
+
+def _group_of(target: ChangeTarget) -> str:
+    """The API group that the name of the resource says; empty where it says none."""
+    return target.resource.partition(".")[2]

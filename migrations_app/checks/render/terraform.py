@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 from textwrap import indent
-from typing import Any
+from typing import Any, Final
 
 from migrations_app.checks.changes import Change, HelmChange, IamStatements, leaves
-from migrations_app.checks.render.sources import source_text
+from migrations_app.checks.render.sources import PLAN, TERRAFORM, source_text
 from migrations_app.checks.render.values import reasons, tag_of, yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.iam.policy import WITH_VARIABLES
@@ -20,8 +20,29 @@ class HclExpression(str):
     __slots__ = ()
 
 
+REPOSITORY: Final = "oci://public.ecr.aws/karpenter"
+
+
 def text(change: Change, by: Managed) -> str:
-    """The change as Terraform code, or in words for the code that holds the object; empty where it has no part."""
+    """The change as Terraform code, or in words for the code that holds the object, and how it is applied; empty where
+    it has no part."""
+    code = _code(change)
+    return with_apply(code) if code else source_text(change, by, tool="terraform")
+
+
+def with_apply(code: str) -> str:
+    """The code and, as a comment behind it, how it is applied."""
+    return f"{code.rstrip()}\n{note(TERRAFORM)}"
+
+
+def applied_text(release: str) -> str:
+    """The lines that show and then apply what the code says of a Helm release; the second ends when its pods are
+    ready."""
+    look = note(f"see that helm_release {release} changes, and nothing else")
+    return f"terraform plan -out={PLAN}  {look}\nterraform apply {PLAN}"
+
+
+def _code(change: Change) -> str:
     steps = tuple(leaves(change))
     if isinstance(change, HelmChange):
         tree = yaml_of(change.given)
@@ -29,20 +50,27 @@ def text(change: Change, by: Managed) -> str:
     if all(isinstance(one, IamStatements) for one in steps):
         blocks = [_policy(one) for one in steps if isinstance(one, IamStatements)]
         return "\n\n".join(blocks) if all(blocks) else ""
-    return source_text(change, by, tool="terraform")
+    return ""
 
 
 def values_text(release: str, *, tree: str, version: str, about: str) -> str:
     """What stands in the helm_release; `tree` is YAML, `about` lines of comments, each may be empty."""
     pinned = f'version = "{version}"\n' if version else ""
-    listed = f"values = [<<-YAML\n{indent(_literal(tree), '  ')}\n  YAML\n]" if tree else ""
+    changed = [line for line in tree.splitlines() if not line.startswith("#")]
+    gone = [line for line in tree.splitlines() if line.startswith("#")]
+    body = indent(_literal("\n".join(changed)), "  ")
+    listed = f"# At the end of the values that are there:\nvalues = [<<-YAML\n{body}\n  YAML\n]" if changed else ""
+    listed = "\n".join(filter(None, (listed, *gone)))
     return f"{note(f'helm_release of {release}')}\n{about}{pinned}{listed}".rstrip()
 
 
-def crd_release(chart: str, *, version: str) -> str:
-    """A helm_release for the chart of the CRDs."""
+def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
+    """A helm_release for the chart of the CRDs; `tree` is YAML of its values, or empty."""
     head = f"# helm_release of {chart}, applied before the controller changes; in that of karpenter: skip_crds = true"
-    return f'{head}\nchart = "{chart}"\nversion = "{version}"'
+    given: dict[str, object] = {"name": chart, "namespace": namespace, "repository": REPOSITORY, "chart": chart}
+    if tree:
+        given["values"] = HclExpression(f"[<<-YAML\n{indent(_literal(tree), '    ')}\n    YAML\n  ]")
+    return f"{head}\n{hcl('helm_release', chart, arguments={**given, 'version': version})}"
 
 
 def _policy(change: IamStatements) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from textwrap import indent
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.checks.shell import note
@@ -34,18 +35,26 @@ def _printable(sign: str) -> str:
 
 
 def yaml_of(given: Mapping[str, str]) -> str:
-    """Those values, JSON each, as a tree; one without a value, which is taken out, stands there as a comment."""
+    """Those values, JSON each, as a tree; the keys without a value, which are taken out, are comments behind it. A key
+    with nothing below it would take out all that stands below it in the chart."""
     lines: list[str] = []
     seen: tuple[str, ...] = ()
-    for key, value in sorted(given.items()):
+    for key, value in sorted((key, value) for key, value in given.items() if value):
         *parents, last = steps_of(key)
         for depth, parent in enumerate(parents):
             if seen[: depth + 1] != tuple(parents[: depth + 1]):
                 lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
-        told = f"{json_scalar(last)}: {json_scalar(json.loads(value))}" if value else note(f"without {last}")
-        lines.append(f"{'  ' * len(parents)}{told}")
+        lines.append(f"{'  ' * len(parents)}{json_scalar(last)}: {json_scalar(json.loads(value))}")
         seen = tuple(parents)
-    return "\n".join(lines)
+    return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(given.items()) if not value)))
+
+
+def below(head: str, tree: str, *, depth: int) -> str:
+    """The tree below that key, indented so many signs; a tree of comments alone stands without the key."""
+    if not tree:
+        return ""
+    bare = all(line.startswith("#") for line in tree.splitlines())
+    return tree if bare else f"{head}:\n{indent(tree, ' ' * depth)}"
 
 
 def reasons(change: HelmChange) -> str:

@@ -55,7 +55,8 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
 
 def _held(pool: NodePool, running: Release | None) -> ObjectPatch:
     patch = _patch(pool, budgets_with_hold(pool, running))
-    back = replace(_patch(pool, _own(pool)), when="after")
+    back = _patch(pool, _own(pool))
+    back = replace(back, when="after", what=_said([back]))
     return replace(patch, undo=back, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
 
 

@@ -97,7 +97,8 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
     yield from _as_code(lack, change, closed=closed)
     if _tool(case, lack.role) == "terraform":
         for version in MODULES:
-            yield Remedy(how="terraform", text=closed.text("module", version=version), change=change)
+            code = terraform.with_apply(closed.text("module", version=version))
+            yield Remedy(how="terraform", text=code, change=change)
 
 
 def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
@@ -106,7 +107,7 @@ def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Rem
     template = cloudformation.text(change) if named else closed.text("cloudformation")
     if template:
         yield _iam(template, change)
-    code = terraform.text(change, BY_TERRAFORM) if named else closed.text("terraform")
+    code = terraform.text(change, BY_TERRAFORM) if named else terraform.with_apply(closed.text("terraform"))
     if code:
         yield Remedy(how="terraform", text=code, change=change)
 

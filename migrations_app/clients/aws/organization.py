@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from migrations_app.clients.aws.client import AwsCalls
+from migrations_app.clients.aws.calls import AwsCalls
 from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.permissions import LIST_ACCOUNTS, LIST_CLUSTERS
 from migrations_app.clients.aws.session import AwsSession

@@ -91,6 +91,12 @@ def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Manag
     return own
 
 
+def chart_delivery(deliveries: Iterable[GitOpsDelivery], chart: str) -> Managed | None:
+    """The Flux HelmRelease or Argo CD Application that delivers that chart; None where none of them names it."""
+    paths = ("spec.chart.spec.chart", "spec.source.chart")
+    return next((_of(one) for one in deliveries if chart in [one.get(path) for path in paths]), None)
+
+
 def _of(delivery: GitOpsDelivery) -> Managed:
     by = DELIVERERS.get(delivery.kind)
     return Managed(by, f"{delivery.kind} {delivery.name}", delivery.name, delivery.namespace) if by else BY_HAND

@@ -147,7 +147,8 @@ def _read_blockers(snapshots: Collection[uuid.UUID]) -> Iterable[dict[str, Any]]
 
 def _waived(line: dict[str, Any], held: Held, *, cluster: uuid.UUID) -> bool:
     waivers = (*held.get(None, ()), *held.get(cluster, ()))
-    found = covering(waivers, check=line["check_id"], status=line["status"], severity=line["severity"])
+    about = {"status": line["status"], "severity": line["severity"], "hop": line["hop"]}
+    found = covering(waivers, check=line["check_id"], **about)
     return found is not None
 
 

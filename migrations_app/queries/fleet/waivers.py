@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from migrations_app.checks.base import CONFIRMABLE
 from migrations_app.errors import NotFound
@@ -27,13 +27,14 @@ _MEMBERS = ClusterGroup.clusters.through
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRow:
-    """`cluster` is None for a waiver of a group (`group`) or of all clusters.
+    """`cluster` is None for a waiver of a group (`group`) or of all clusters; `hop` is empty for one of every hop.
 
     `group` is also None if the group was deleted; its name stays. `days_left` is 0 on the last day and afterwards.
     """
 
     id: uuid.UUID
     check: str
+    hop: str
     cluster: uuid.UUID | None
     cluster_name: str
     group: uuid.UUID | None = None
@@ -124,8 +125,13 @@ def covered(now: datetime, *, cluster: str) -> Q:
     """For rows of findings: whether a waiver covers the open check; `cluster` names the column of its cluster."""
     mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
-    open_ = Q(status="fail") | Q(status="manual", check_id__in=CONFIRMABLE)
-    return open_ & (Exists(rows.filter(blockers=True)) | ~Q(severity="blocker") & Exists(rows))
+    failing = Q(status="fail") & _weighs(rows.filter(hop__in=("", OuterRef("hop"))))
+    return failing | Q(status="manual", check_id__in=CONFIRMABLE) & _weighs(rows.filter(hop=OuterRef("hop")))
+
+
+def _weighs(rows: QuerySet[Waiver]) -> Q:
+    """Whether one of them covers a finding of that severity."""
+    return Q(Exists(rows.filter(blockers=True))) | ~Q(severity="blocker") & Q(Exists(rows))
 
 
 def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
@@ -180,6 +186,7 @@ def _waived(row: Waiver) -> Waived:
         ends_at=row.ends_at,
         blockers=row.blockers,
         own=row.cluster_id is not None,
+        hop=row.hop,
     )
 
 

@@ -209,7 +209,7 @@ class _Draft(NamedTuple):
 
 def _height(remedy: Remedy) -> int:
     """The lines that a command takes in Markdown, which takes more than text."""
-    lines = len(_on_one_line(remedy.text).splitlines())
+    lines = len(_on_one_line(remedy).splitlines())
     return 1 if lines == 1 or lines > ITEM_LINES else lines + 4
 
 
@@ -218,15 +218,20 @@ def _whole_height(remedy: Remedy) -> int:
     return 1 if lines == 1 or lines > COMMAND_LINES else lines + 3
 
 
-def _on_one_line(text: str) -> str:
-    """The text with its comments behind its only command, or as one comment; as it is where it has more commands."""
+def _on_one_line(remedy: Remedy) -> str:
+    """The text with its comments behind its only command, or as one comment; as it is where it has more commands, or
+    the comments tell an edit of a source that comes before the command."""
+    text = remedy.text
     lines = text.splitlines()
     notes = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
     commands = [line for line in lines if not line.startswith("#")]
     if len(lines) == 1 or len(commands) > 1:
         return text
     told = "; ".join(notes)
-    return f"{commands[0]}  # {told}" if commands and "  # " not in commands[0] else text if commands else f"# {told}"
+    joined = f"{commands[0]}  # {told}" if commands else f"# {told}"
+    edited = remedy.how in _ENDINGS and commands[:1] and commands[0].startswith("kubectl ")
+    kept = len(joined) > LONGEST_LINE or edited or (commands and "  # " in commands[0])
+    return text if kept else joined
 
 
 def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:
@@ -264,7 +269,7 @@ def _item(group: FindingGroup, *, told: bool) -> _Draft:
 
 
 def _filed(draft: _Draft, *, step: str, files: list[PlanFile]) -> ItemView:
-    every = (replace(one, text=_on_one_line(one.text)) for one in draft.remedies)
+    every = (replace(one, text=_on_one_line(one)) for one in draft.remedies)
     return draft.view._replace(commands=_commands(every, step=step, files=files, most=ITEM_LINES))
 
 

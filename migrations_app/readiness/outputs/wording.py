@@ -1,6 +1,6 @@
 """Words and lines that several outputs share, so that they say the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.next_step import FindingGroup
@@ -41,9 +41,13 @@ def forecast_number(line: ForecastLine) -> str:
 
 def ids(group: FindingGroup, shown: int = 8) -> str:
     """The checks of a group by their ids; a long list ends in a number."""
-    named = ", ".join(finding.id for finding in group.findings[:shown])
-    more = len(group.findings) - shown
-    return f"{named} and {more} more" if more > 0 else named
+    return shortened([finding.id for finding in group.findings], shown)
+
+
+def shortened(names: Sequence[str], shown: int = 8) -> str:
+    """The names; a long list ends in a number."""
+    more = len(names) - shown
+    return f"{', '.join(names[:shown])} and {more} more" if more > 0 else ", ".join(names)
 
 
 def settled(count: int) -> str:
@@ -61,7 +65,7 @@ def done_earlier(hop: RunbookHop) -> Iterator[str]:
         by_hop.setdefault((one.hop, one.seen_again), []).append(one.check)
     for (earlier, again), checks in by_hop.items():
         told = f"Asked by hop {earlier}, seen when you scan again" if again else f"Done by hop {earlier}"
-        yield f"{told}: {', '.join(checks)}"
+        yield f"{told}: {shortened(checks)}"
 
 
 VERDICTS = {

@@ -5,6 +5,7 @@ The commands that take a hop: the CRDs first, then the controller, by the tool t
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -33,9 +34,11 @@ Values = tuple[HelmValue, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopUpgrades:
-    """The upgrades of a hop. `crds` and `controller` change with the landing; `before` are commands of their own."""
+    """The upgrades of a hop. `crds` and `controller` change with the landing; `before` are commands of their own, for
+    the controller, and `before_crds` those for the CRDs ahead of them."""
 
     before: tuple[Remedy, ...] = ()
+    before_crds: tuple[Remedy, ...] = ()
     crds: Values = ()
     controller: Values = ()
     before_keys: frozenset[tuple[str, str]] = frozenset()
@@ -47,6 +50,8 @@ class HopUpgrades:
     lands: str = ""
     made: tuple[tuple[str, HelmValue], ...] = ()
     """Every value that the hop changes, with its chart, in order."""
+    installed: Installed | None = None
+    """Who keeps the charts when the hop lands: what earlier upgrades of the plan have made is there."""
 
 
 @dataclass(slots=True)
@@ -67,16 +72,17 @@ class HelmWalk:
         changes = [_timed(one, lands) for one in _changes(findings)]
         earlier, had = frozenset(self._known.items()), self._crds
         self._made = []
-        before = tuple(self._before(changes, start=start))
+        before_crds, before = self._before(changes, start=start)
         brought = self._crds != had
         new = frozenset(key for key, _ in self._known.items() - earlier)
         landing = [one for one in changes if one.when == "landing"]
         controller, crds = (self._new(landing, chart, to=parse(lands)) for chart in (CHART, CRD_CHART))
         self._crds = parse(lands) or self._crds
+        here, self.installed = self.installed, with_crd_delivery(self.installed)
         made = (*self._made, *((CRD_CHART, one) for one in self._called(lands)))
         return HopUpgrades(
-            before=before, crds=crds, controller=controller, before_keys=new, crds_before=brought, start=start,
-            lands=lands, made=made,
+            before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new,
+            crds_before=brought, start=start, lands=lands, made=made, installed=here,
         )  # fmt: skip
 
     def _called(self, lands: str) -> Iterator[HelmValue]:
@@ -123,19 +129,21 @@ class HelmWalk:
         if DIGEST in keys:
             yield HelmValue(DIGEST, '""', "the digest was that of another image")
 
-    def _before(self, changes: list[HelmChange], *, start: str) -> Iterator[Remedy]:
+    def _before(self, changes: list[HelmChange], *, start: str) -> tuple[tuple[Remedy, ...], tuple[Remedy, ...]]:
         asked = [one for one in changes if one.when == "before"]
         runs = parse(start) if start else None
+        first: tuple[Remedy, ...] = ()
         if not asked or runs is None:
-            return
+            return first, ()
         to = max((runs, *(release(one.version) for one in asked if one.version)))
         crds, main = self._new(asked, CRD_CHART, to=to), self._new(asked, CHART, to=to)
         again = any(one.chart == CHART and not one.values and not one.version for one in asked)
         if crds or to > runs or self._lacks_crds(asked):
-            yield from crd_commands(str(to), self.installed, values=crds)
+            first = crd_commands(str(to), self.installed, values=crds)
             self._crds = to
-        if main or to > runs or again:
-            yield from controller_commands(str(to), self.installed, values=main)
+            self.installed = with_crd_delivery(self.installed)
+        told = main or to > runs or again
+        return first, controller_commands(str(to), self.installed, values=main) if told else ()
 
     def _lacks_crds(self, asked: Iterable[HelmChange]) -> bool:
         """Whether CRDs are asked for that no earlier upgrade of the plan has brought."""
@@ -159,31 +167,50 @@ def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
 def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
     """Brings the CRDs to that release, with these changes of the values of their chart."""
     here, to = installed or SOMEWHERE, release(lands)
-    by = _managed(here.crds_kept_by, here.keeper if here.crds_kept_by == here.kept_by else "")
+    own = here.crd_keeper or ""
+    by = _managed(here.crds_kept_by, own)
     namespace, _, name = (here.crd_release or "").rpartition("/")
     upgrade = crd_upgrade(name or CRD_CHART, namespace=namespace or here.namespace, version=as_tag(to))
     told = {value.key for value in values}
     every = (*values, *(value for value in _webhook_values(to, here) if value.key not in told))
-    if not every:
-        return crd_chart_by(by, upgrade)
+    if not every and not own and not (name and by.by == "terraform"):
+        return (*crd_chart_by(by, upgrade), *_applied_anew(by))
     # Where the release is there, what was given to it has to be handed back beside what changes.
     helm = Upgrade(
         release=upgrade.release, namespace=upgrade.namespace, chart=CRD_CHART, version=upgrade.version, changes=every,
         installs=not name,
     )  # fmt: skip
     tree = {value.key: value.text for value in every}
-    code = as_code(Managed(by.by), release=name or CRD_CHART, tree=yaml_of(tree), version=helm.version, about="")
-    return ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *(code if name else _fresh(helm, tree))))
+    lines, values_tree = Remedy(how="helm", text=upgrade_lines(helm)), yaml_of(tree)
+    if own or name:
+        code = as_code(by, release=helm.release, tree=values_tree, version=helm.version, about="")
+        return (*ordered(by, (lines, *code)), *applied_by(by, release=helm.release))
+    code = chart_as_code(CRD_CHART, version=helm.version, namespace=helm.namespace, tree=values_tree)
+    return (*ordered(by, (lines, *code)), *_applied_anew(by))
 
 
-def _fresh(helm: Upgrade, tree: dict[str, str]) -> tuple[Remedy, ...]:
-    """The chart of the CRDs as code where it is not installed yet, with its values named below it."""
-    told = "".join(f"\n{note(line)}" for line in ("values:", *yaml_of(tree).splitlines()))
-    return tuple(replace(one, text=f"{one.text}{told}") for one in chart_as_code(CRD_CHART, version=helm.version))
+def _applied_anew(by: Managed) -> tuple[Remedy, ...]:
+    """How a chart of the CRDs is applied that was not there before."""
+    return applied_by(Managed(by.by, "", CRD_CHART, NEW_HOMES.get(by.by, "")), release=CRD_CHART)
 
 
-def controller_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
-    """Brings the controller to that release, with these changes of its values, and waits until it runs."""
+NEW_HOMES: Final[dict[str, str]] = {"flux": "flux-system", "argocd": "argocd"}
+"""By tool the namespace that an object for the chart of the CRDs is written for."""
+
+
+def with_crd_delivery(installed: Installed | None) -> Installed | None:
+    """The same once the CRDs were brought: where Flux or Argo CD keeps them, by an object of their own."""
+    home = NEW_HOMES.get(installed.crds_kept_by, "") if installed else ""
+    if installed is None or not home or installed.crd_keeper:
+        return installed
+    return replace(installed, crd_keeper=f"{home}/{CRD_CHART}")
+
+
+def controller_commands(
+    lands: str, installed: Installed | None, *, values: Values = (), skips_crds: bool = False
+) -> tuple[Remedy, ...]:
+    """Brings the controller to that release, with these changes of its values, and waits until it runs. `skips_crds`:
+    Argo CD is told to leave the CRDs of the chart out from now on."""
     here, version = installed or SOMEWHERE, as_tag(release(lands))
     helm = Upgrade(
         release=here.release, namespace=here.namespace, chart=CHART, version=version, changes=values,
@@ -192,8 +219,9 @@ def controller_commands(lands: str, installed: Installed | None, *, values: Valu
     by = _managed(here.kept_by, here.keeper)
     tree = {value.key: value.text for value in values}
     reasons = "".join(f"{note(f'{one.key}: {one.why}')}\n" for one in values if one.why)
-    code = as_code(by, release=here.release, tree=yaml_of(tree), version=version, about=reasons)
-    return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by))
+    tree_text = yaml_of(tree)
+    code = as_code(by, release=here.release, tree=tree_text, version=version, about=reasons, skips_crds=skips_crds)
+    return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by, release=here.release))
 
 
 def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:

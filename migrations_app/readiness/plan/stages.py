@@ -4,17 +4,18 @@ A blocker stops the hop wherever it stands, so it is cleared before the landing 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 import msgspec
-from msgspec import structs
+from msgspec import UnsetType, structs
 
 from migrations_app.checks.base import PHASES, Finding, How, Phase, Remedy
-from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group
-from migrations_app.checks.remedies.commands import in_cluster, remedies_of
+from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group, leaves
+from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.crd_landing import every_crd_kept
 from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
-from migrations_app.inventory.facts.managers import BY_HAND
+from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
 from migrations_app.readiness.plan.helm_upgrade import (
     HopUpgrades,
@@ -109,8 +110,10 @@ def stages(
     delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
     resumed = tuple(_resume(asked, step))
     flux = tuple(one for one in resumed if delivers and one.commands[0].how == "flux")
-    first = bool(taken.before)
+    first = bool(taken.before or taken.before_crds)
+    argo = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
     return (
+        *(_guarded(_runs_on(start)) if argo else ()),
         *_clear(before, step, start=start, converts=lacks_successors(asked)),
         *(_switched_on(flux, part="before", back=_runs_on(start)) if first else ()),
         *_upgrade_first(taken, start=start),
@@ -165,9 +168,13 @@ _RAISED = Lost(
 
 
 def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
+    back = _runs_on(start)
+    if upgrades.before_crds:
+        does = "Bring the CRDs to what the running release has to have before the landing"
+        yield Stage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
     if upgrades.before:
         does = "Upgrade the running release once, with all that has to hold before the landing"
-        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=_runs_on(start))
+        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
 
 
 def _clear_last(late: list[Finding], *, back: str) -> Iterator[Stage]:
@@ -200,14 +207,13 @@ def _land(
     told = [one for one in landing if one.id == LANDS and one.status in OPEN]
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
     still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
-    if guards and installed and "argocd" in (installed.kept_by, installed.crds_kept_by):
-        yield Stage(part="land", phase="crds", does=_GUARD, commands=(every_crd_kept(),), back=still)
+    there = upgrades.installed or installed
     yield Stage(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
         checks=tuple(one.id for one in told),
-        commands=(*crd_commands(step.release, installed, values=upgrades.crds), *ours),
+        commands=(*crd_commands(step.release, there, values=upgrades.crds), *ours),
         back=still,
         no_return=_lost(step.hop, "crds"),
     )
@@ -218,11 +224,15 @@ def _land(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
-        commands=controller_commands(step.release, installed, values=upgrades.controller),
+        commands=controller_commands(step.release, there, values=upgrades.controller, skips_crds=guards),
         back=_way_back(step),
         caveats=step.caveats,
         no_return=(*_lost(step.hop, "controller"), *_not_back_to(start, step)),
     )
+
+
+def _guarded(back: str) -> Iterator[Stage]:
+    yield Stage(part="before", phase="crds", does=_GUARD, commands=(every_crd_kept(),), back=back)
 
 
 _GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
@@ -232,9 +242,25 @@ _VALUES = "Prepare the values for the chart of the new release"
 def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
     """Ends what was held over the landing."""
     held = [one for one in taken_back(asked) if isinstance(one, ObjectPatch)]
-    if held:
-        commands = (in_cluster(group(*held)),)
+    by_tool: dict[Manager, list[ObjectPatch]] = {}
+    for one in held:
+        by_tool.setdefault(_kept_by(asked, one), []).append(one)
+    for tool, ours in by_tool.items():
+        commands = remedies_of(group(*ours), Managed(tool))
         yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
+
+
+def _kept_by(asked: Iterable[Finding], back: ObjectPatch) -> Manager:
+    """The tool in whose source the hold was made that this takes back; by hand where it was made in the cluster."""
+    for remedy in (remedy for one in asked if one.status in OPEN for remedy in one.remedies):
+        change = remedy.change
+        if not isinstance(change, UnsetType) and any(leaf.undo == back for leaf in leaves(change)):
+            return next((tool for tool in IN_SOURCE if tool == remedy.how), "hand")
+    return "hand"
+
+
+IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
+"""Tools that write an object again from their source."""
 
 
 def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:

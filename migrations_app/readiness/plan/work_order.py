@@ -57,6 +57,10 @@ ROLL_PREPARED: Final = frozenset(
 """What is of use only before nodes are replaced, and the controller replaces them as soon as it has landed."""
 ASKED_OF_ALPHA: Final = frozenset({"instance_profiles_have_roles"})
 """What has to be known of an alpha object while it is there."""
+WHILE_SERVED: Final = frozenset({"gitops_applies_current_versions"})
+"""What is still applied in a version has to be written anew before the landing takes that version away."""
+JUST_BEFORE: Final = frozenset({"crd_conversion_cleared"})
+"""Nothing may stand between it and the landing: nothing converts from then on."""
 WITH_LANDING: Final = frozenset({"log_settings_kept", "removed_env_names_unused", "removed_helm_keys_unused"})
 """Values that are given to the chart of the hop's release: by the same upgrade, once its CRDs are there."""
 
@@ -89,7 +93,7 @@ def _needs(finding: Finding) -> set[str]:
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
     """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
     last = max((SUCCESSION.index(one.id) for one in asked if one.id in SUCCESSION and one.open_blocker), default=-1)
-    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA
+    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA | WHILE_SERVED
     return {one.id: _part(one, release=release, early=one.id in early) for one in asked}
 
 
@@ -99,7 +103,7 @@ def late_of(asked: Sequence[Finding], *, release: str) -> frozenset[str]:
     parts = parts_of(asked, release=release)
     early = {one.id: one for one in asked if parts[one.id] == "before" and one.status in OPEN}
     upgraded = {name for name, one in early.items() if _upgrades(one, release)}
-    late = {name for name, one in early.items() if one.follows and _writes(one)}
+    late = {name for name, one in early.items() if (one.follows and _writes(one)) or name in JUST_BEFORE}
     for name, one in early.items():
         needed = [early[other] for other in _needs(one) if other in early and other != name]
         after = [

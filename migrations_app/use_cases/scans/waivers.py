@@ -14,8 +14,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from migrations_app.access import Person, may_waive
+from migrations_app.checks.base import CONFIRMABLE, Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import GroupWaiver, Waiver
@@ -43,7 +45,7 @@ SOON = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRequest:
-    """The waiver to create: for a cluster, for a group, or with neither for all clusters."""
+    """The waiver to create: for a cluster, a group, or with neither for all clusters; without a hop for every hop."""
 
     check: str
     cluster: uuid.UUID | None
@@ -51,6 +53,7 @@ class WaiverRequest:
     owner: str
     ends_at: datetime
     group: uuid.UUID | None = None
+    hop: str = ""
 
 
 def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID:
@@ -66,10 +69,11 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
         cluster = _held_cluster(request.cluster) if request.cluster else None
         group = _held_group(request.group) if request.group else None
         same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
-        if Waiver.objects.filter(holding(now), same, check_id=request.check).exists():
+        if Waiver.objects.filter(holding(now), same, check_id=request.check, hop=request.hop).exists():
             raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
         row = Waiver.objects.create(
             check_id=request.check,
+            hop=request.hop,
             cluster=cluster,
             reason=request.reason.strip(),
             owner_name=request.owner.strip(),
@@ -134,7 +138,7 @@ def _warn(now: datetime) -> None:
 
 def _announce(topic: str, row: Waiver) -> None:
     told: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
-    told |= {"ends_at": row.ends_at.isoformat()}
+    told |= {"ends_at": row.ends_at.isoformat()} | ({"hop": row.hop} if row.hop else {})
     scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
     if scope is None:
         publish_event(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)
@@ -177,6 +181,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
     check = next((one for one in all_checks() if one.id == request.check), None)
     if check is None:
         raise InvalidInput(f"there is no check {request.check[:80]!r}", where="check", code="unknown_check")
+    _check_hop(check, request.hop)
     for name, text, most in (("reason", request.reason, 500), ("owner", request.owner, 150)):
         if not text.strip() or len(text) > most:
             raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
@@ -185,6 +190,14 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
     if request.ends_at > now + LONGEST:
         raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
+
+
+def _check_hop(check: Check, hop: str) -> None:
+    """Raises InvalidInput for a hop that nobody takes, and for none where a person answers a question about one."""
+    if hop and hop not in every_hop():
+        raise InvalidInput(f"there is no hop {hop[:20]!r}", where="hop", code="unknown_hop")
+    if not hop and check.id in CONFIRMABLE:
+        raise InvalidInput("name the hop that was looked at: each asks anew", where="hop", code="hop_needed")
 
 
 def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
@@ -209,5 +222,5 @@ def _group_of(row: Waiver) -> uuid.UUID | None:
 
 def _tell(verb: str, row: Waiver, **detail: str) -> None:
     scope = GroupWaiver.objects.filter(pk=row.pk).values_list("group_name", flat=True).first()
-    more = detail | ({"group": scope} if scope else {})
+    more = detail | ({"group": scope} if scope else {}) | ({"hop": row.hop} if row.hop else {})
     record_audit_event(verb, f"check {row.check_id}", cluster_id=row.cluster_id or "", waiver=str(row.pk), **more)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_of, waiver_page
@@ -23,9 +24,15 @@ USUAL = timedelta(days=90)
 
 
 class WaiveForm(forms.Form):
-    """Which check is accepted, why, by whom and until when."""
+    """Which check is accepted at which hop, why, by whom and until when."""
 
     check = forms.CharField(max_length=80, label="Check")
+    hop = forms.ChoiceField(
+        required=False,
+        label="At hop",
+        help_text="What a person looked at for one hop says nothing of the next one.",
+        choices=[("", "Every hop"), *((hop, hop) for hop in every_hop())],
+    )
     reason = forms.CharField(
         max_length=500, label="Reason", help_text="Why the hop may be taken all the same; it stays beside the check."
     )
@@ -102,6 +109,7 @@ def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
 def _usual(request: HttpRequest) -> dict[str, Any]:
     return {
         "check": request.GET.get("check", ""),
+        "hop": request.GET.get("hop", ""),
         "owner": request.user.get_username(),
         "ends_on": (timezone.now() + USUAL).date().isoformat(),
     }
@@ -111,6 +119,7 @@ def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool
     said = form.cleaned_data
     waiver = WaiverRequest(
         check=said["check"],
+        hop=said["hop"],
         cluster=None if said["everywhere"] or said["group"] else head.id,
         group=uuid_in(said["group"]) if not said["everywhere"] else None,
         reason=said["reason"],

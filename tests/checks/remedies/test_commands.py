@@ -1,4 +1,6 @@
+import hcl2
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
@@ -13,8 +15,10 @@ from migrations_app.checks.remedies.commands import (
     ordered,
     removal,
 )
+from migrations_app.checks.render.charts import as_code
 from migrations_app.checks.render.helm import Upgrade, upgrade_lines
-from migrations_app.inventory.facts.managers import MANAGERS, Managed
+from migrations_app.checks.render.sources import TERRAFORM as APPLIED
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import doc, meta
@@ -46,8 +50,6 @@ def test_values_as_a_tree():
     given = {"settings.b": "x y", "settings.a.c": "1s", "serviceAccount.annotations.a\\.b/c": "d", "old.key": ""}
     text = next(one.text for one in chart_values(case, given) if one.how == "flux")
     assert text.splitlines()[1:] == [
-        "old:",
-        "  # without key",
         "serviceAccount:",
         "  annotations:",
         "    a.b/c: d",
@@ -55,6 +57,7 @@ def test_values_as_a_tree():
         "  a:",
         "    c: 1s",
         '  b: "x y"',
+        "# without old.key",
     ]
 
 
@@ -90,7 +93,7 @@ def test_removal_of_what_terraform_may_bring_back():
     kept = Metadata(name="a", labels={"app.kubernetes.io/managed-by": "terraform"})
     found = removal(THINGS, [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
     assert [one.how for one in found] == ["terraform", "kubectl"]
-    assert found[0].text == "# In the Terraform code that holds it: take things b a out"
+    assert found[0].text == f"# In the Terraform code that holds it: take things b a out\n# {APPLIED}"
 
 
 def test_from_source_of_a_hand_is_nothing():
@@ -105,11 +108,13 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "# helm_release of karpenter",
         "# why",
         'version = "1.0.14"',
+        "# At the end of the values that are there:",
         "values = [<<-YAML",
         "  a:",
         "    b: c",
         "  YAML",
         "]",
+        f"# {APPLIED}",
     ]
     assert found["flux"].splitlines()[2:] == ["chart:", "  spec:", "    version: 1.0.14", "values:", "  a:", "    b: c"]
     assert found["argocd"].splitlines()[2:] == [
@@ -120,15 +125,40 @@ def test_a_version_is_told_where_each_tool_reads_it():
         "      b: c",
     ]
     bare = {one.how: one.text for one in chart_values(case, {})}
-    assert bare["terraform"] == "# helm_release of karpenter"
+    assert bare["terraform"] == f"# helm_release of karpenter\n# {APPLIED}"
 
 
 def test_the_chart_of_the_crds_in_each_tool():
-    found = {one.how: one.text.splitlines()[1:] for one in crd_chart(case_at("1.0", a_cluster()), release("1.0.14"))}
-    assert found["terraform"] == ['chart = "karpenter-crd"', 'version = "1.0.14"']
-    assert found["flux"] == ["chart:", "  spec:", "    chart: karpenter-crd", "    version: 1.0.14"]
-    assert found["argocd"] == [
-        "# argocd.argoproj.io/sync-options: Prune=false",
-        "chart: karpenter-crd",
-        "targetRevision: 1.0.14",
-    ]
+    found = {one.how: one.text for one in crd_chart(case_at("1.0", a_cluster()), release("1.0.14"))}
+    (made,) = hcl2.loads(f"{found['terraform']}\n")["resource"]
+    told = made['"helm_release"']['"karpenter-crd"']
+    assert [told[key].strip('"') for key in ("name", "namespace", "chart", "version")] == [
+        "karpenter-crd", "kube-system", "karpenter-crd", "1.0.14",
+    ]  # fmt: skip
+    flux = yaml.safe_load(found["flux"])
+    inner = flux["spec"]["chart"]["spec"]
+    assert (flux["kind"], flux["spec"]["targetNamespace"], inner["chart"], inner["version"]) == (
+        "HelmRelease", "kube-system", "karpenter-crd", "1.0.14",
+    )  # fmt: skip
+    argo = yaml.safe_load(found["argocd"])
+    source = argo["spec"]["source"]
+    assert (argo["kind"], argo["spec"]["destination"]["namespace"], source["chart"], source["targetRevision"]) == (
+        "Application", "kube-system", "karpenter-crd", "1.0.14",
+    )  # fmt: skip
+    assert "argocd.argoproj.io/sync-options: Prune=false" in found["argocd"]
+
+
+def test_a_key_of_which_all_is_taken_out_does_not_stand_there_empty():
+    """Empty it would be null, which takes the defaults of the chart below it away."""
+    case = case_at("1.0", a_cluster())
+    found = {one.how: one.text for one in chart_values(case, {"settings.featureGates.drift": "", "logLevel": ""})}
+    gone = ["# without logLevel", "# without settings.featureGates.drift"]
+    for how in ("flux", "argocd", "terraform"):
+        lines = [line for line in found[how].splitlines() if "Then terraform" not in line]
+        assert (lines[1:], how) == (gone, how)
+    landing = as_code(BY_HAND, release="kp", tree="\n".join(gone), version="1.0.14", about="", skips_crds=True)
+    told = {one.how: yaml.safe_load(one.text) for one in landing if one.how != "terraform"}
+    assert told == {
+        "flux": {"chart": {"spec": {"version": "1.0.14"}}},
+        "argocd": {"targetRevision": "1.0.14", "helm": {"skipCrds": True}},
+    }

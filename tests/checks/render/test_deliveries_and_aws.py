@@ -12,11 +12,13 @@ from migrations_app.checks.changes import (
     DeliveryResume,
     IamStatements,
     ObjectDelete,
+    ObjectPatch,
     Observation,
     PersonTask,
     group,
 )
 from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, helm, terraform
+from migrations_app.checks.render.sources import TERRAFORM as APPLIED
 from migrations_app.inventory.facts.managers import BY_HAND, Managed
 
 STATEMENT = {"Effect": "Allow", "Action": "s3:Get", "Resource": "${x}"}
@@ -58,9 +60,13 @@ def test_argo_stops_and_goes_on_as_it_did():
     ],
 )
 def test_what_a_tool_keeps_is_changed_where_it_reads_it(render, by, found):
-    assert render(ObjectDelete(target=POOL, what="take it out"), by) == f"# {found}: take it out"
+    only = " --prune --resource karpenter.sh:NodePool:web"
+    then = {"terraform": f"\n# {APPLIED}", "argocd": f"\n# Then argocd app sync pools{only}"}.get(by.by, "")
+    assert render(ObjectDelete(target=POOL, what="take it out"), by) == f"# {found}: take it out{then}"
     two = group(ObjectDelete(target=POOL), PersonTask(what="look"), ObjectDelete(target=POOL))
-    assert render(two, by) == f"# {found}: change NodePool web"
+    assert render(two, by) == f"# {found}: change NodePool web{then}"
+    kept = ObjectPatch(target=POOL, body={}, what="write it")
+    assert render(kept, by) == f"# {found}: write it{then.removesuffix(only)}"
     assert render(ObjectDelete(target=POOL, what="take it out"), BY_HAND) == ""
 
 
@@ -85,6 +91,7 @@ def test_a_role_gets_a_policy_of_its_own():
         '  role = "kp"',
         "  policy_arn = aws_iam_policy.More.arn",
         "}",
+        f"# {APPLIED}",
     ]
     (resource,) = json.loads(cloudformation.text(GRANT))["Resources"].values()
     properties = resource["Properties"]

@@ -309,3 +309,20 @@ def test_no_command_among_the_steps_is_too_long_to_read(name: str) -> None:
             every = [*step.commands, *(one for item in step.items for one in item.commands)]
             shown = [line for one in every if not one.file for line in one.text.splitlines()]
             assert [line for line in shown if len(line) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_has_to_be_read_first_stands_first(name: str) -> None:
+    """A comment is put behind its command only where both are one line of a step: in a file it stands before it."""
+    for file in plan_view(plan(name)).files:
+        assert [one for one in file.text.splitlines() if "  # " in one and len(one) > LONGEST_LINE] == [], file.name
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES if "@" in one])
+def test_what_a_tool_delivers_is_upgraded_by_that_tool(name: str) -> None:
+    """helm and kubectl would be undone, or there is no release of Helm: before the landing as well as with it."""
+    tool = name.partition("@")[2]
+    for hop in plan(name).hops:
+        for stage in hop.stages:
+            if stage.phase == "controller" and stage.commands:
+                assert {one.how for one in own(stage.commands)} == {tool}, stage.does

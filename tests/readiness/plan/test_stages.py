@@ -1,3 +1,4 @@
+import re
 import subprocess
 
 import hcl2
@@ -119,14 +120,17 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
 def test_commands_parse_and_name_the_release(commands, release, kept_by):  # type: ignore[no-untyped-def]  # parametrized
     installed = Installed(namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by)
     whole = commands(release, installed)
-    found = [one for one in whole if " && " not in one.text and "reconcile" not in one.text]
+    found = [one for one in whole if not APPLIES.search(one.text)]
     applied = [one.how for one in whole if one not in found]
-    assert applied == ([kept_by] if commands is controller_commands and kept_by in ("flux", "argocd") else [])
+    assert applied == ([kept_by] if kept_by in ("terraform", "flux", "argocd") else [])
     assert [one for one in found if release not in one.text] == []
     first = kept_by if kept_by in ("terraform", "flux", "argocd") else "helm"
     assert found[0].how == first
     for one in found:
         parse(one)
+
+
+APPLIES = re.compile(r"^(argocd app sync|flux reconcile|terraform plan) ")
 
 
 def parse(remedy: Remedy) -> None:
@@ -141,6 +145,10 @@ def parse(remedy: Remedy) -> None:
 
 def test_a_delivery_is_applied_by_its_own_tool_where_its_object_is_known() -> None:
     texts = {}
+    assert controller_commands("1.0.14", Installed(namespace="ops", release="kp", kept_by="terraform"))[-1].text == (
+        "terraform plan -out=karpenter.tfplan  # see that helm_release kp changes, and nothing else\n"
+        "terraform apply karpenter.tfplan"
+    )
     for tool in ("flux", "argocd"):
         here = Installed(namespace="ops", release="kp", kept_by=tool, keeper="team/kp's")
         texts[tool] = controller_commands("1.0.14", here)[-1].text.partition("  # ")[0]
@@ -149,6 +157,34 @@ def test_a_delivery_is_applied_by_its_own_tool_where_its_object_is_known() -> No
         "flux": """flux reconcile helmrelease 'kp'"'"'s' --namespace team --with-source""",
         "argocd": """argocd app sync team/'kp'"'"'s' && argocd app wait team/'kp'"'"'s' --health""",
     }
+
+
+@pytest.mark.parametrize(
+    ("tool", "edit", "applied"),
+    [
+        (
+            "argocd",
+            "# Application argocd/crds, spec.source\ntargetRevision: 1.0.14",
+            "argocd app sync argocd/crds && argocd app wait argocd/crds --health",
+        ),
+        (
+            "flux",
+            "# HelmRelease argocd/crds, spec\nchart:\n  spec:\n    version: 1.0.14",
+            "flux reconcile helmrelease crds --namespace argocd --with-source",
+        ),
+    ],
+)
+def test_crds_with_a_delivery_of_their_own_are_changed_there_and_applied_before_the_controller(
+    tool: str, edit: str, applied: str
+) -> None:
+    here = Installed(
+        namespace="ops", release="kp", kept_by=tool, keeper="argocd/kp", crds_kept_by=tool, crd_keeper="argocd/crds"
+    )
+    texts = [one.text for one in crd_commands("1.0.14", here) if one.how == tool]
+    assert texts[0] == edit
+    assert texts[1].partition("  # ")[0] == applied
+    fresh = [one.text for one in crd_commands("1.0.14", structs.replace(here, crd_keeper="")) if one.how == tool]
+    assert ("karpenter-crd" in fresh[0], "karpenter-crd" in fresh[1]) == (True, True)
 
 
 def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_it_is() -> None:

@@ -132,11 +132,11 @@ def test_whatever_brings_the_controller_to_the_new_chart_does_so_with_the_landin
 @pytest.mark.parametrize("kept", ["kept_by", "crds_kept_by"])
 def test_where_argo_cd_delivers_the_crds_are_marked_before_a_chart_leaves_them_out(kept: str) -> None:
     installed = Installed(namespace="kube-system", release="karpenter", **{kept: "argocd"})
-    first, second, third = [one for one in made(installed=installed) if one.part == "land"]
-    assert [(one.phase, one.does[:8]) for one in (first, second, third)] == [
-        ("crds", "Mark the"),
-        ("crds", "Install "),
-        ("controller", "Upgrade "),
+    first, second, third, *_ = made(installed=installed)
+    assert [(one.part, one.phase, one.does[:8]) for one in (first, second, third)] == [
+        ("before", "crds", "Mark the"),
+        ("land", "crds", "Install "),
+        ("land", "controller", "Upgrade "),
     ]
     assert "argocd.argoproj.io/sync-options=Prune=false --overwrite" in first.commands[0].text
     (leaves,) = [one.text for one in second.commands if "skipCrds" in one.text]

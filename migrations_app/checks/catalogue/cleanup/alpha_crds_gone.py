@@ -6,8 +6,12 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART
+from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, chart_delivery, managed
+from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import CONVERTED, hops_from
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -48,4 +52,14 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     wanted = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
     first, needs = "Only while no object of these kinds is left; none was seen", ("legacy_node_templates_gone",)
-    yield from removal(crd_target(""), crds, first=first, needs=needs)
+    by = BY_HAND if all(_left_by_chart(crd, case) for crd in crds) else None
+    yield from removal(crd_target(""), crds, first=first, needs=needs, by=by)
+
+
+def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
+    """Whether a chart brought it and holds it no more: from 0.33 on neither chart does, and it stays where it is
+    marked to be kept."""
+    by, charts = managed(crd.metadata), (CHART, CRD_CHART)
+    named = {found.name for chart in charts if (found := chart_delivery(case.inventory.deliveries.items, chart))}
+    of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})
+    return of_chart and minor_order(case.step.start.minor) >= (0, 33)

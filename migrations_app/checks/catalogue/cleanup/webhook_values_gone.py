@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, records_unread
 from migrations_app.inventory.facts.conversion_webhook import crd_values
 from migrations_app.karpenter.controller_settings import ends_with_webhooks, unread_crd_chart_keys, unread_helm_keys
 from migrations_app.karpenter.hops import hops_from
@@ -30,12 +30,15 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     main, crds, coming = given_values(case.inventory), crd_values(case.inventory), case.step.release
-    if main is None and crds is None:
+    unread = records_unread(case.inventory)
+    if unread and None in (main, crds):
+        yield Unknown(f"Helm's records could not be read ({unread}), so not all values are known")
+    elif main is None and crds is None:
         yield NotApplicable("nothing tells the values of the charts")
     for values, read in ((main, unread_helm_keys), (crds, unread_crd_chart_keys)):
-        for unread in read(values.tree, coming) if values else ():
-            if values and ends_with_webhooks(unread.key, coming):
-                yield at_value(values, unread.key, seen="given", wanted="absent")
+        for row in read(values.tree, coming) if values else ():
+            if values and ends_with_webhooks(row.key, coming):
+                yield at_value(values, row.key, seen="given", wanted="absent")
 
 
 @check.advise

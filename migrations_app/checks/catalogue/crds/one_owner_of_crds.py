@@ -1,9 +1,11 @@
 """GitOps does not apply the static CRDs of the controller's chart beside those of karpenter-crd."""
 
+import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.crd_landing import crds_kept, crds_left_alone
+from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -28,6 +30,8 @@ check = Check(
 )
 FIXED = "/".join(reversed(MAIN_CHART_WEBHOOK_SERVICE[:2]))
 OVERWRITES = ("Create", "CreateReplace")
+GUARDED = "Once each CRD has argocd.argoproj.io/sync-options=Prune=false:"
+BESIDE = f"The chart karpenter-crd beside it applies them; the static CRDs always call {FIXED}"
 
 
 @check.judge
@@ -60,10 +64,13 @@ def _many(one: GitOpsDelivery) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for row in evidence:
+        *above, last = row.path.split(".")
+        edit = yaml_of({f"{above[-1]}.{last}": json.dumps(True if row.kind == "Application" else row.wanted)})
+        told = f"{row.kind} {row.namespace}/{row.name}, {'.'.join(above[:-1])}"
+        argo = row.kind == "Application"
+        text = f"{note(f'{GUARDED} {told}') if argo else note(told)}\n{edit}\n{note(BESIDE)}"
+        how: How = "argocd" if argo else "flux"
+        yield Remedy(how=how, text=text, change=crds_left_alone(case.inventory, row))
     if any(row.kind == "Application" for row in evidence):
         yield crds_kept([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
-    for row in evidence:
-        told = f"{row.kind} {row.namespace}/{row.name}: {row.path}: {row.wanted}"
-        text = f"{note(told)}\n# and the chart karpenter-crd beside it; the static CRDs always call {FIXED}"
-        how: How = "argocd" if row.kind == "Application" else "flux"
-        yield Remedy(how=how, text=text, change=crds_left_alone(case.inventory, row))

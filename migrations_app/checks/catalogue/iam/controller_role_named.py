@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
-from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.remedies.commands import chart_values, in_aws
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.tools import CHART_TOOLS
+from migrations_app.inventory.aws_facts.permissions import cluster_named
+from migrations_app.inventory.facts.controller import installation
 from migrations_app.karpenter import labels
 
 SHAPE = "arn:aws:iam::<account>:role/<name>"
@@ -27,7 +30,7 @@ check = Check(
         "AWS EKS User Guide, IAM roles for service accounts",
         "AWS EKS User Guide, EKS Pod Identity",
     ),
-    remedy_tools=CHART_TOOLS,
+    remedy_tools=(*CHART_TOOLS, "iam"),
 )
 
 
@@ -50,12 +53,22 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             )
     if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
         # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
-        yield ManualCheck(
-            "no service account names a role: look for a Pod Identity association of the controller in EKS"
-        )
+        told = "no service account names a role: look for a Pod Identity association of the controller in EKS"
+        yield ManualCheck(told, tuple(_looked_up(case)))
+
+
+def _looked_up(case: CheckContext) -> Iterator[Remedy]:
+    """The command that lists the associations of the controller, where the name of the cluster is known."""
+    cluster, found = cluster_named(case.inventory), installation(case.inventory)
+    if cluster and found:
+        account = found.workload.template.spec.service_account_name or "default"
+        where = ("--cluster-name", cluster, "--namespace", found.namespace, "--service-account", account)
+        notes = ("There has to be one, and its role is the one to give permissions to",)
+        yield in_aws(shown("aws", "eks", "list-pod-identity-associations", *where, notes=notes))
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
     yield from chart_values(case, {key: SHAPE}, when="person")
+    yield from _looked_up(case)

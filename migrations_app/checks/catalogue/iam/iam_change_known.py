@@ -32,7 +32,7 @@ check = Check(
     how=(
         "The actions that the hop's release asks for are compared with those of the release before; where there are "
         "new ones, policies have to be there: by access to AWS, by scan --iam-policy or in the bundle. "
-        "A waiver records the word of a person who looked."
+        "A waiver for the hop records the word of a person who looked."
     ),
     reads=("controller",),
     says=("{count} action is not known to be granted", "{count} actions are not known to be granted"),
@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         named = ", ".join(actions)
         yield ManualCheck(
             f"{case.step.release} asks for {named}, which {case.step.start} does not: hand the controller's policies "
-            "in, give access to AWS, or look and record it as a waiver of this check",
+            "in, give access to AWS, or look and record it as a waiver of this check for this hop",
             tuple(advise_looking(case)),
         )
     elif isinstance(roles, Unseen):

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import PersonTask
-from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.remedies.aws_nodes import cluster_tag_allowed
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import shown
 from migrations_app.inventory.aws_facts.instances import all_named
+from migrations_app.inventory.aws_facts.permissions import place_seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
@@ -16,7 +17,7 @@ check = Check(
     phase="resources",
     severity="blocker",
     why=(
-        "1.1 lists instances by that tag only: one without it is not seen, "
+        "1.1 lists instances by that tag only: one without it is not seen, nobody ends it any more, "
         "and its claim is removed once the node is not ready."
     ),
     how="The annotation that tells of the tag is read from every NodeClaim, and the tag itself where AWS shows it.",
@@ -32,9 +33,14 @@ check = Check(
     ),
     remedy_tools=("kubectl", "iam"),
 )
-
-
-POLICIES_OF = "the policies of the controller's role; controller_permitted writes what is missing"
+COLUMNS = (
+    "custom-columns=NAME:.metadata.name,NODE:.status.nodeName,DELETED:.metadata.deletionTimestamp,"
+    r"TAGGED:.metadata.annotations.compatibility\.karpenter\.k8s\.aws/cluster-name-tagged"
+)
+WAIT = (
+    "Wait until TAGGED is true for all: 1.0 tags one instance a second, of claims that have a node",
+    "A claim that is being deleted gets no tag: wait until it is gone",
+)
 
 
 @check.judge
@@ -63,11 +69,10 @@ def _untagged(case: CheckContext) -> Iterator[Evidence]:
                 path=f"metadata.annotations[{labels.CLUSTER_NAME_TAGGED}]",
                 seen=claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) or "absent",
                 wanted="true",
-            )
+            ).with_data(instance="" if claim.metadata.deleting else claim.provider_id.rpartition("/")[2])
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    what = f"allow the controller ec2:CreateTags with {labels.CLUSTER_NAME_TAG} on instances"
-    yield in_aws(PersonTask(what=what, why="1.0 then tags them by itself", where=POLICIES_OF, aws=True))
-    yield described(evidence)
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield cluster_tag_allowed(place_seen(case.inventory), [row.value("instance") for row in evidence])
+    yield in_cluster(shown("kubectl", "get", "nodeclaims.karpenter.sh", "-o", COLUMNS, notes=WAIT))

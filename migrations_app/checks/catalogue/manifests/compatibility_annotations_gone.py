@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from msgspec.structs import replace
-
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ChangeTarget, ObjectAnnotations, group
-from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask, group
+from migrations_app.checks.remedies.commands import beside_source, remedies_of
+from migrations_app.checks.remedies.karpenter_objects import kubelet_carried, target_of
 from migrations_app.checks.remedies.object_marks import annotated
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
@@ -43,7 +42,6 @@ CARRIERS = {
     labels.KUBELET_COMPATIBILITY: ("NodePool", "spec.kubelet of the EC2NodeClass"),
     labels.UBUNTU_COMPATIBILITY: ("EC2NodeClass", "amiFamily AL2 or Custom with amiSelectorTerms"),
 }
-RESOURCES = {"NodePool": "nodepools.karpenter.sh", "EC2NodeClass": "ec2nodeclasses.karpenter.k8s.aws"}
 
 
 @check.judge
@@ -62,14 +60,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = {one.name: one for one in chain(case.inventory.nodepools.items, case.inventory.ec2nodeclasses.items)}
+    every = {one.name: one for one in chain(case.inventory.ec2nodeclasses.items, case.inventory.nodepools.items)}
+    carried = dict.fromkeys(_carried(case, row) for row in evidence)
     steps = [_without(row, every[row.name]) for row in evidence]
-    change = group(*steps, what="carry the settings over; nodes of these pools will drift")
-    yield from remedies_of(change, managed(every[evidence[0].name].metadata))
+    told = [f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence]
+    change = group(*carried, *steps, what="; ".join(told))
+    yield from beside_source(remedies_of(change, managed(every[evidence[0].name].metadata)), group(*steps))
+
+
+def _carried(case: CheckContext, row: Evidence) -> Change:
+    """What the annotation holds, written where it belongs; for a person where that is a choice."""
+    if row.kind == "NodePool":
+        return kubelet_carried(case.inventory, row, mark=labels.KUBELET_COMPATIBILITY)
+    return PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
 
 
 def _without(row: Evidence, one: NamedObject) -> ObjectAnnotations:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    target = ChangeTarget(row.kind, row.name, resource=RESOURCES[row.kind])
-    change = annotated(target, one.metadata.annotations, removed=(key,))
-    return replace(change, notes=(f"{row.kind} {row.name}: write {row.seen} to {row.wanted} first",))
+    return annotated(target_of(row), one.metadata.annotations, removed=(key,))

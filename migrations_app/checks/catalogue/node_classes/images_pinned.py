@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Body, Change, ObjectPatch
 from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
+from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, changed, edited, target_of
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.pinned_images import VERSION, pinned
@@ -32,7 +32,8 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-LATEST = "@latest"
+LATEST, CLASSES = "@latest", RESOURCES["EC2NodeClass"][1]
+LOOK = f"Look first: {VERSION} is the end of the names of the images in use; of several take the newest"
 COLUMNS = "custom-columns=NAME:.metadata.name,IMAGES:.status.amis[*].name"
 
 
@@ -60,11 +61,11 @@ def _unpinned(one: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what=f"write {evidence[0].wanted}", line=_pinned)
-    if open_ones := [row for row in evidence if VERSION in row.value("alias")]:
-        note = f"{VERSION} is the end of the names of the images in use; of several take the newest"
-        names = dict.fromkeys(no_option(row.name) for row in open_ones[:NAMES_SHOWN])
-        yield in_cluster(shown("kubectl", "get", RESOURCES["EC2NodeClass"][1], *names, "-o", COLUMNS, notes=(note,)))
+    what, look = f"write {evidence[0].wanted}", None
+    if names := list(dict.fromkeys(no_option(row.name) for row in evidence if VERSION in row.value("alias"))):
+        what = f"{what}; {VERSION} stands in status.amis of the class, of several the newest"
+        look = shown("kubectl", "get", CLASSES, *names[:NAMES_SHOWN], "-o", COLUMNS, notes=(LOOK,))
+    yield from changed(case, evidence, what=what, line=_pinned, look=look)
 
 
 def _pinned(row: Evidence) -> Change:

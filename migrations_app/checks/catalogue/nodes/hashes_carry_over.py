@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import group
-from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.commands import in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.drift_hold import drift_hold
+from migrations_app.checks.tools import OBJECT_TOOLS
+from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_claims import DriftHashes, drift_hashes
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter import kinds
@@ -29,7 +31,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclass/hash/controller.go",
         "aws/karpenter-provider-aws#9083",
     ),
-    remedy_tools=("kubectl",),
+    remedy_tools=OBJECT_TOOLS,
 )
 
 
@@ -73,6 +75,6 @@ def _evidence(one: DriftHashes, *, seen: str, wanted: str, count: int) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    hold = drift_hold(own_pools(case.inventory), case.running.release)
-    look = shown("kubectl", "get", kinds.NODE_CLAIM.crd_name, "-o", "wide")
-    yield in_cluster(group(hold, look) if hold else look)
+    pools, look = own_pools(case.inventory), shown("kubectl", "get", kinds.NODE_CLAIM.crd_name, "-o", "wide")
+    hold = drift_hold(pools, case.running.release)
+    yield from remedies_of(group(hold, look), managed(pools[0].metadata)) if hold else (in_cluster(look),)

@@ -122,10 +122,8 @@ def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workloa
 def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
     """With the values in Helm's record, or in the object of a delivery that holds them."""
     part = inventory.helm_releases
-    if isinstance(part, Unseen):
-        return NotShown("part_not_read", "helm_releases")
     record = next((one for one in part.items if (one.name, one.chart) == (change.release, change.chart)), None)
-    if record is None:
+    if record is None or isinstance(part, Unseen):
         return _delivered(inventory, change)
     told = {"chart_version": str(to), "app_version": str(to)} if to else {}
     new = replace(record, config=laid(record.config, change.given.items()), **told)
@@ -137,6 +135,8 @@ def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -
 def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     part = inventory.deliveries
     given = given_values(inventory, chart=change.chart)
+    if (given is None or not isinstance(part, Seen)) and isinstance(inventory.helm_releases, Unseen):
+        return NotShown("part_not_read", "helm_releases")
     if given is None or not isinstance(part, Seen):
         return NotShown("record_not_read", f"{change.chart} {change.release}")
     items = tuple(

@@ -111,7 +111,10 @@ def _redelivered(one: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
         inner = {**chart, "spec": {**chart["spec"], "version": as_tag(to)}}
         return replace(one, spec={**spec, "chart": inner})
     if one.kind == "Application" and one.get("spec.source.chart") in (CHART, CRD_CHART):
-        return replace(one, spec={**spec, "source": {**spec["source"], "targetRevision": as_tag(to)}})
+        source = {**spec["source"], "targetRevision": as_tag(to)}
+        if source["chart"] == CHART:
+            source["helm"] = {**(source.get("helm") or {}), "skipCrds": True}
+        return replace(one, spec={**spec, "source": source})
     return one
 
 
