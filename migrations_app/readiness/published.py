@@ -15,7 +15,7 @@ TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason", "asked_at", "follows"),
-    "Installed": ("controller", "crd_release", "given"),
+    "Installed": ("carriers", "controller", "crd_release", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
     "RunbookHop": ("values",),
@@ -60,4 +60,6 @@ def _finding(finding: Finding) -> Finding:
 def _cluster(facts: ClusterFacts) -> ClusterFacts:
     if facts.installed is None:
         return facts
-    return replace(facts, installed=replace(facts.installed, controller=UNSET, crd_release=UNSET, given=UNSET))
+    return replace(
+        facts, installed=replace(facts.installed, carriers=UNSET, controller=UNSET, crd_release=UNSET, given=UNSET)
+    )

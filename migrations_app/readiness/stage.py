@@ -15,6 +15,7 @@ from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.given_charts import given_charts
+from migrations_app.readiness.plan.delivery_diff import carriers
 from migrations_app.readiness.report import Installed, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
@@ -78,6 +79,7 @@ def installed(inventory: Inventory) -> Installed | None:
         crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
         controller=called.name if (called := webhook_service(inventory)) else found.name,
         given=given_charts(inventory),
+        carriers=carriers(inventory),
     )
 
 

@@ -1,0 +1,88 @@
+"""Deliveries are switched off with what their switch said before, and switched on again exactly as they were."""
+
+import json
+
+import pytest
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.facts.delivery_sources import PAUSED
+from tests.actions.delivered import AUTOMATED, FROM_GIT, application, helm_release, kustomization
+from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
+from tests.builders import a_cluster
+
+NAME = "pause_deliveries"
+NAMED = "HelmRelease flux-system/karpenter"
+
+
+def scene(*docs):
+    return a_scene(a_cluster().with_docs(*docs), *docs)
+
+
+def steps(*docs, **parameters):
+    return steps_of(NAME, scene(*docs), **parameters)
+
+
+def refused(*docs, **parameters):
+    with pytest.raises((Unavailable, InvalidInput)) as caught:
+        steps(*docs, **parameters)
+    return caught.value.code
+
+
+def paused(said, spec):
+    return {"metadata": {"annotations": {PAUSED: said}}, "spec": spec}
+
+
+def test_each_is_switched_off_in_its_own_way():
+    app = application(automated=AUTOMATED)
+    found = steps(helm_release(), kustomization(suspend=False), app)
+    off, away = {"suspend": True}, {"syncPolicy": {"automated": None}}
+    told = json.dumps(AUTOMATED, sort_keys=True, separators=(",", ":"))
+    assert bodies(found) == [
+        ("patch", NAMED, paused("null", off)),
+        ("patch", "Kustomization flux-system/karpenter", paused("false", off)),
+        ("patch", "Application argocd/karpenter", paused(told, away)),
+    ]
+    assert [step.undo.body for step in found] == [
+        paused(None, {"suspend": None}),
+        paused(None, {"suspend": False}),
+        paused(None, {"syncPolicy": {"automated": AUTOMATED}}),
+    ]
+    assert {step.risk for step in found} == {"medium"}
+
+
+def test_what_stands_still_already_is_left_alone():
+    still = (helm_release(suspend=True), application(), application(automated={"enabled": False}))
+    assert refused(*still) == "nothing_to_do"
+
+
+def test_only_those_that_are_named_are_paused():
+    found = steps(helm_release(), kustomization(), deliveries=[NAMED])
+    assert [one[1] for one in bodies(found)] == [NAMED]
+    assert refused(helm_release(), deliveries=["HelmRelease flux-system/other"]) == "gone"
+    assert refused(helm_release(), deliveries=NAMED) == "bad_parameter"
+
+
+def test_what_delivers_to_another_cluster_is_left_alone():
+    away = application(automated=AUTOMATED, destination={"name": "far", "namespace": "kube-system"})
+    assert refused(away) == "nothing_to_do"
+
+
+def owned(app):
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "all", "uid": "u"}
+    return app | {"metadata": app["metadata"] | {"ownerReferences": [owner]}}
+
+
+def test_whoever_would_switch_it_on_again_is_named():
+    assert refused(owned(application(automated=AUTOMATED))) == "kept"
+    tracked = application(automated=AUTOMATED)
+    tracked["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"}
+    silent, stated = helm_release(marks=FROM_GIT), helm_release(marks=FROM_GIT, suspend=False)
+    assert [one.manager for found in (tracked, silent, stated) for one in steps(found)] == [
+        "Argo CD root", "", "Flux flux-system/apps"
+    ]  # fmt: skip
+    assert "Flux flux-system/apps writes this object" in steps(silent)[0].note
+
+
+def test_it_asks_for_no_more_than_it_declares():  # A26
+    assert asks_too_much(NAME, steps(helm_release(), kustomization(), application(automated={}))) == set()
