@@ -51,7 +51,7 @@ def definitions() -> list[Doc]:
 
 def _definition(group: str, version: str, kind: str, *, own_status: bool) -> Doc:
     plural, whole = f"{kind.lower()}s", {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    fields = {name: whole for name in ("spec", "status", "operation")}
+    fields = dict.fromkeys(("spec", "status", "operation"), whole)
     shape = {"type": "object", "properties": fields}
     served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": shape}}
     names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}

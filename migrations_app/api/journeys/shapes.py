@@ -11,7 +11,7 @@ from migrations_app.api.framework.fields import OutputText, PagedSerializer, Str
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
-from migrations_app.journeys.plan import COVERABLE
+from migrations_app.journeys.plan import COVERABLE, Command
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
@@ -55,6 +55,12 @@ class StepRolloutSerializer(StructSerializer):
     struct = StepRollout
 
 
+class JourneyCommandSerializer(StructSerializer):
+    """How a person does the step: the tool, and what is run, or committed to the repository that the tool applies."""
+
+    struct = Command
+
+
 class JourneyStepSerializer(serializers.Serializer[Any]):
     """One step and how far it is."""
 
@@ -75,6 +81,7 @@ class JourneyStepSerializer(serializers.Serializer[Any]):
     protects = serializers.BooleanField(help_text="It is never skipped.")
     back = OutputText(help_text="How one goes back while it is being done.")
     no_return = serializers.ListField(child=OutputText(), help_text="What cannot be undone once it is done.")
+    commands = JourneyCommandSerializer(many=True)
     by = OutputText(help_text="Who ticked or skipped it.")
     note = OutputText(help_text="What that person wrote.")
     evidence = EvidenceSerializer(allow_null=True)
@@ -97,6 +104,9 @@ class JourneyWholeSerializer(JourneyLineSerializer):
     needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
     agreed = JourneyAgreedSerializer(many=True)
     steps = JourneyStepSerializer(many=True)
+    paused_deliveries = serializers.ListField(
+        child=OutputText(), help_text="What its steps have paused, or may have, and not resumed."
+    )
 
 
 class JourneyQuerySerializer(PagedSerializer):
@@ -161,6 +171,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     names = [str(name) for name in JourneyLineSerializer().fields]
     told = {name: getattr(detail.row, name) for name in names}
     told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
+    told["paused_deliveries"] = detail.paused_deliveries
     told["steps"] = [_step(one) for one in detail.steps]
     answer = Response(JourneyWholeSerializer(told).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)
@@ -169,7 +180,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
 
 _DEFINED = (
     "id", "kind", "title", "phase", "checks", "release", "action", "parameters", "seconds", "protects", "back",
-    "no_return",
+    "no_return", "commands",
 )  # fmt: skip
 _STANDING = (
     "state", "cause_code", "cause", "since", "ended_at", "by", "note", "evidence", "differences", "accepted",

@@ -7,12 +7,18 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.delivery_sources import PAUSED
-from tests.actions.delivered import AUTOMATED, FROM_GIT, application, helm_release, kustomization
+from migrations_app.models.cluster import Cluster
+from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
+from tests.actions.delivered import AUTOMATED, FROM_GIT, application, definitions, helm_release, kustomization
+from tests.actions.on_server import previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
+from tests.actions.way_back import done, lasting, taken_back
 from tests.builders import a_cluster
+from tests.deploy.roles import bound_in
 
 NAME = "pause_deliveries"
 NAMED = "HelmRelease flux-system/karpenter"
+TOLD = json.dumps(AUTOMATED, sort_keys=True, separators=(",", ":"))
 
 
 def scene(*docs):
@@ -37,11 +43,10 @@ def test_each_is_switched_off_in_its_own_way():
     app = application(automated=AUTOMATED)
     found = steps(helm_release(), kustomization(suspend=False), app)
     off, away = {"suspend": True}, {"syncPolicy": {"automated": None}}
-    told = json.dumps(AUTOMATED, sort_keys=True, separators=(",", ":"))
     assert bodies(found) == [
         ("patch", NAMED, paused("null", off)),
         ("patch", "Kustomization flux-system/karpenter", paused("false", off)),
-        ("patch", "Application argocd/karpenter", paused(told, away)),
+        ("patch", "Application argocd/karpenter", paused(TOLD, away)),
     ]
     assert [step.undo.body for step in found] == [
         paused(None, {"suspend": None}),
@@ -86,3 +91,52 @@ def test_whoever_would_switch_it_on_again_is_named():
 
 def test_it_asks_for_no_more_than_it_declares():  # A26
     assert asks_too_much(NAME, steps(helm_release(), kustomization(), application(automated={}))) == set()
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_all_come_back_exactly_as_they_were(server):  # A19, A25, A27, A35
+    server.load_documents(definitions())
+    for name in ("flux-system", "argocd"):
+        server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    docs = (helm_release(), kustomization(suspend=False), application(automated=AUTOMATED, revisionHistoryLimit=3))
+    before = put(server, *docs)
+    cluster, paths = registered(server), [server.admin.path_of(one) for one in before]
+
+    def now():
+        return [lasting(server.admin.get(path)) for path in paths]
+
+    done(cluster, NAME)
+    still = now()
+    assert [one["metadata"]["annotations"][PAUSED] for one in still] == ["null", "false", TOLD]
+    assert [one["spec"].get("suspend") for one in still] == [True, True, None]
+    assert still[2]["spec"]["syncPolicy"] == {}
+
+    row = done(cluster, "resume_deliveries")
+    assert now() == [lasting(one) for one in before]
+
+    taken_back(cluster, row)  # the way back of a resume is the pause
+    assert now() == still
+    done(cluster, "resume_deliveries")
+    assert now() == [lasting(one) for one in before]
+    assert previewed(cluster, "resume_deliveries").cause_code == "nothing_to_do"
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_the_printed_role_in_its_namespace_is_enough(server):  # A26, T25
+    server.load_documents(definitions())
+    for name in ("flux-system", "argocd"):
+        server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    put(server, helm_release(), application(automated=AUTOMATED))
+    access = bound_in(server, "flux-system").encode()
+    cluster = Cluster.objects.get(pk=register_kubeconfig(access, Details(name="bound", by="ada")))
+    mark = server.audit_mark()
+    done(cluster, NAME, deliveries=[NAMED])
+    done(cluster, "resume_deliveries")
+    ours = [one for one in server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
+    refused_ones = [one for one in ours if one.get("responseStatus", {}).get("code") == 403]
+    assert refused_ones == []
+    elsewhere = previewed(cluster, NAME, deliveries=["Application argocd/karpenter"])
+    assert (elsewhere.state, elsewhere.cause_code) == ("expired", "missing_rights")
+    assert 'resources: ["applications"]' in elsewhere.cause

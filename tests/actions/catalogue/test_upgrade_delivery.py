@@ -6,13 +6,31 @@ import msgspec
 import pytest
 
 from migrations_app.actions.base import Unavailable
+from migrations_app.actions.catalogue import upgrade_delivery
 from migrations_app.actions.patches import held
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.undo import bare, inverses
 from migrations_app.errors import InvalidInput
-from tests.actions.delivered import AUTOMATED, FROM_GIT, GIVEN, application, helm_release
+from migrations_app.karpenter.versions import release
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.rollouts.helm import delivered as delivered_edits
+from tests.actions.delivered import (
+    APPLICATIONS,
+    AUTOMATED,
+    FROM_GIT,
+    GIVEN,
+    HELM_RELEASES,
+    application,
+    argo_brings,
+    definitions,
+    flux_brings,
+    helm_release,
+)
+from tests.actions.on_server import carried_out, gone, installed, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
+from tests.actions.way_back import lasting, sent, way_back
 from tests.builders import a_cluster
+from tests.servers import crds
 
 NAME = "upgrade_delivery"
 EDITS = (("webhook.enabled", "false"), ("replicas", ""))
@@ -37,10 +55,8 @@ def refused(*docs, edits=EDITS, **parameters):
 @pytest.fixture(autouse=True)
 def one_hop(monkeypatch):
     """1.0.14 is one patch away: what the next hop lands on is another test's subject."""
-    from migrations_app.actions.catalogue import upgrade_delivery
-    from migrations_app.karpenter.versions import release
-
-    monkeypatch.setattr(upgrade_delivery, "landing", lambda *_, wanted: release(wanted))
+    for module in (upgrade_delivery, delivered_edits):
+        monkeypatch.setattr(module, "landing", lambda *_, wanted: release(wanted))
 
 
 def test_a_helm_release_gets_version_and_values_and_keeps_the_rest():  # A02
@@ -57,7 +73,10 @@ def test_a_helm_release_gets_version_and_values_and_keeps_the_rest():  # A02
 def test_what_is_waited_for_is_the_delivery_and_the_controller():  # A24
     (step,) = steps()
     assert (step.after.delivery.version, step.after.controller.release) == ("1.0.14", "1.0.14")
-    assert (step.after.controller.deployment, step.after.controller.leader) == ("karpenter", "karpenter-leader-election")
+    assert (step.after.controller.deployment, step.after.controller.leader) == (
+        "karpenter",
+        "karpenter-leader-election",
+    )
     assert (step.undo_after.delivery.version, step.undo_after.controller.release) == ("1.0.8", "1.0.8")
 
 
@@ -101,7 +120,10 @@ def test_of_several_sources_the_one_with_the_chart_changes():
 def test_an_application_that_does_not_sync_by_itself_is_synced_once():
     options = {"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}}
     (step,) = steps(application(**options), edits=())
-    starts = {"initiatedBy": {"username": "karpdash"}, "sync": {"prune": False, "syncOptions": ["ServerSideApply=true"]}}
+    starts = {
+        "initiatedBy": {"username": "karpdash"},
+        "sync": {"prune": False, "syncOptions": ["ServerSideApply=true"]},
+    }
     assert (step.change.body["operation"], step.undo.body["operation"]) == (starts, starts)
     assert {one.field[0] for one in (*step.postconditions, *step.undo_postconditions)} == {"spec"}
     (of_itself,) = steps(application(automated={}), edits=())
@@ -186,3 +208,112 @@ def test_taken_back_the_former_version_has_to_run_again():  # A35
     with pytest.raises(Unavailable) as caught:
         list(inverses((step,), objects={bare(step.change.target): changed}, made={}))
     assert caught.value.code == "changed"
+
+
+# On a real API server, with a stand-in for what Flux and Argo CD do.
+
+START, NEXT = "1.0.8", "1.0.14"
+DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/karpenter"
+
+
+@pytest.fixture
+def delivering(server, settings):
+    """A server with the CRDs of v1, of Flux and Argo CD, and a controller; upgrades of it are allowed."""
+    settings.ENV = replace(settings.ENV, controller_upgrades=True)
+    server.load_documents([*crds.documents("v1"), *definitions()])
+    for name in ("flux-system", "argocd"):
+        server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    installed(server, START)
+    return server
+
+
+def controller_follows(server, version):
+    """What the Deployment's controllers do once the chart names that release: a pod that is ready, and leads."""
+    read = server.admin.get(DEPLOYMENT)
+    containers = read["spec"]["template"]["spec"]["containers"]
+    image = f"public.ecr.aws/karpenter/controller:{version}"
+    server.admin.patch(DEPLOYMENT, {"spec": {"template": {"spec": {"containers": [containers[0] | {"image": image}]}}}})
+    read = server.admin.get(DEPLOYMENT)
+    wanted = read["spec"]["replicas"]
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), wanted)
+    status = {"observedGeneration": read["metadata"]["generation"], **counts}
+    server.admin.patch(f"{DEPLOYMENT}/status", {"status": status})
+    pods = [_pod(server, read, image=image, name=f"karpenter-{version}-{number}") for number in range(wanted)]
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"} | {
+        "metadata": {"name": "karpenter-leader-election", "namespace": "kube-system"},
+        "spec": {"holderIdentity": f"{pods[0]}_1"},
+    }
+    server.admin.apply(lease)
+
+
+def _pod(server, deployment, *, image, name):
+    labels = deployment["spec"]["selector"]["matchLabels"]
+    for other in server.admin.items("/api/v1/namespaces/kube-system/pods"):
+        if not other["spec"]["containers"][0]["image"].endswith(image.rpartition(":")[2]):
+            gone(server, f"/api/v1/namespaces/kube-system/pods/{other['metadata']['name']}")
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "kube-system", "labels": labels}}
+    path = f"/api/v1/namespaces/kube-system/pods/{name}"
+    if server.admin.request("GET", path).status != 200:
+        server.admin.create(body | {"spec": {"containers": [{"name": "controller", "image": image}]}})
+    ready = {"conditions": [{"type": "Ready", "status": "True"}], "phase": "Running"}
+    server.admin.patch(f"{path}/status", {"status": ready})
+    return name
+
+
+def version_of(server, path):
+    spec = server.admin.get(path)["spec"]
+    return spec["chart"]["spec"]["version"] if "chart" in spec else spec["source"]["targetRevision"]
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("docs", "path", "brings"),
+    [
+        ([helm_release(START)], f"{HELM_RELEASES}/karpenter", flux_brings),
+        ([application(START, automated=AUTOMATED)], f"{APPLICATIONS}/karpenter", argo_brings),
+        ([application(START)], f"{APPLICATIONS}/karpenter", argo_brings),
+    ],
+    ids=["flux", "argocd", "argocd-by-hand"],
+)
+def test_on_a_real_server_the_object_changes_and_all_that_follows_is_waited_for(delivering, docs, path, brings):
+    # A19, A24, A25, A27, A35
+    put(delivering, *docs)
+    cluster, before = registered(delivering), delivering.admin.get(path)
+    row = previewed(cluster, NAME, release=NEXT)
+    assert (row.state, row.cause) == ("previewed", "")
+    assert version_of(delivering, path) == START
+    seen = []
+
+    def follow():
+        """One thing at a time, so that a gate that looks at too little would pass too early."""
+        seen.append((Rollout.objects.get(pk=row.pk).state, version_of(delivering, path)))
+        if version_of(delivering, path) == NEXT and len(seen) > 1:
+            (brings if len(seen) == 3 else lambda _: None)(delivering)
+            (controller_follows(delivering, NEXT) if len(seen) == 5 else None)
+
+    carried_out(row, between=follow)
+    assert (row.state, row.cause) == ("succeeded", "")
+    assert len(seen) >= 5
+    assert set(seen) == {("running", NEXT)}
+    assert sent(row) == [("patch", "karpenter")]
+
+    back = way_back(cluster, row)
+    carried_out(back, between=lambda: (brings(delivering), controller_follows(delivering, START)))
+    assert (back.state, back.cause) == ("succeeded", "")
+    assert lasting(delivering.admin.get(path)) == lasting(before)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_what_git_writes_is_left_to_people(delivering, settings):
+    git = helm_release(START, marks=FROM_GIT)
+    put(delivering, git)
+    cluster = registered(delivering)
+    row = previewed(cluster, NAME, release=NEXT)
+    assert (row.state, row.cause_code) == ("expired", "kept")
+    assert "Flux flux-system/apps: change it there" in row.cause
+    gone(delivering, f"{HELM_RELEASES}/karpenter")
+    put(delivering, helm_release(START))
+    settings.ENV = replace(settings.ENV, controller_upgrades=False)
+    assert previewed(cluster, NAME, release=NEXT).cause_code == "controller_upgrades_off"

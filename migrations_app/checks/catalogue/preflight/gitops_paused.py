@@ -27,6 +27,7 @@ check = Check(
         "fluxcd/kustomize-controller@main:docs/spec/v1/kustomizations.md",
     ),
     remedy_tools=("flux", "argocd"),
+    resolved_by=("pause_deliveries",),
 )
 STOPS_SYNC = "Stops syncing by itself until it is switched on again"
 STOPS = "Stops reconciling; afterwards the same with resume"
