@@ -93,7 +93,7 @@ def _woven(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterab
         if place in pauses:
             yield _pause(pauses[place], step)
         if place == len(steps) - 1:
-            yield from _resume([name for names in pauses.values() for name in names], step)
+            yield from _resume([name for here in sorted(pauses) for name in pauses[here]], step)
         yield step
 
 

@@ -14,8 +14,8 @@ from migrations_app.inventory.objects.karpenter import CRD, Container, GitOpsDel
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
+from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.readiness.given_charts import given_charts
-from migrations_app.readiness.plan.delivery_diff import carriers
 from migrations_app.readiness.report import Installed, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}

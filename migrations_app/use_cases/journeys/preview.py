@@ -26,7 +26,7 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import parse
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, action_allowed, controller_upgrades_allowed
-from migrations_app.readiness.plan.delivery_diff import diff_to_commit, values_of
+from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.audit.log import WORKER

