@@ -93,9 +93,9 @@ def _crds_land(
     release, kept = hop.lands.release, installed.crds_kept_by if installed else ""
     failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
     if failing and kept == HELM and _crds_by_helm(installed, choices):
-        yield landing_by(UPGRADE_CONTROLLER, stage, release, chart=CRD_CHART, given={}, checks=(LANDS,))
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
     elif failing and kept in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release, chart=CRD_CHART, given={}, checks=(LANDS,))
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
     elif failing and kept not in GITOPS:
         given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
         yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
@@ -109,9 +109,9 @@ def _controller_lands(
     """Its upgrade, and the time to soak."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield landing_by(UPGRADE_CONTROLLER, stage, release, chart=CHART, given=chosen)
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, given=chosen)
     elif installed and installed.kept_by in GITOPS and _is_own_source(installed, choices, chart=CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release, chart=CHART, given={})
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, given={})
     else:
         yield _step(stage, "outside", release=release, protects=True, commands=_committed(choices, CHART))
     if choices.soak_seconds:
@@ -141,7 +141,7 @@ def _committed(choices: Choices, chart: str) -> tuple[Command, ...]:
 
 
 def landing_by(
-    action: str, stage: Stage, release: str, *, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
+    action: str, stage: Stage, *, release: str, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
     """The step in which karpdash upgrades one of Karpenter's charts by that action. The release of the controller has
     to run afterwards; that of the CRDs is told by its checks."""

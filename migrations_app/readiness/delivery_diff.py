@@ -33,7 +33,7 @@ def carriers(inventory: Inventory) -> tuple[Carrier, ...]:
 
 def _carrier(one: ChartDelivery) -> Carrier:
     found = one.delivery
-    spec = _shown(found.kind, found.spec or {}, one.place) if one.place else {}
+    spec = _shown(found.kind, found.spec or {}, place=one.place) if one.place else {}
     return Carrier(
         chart=one.chart,
         kind=found.kind,
@@ -44,7 +44,7 @@ def _carrier(one: ChartDelivery) -> Carrier:
     )
 
 
-def _shown(kind: str, spec: Mapping[str, Any], place: ChartPlace) -> dict[str, Any]:
+def _shown(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dict[str, Any]:
     """Version and values alone, without secrets."""
     told = copy.deepcopy(below(spec, place.at))
     if kind != APPLICATION:
@@ -69,7 +69,8 @@ def _shown_helm(helm: Mapping[str, Any]) -> dict[str, Any]:
         found["valuesObject"] = shown_values(helm["valuesObject"])
     if isinstance(helm.get("values"), str):
         found["values"] = _shown_text(helm["values"])
-    rows = [row for row in helm.get("parameters") or [] if isinstance(row, dict)]
+    given = helm.get("parameters")
+    rows = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
     if rows:
         found["parameters"] = [_shown_row(row) for row in rows]
     return found

@@ -24,7 +24,7 @@ def test_what_people_suspended_or_nobody_is_no_concern():
     assert told(CHECK, "1.0", cluster) == ("pass", "No delivery stays paused by karpdash", ())
 
 
-def test_each_that_karpdash_paused_and_nobody_resumed_is_named():
+def test_each_that_karpdash_paused_and_nobody_resumed_is_named():  # A39
     cluster = a_cluster().with_docs(paused(helm_release(suspend=True)), paused(application(), "{}"), kustomization())
     assert told(CHECK, "1.0", cluster) == (
         "fail", "2 deliveries are still paused", (row("HelmRelease", "flux-system"), row("Application", "argocd"))

@@ -1,7 +1,7 @@
 """The object of Flux or Argo CD that delivers a chart of Karpenter: its version and its values, and how they change.
 
 Only an object that is its own source is changed: what a repository, another controller or a tool writes is changed
-there, or it would be taken back.
+there, or it would be taken back (A38).
 """
 
 import copy
@@ -84,7 +84,8 @@ def _refuse_kept(said: str, writer: str) -> NoReturn:
 def refuse_written(one: ChartDelivery, read: Tree) -> None:
     """Raises Unavailable if the API server says that a tool wrote the version into the object."""
     place = place_of(one)
-    for entry in value_at(read, ("metadata", "managedFields")) or []:
+    written = value_at(read, ("metadata", "managedFields"))
+    for entry in written if isinstance(written, list) else ():
         name = str(entry.get("manager") or "").lower()
         tool = name.startswith(WRITERS) and not name.startswith(PEOPLE)
         if tool and _owns(entry.get("fieldsV1"), ("spec", *place.at, place.version)):
@@ -108,11 +109,18 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     if read.get("kind") == HELM_RELEASE:
         if spec.get("valuesFrom") or below(spec, ("chart", "spec", "valuesFiles")):
             _refuse_values(read)
-        return spec.get("values") or {}
-    helm = below(spec, (*place.at, "helm")) or {}
+        return _map(read, spec.get("values"))
+    helm = _map(read, below(spec, (*place.at, "helm")))
     if any(helm.get(name) for name in ("valueFiles", "fileParameters")):
         _refuse_values(read)
-    return laid(_base(helm), _told(read, helm))
+    return laid(_base(read, helm), _told(read, helm))
+
+
+def _map(read: Tree, found: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+    """The map that should stand there; empty if nothing does. Raises Unavailable for anything else."""
+    if found is not None and not isinstance(found, dict):
+        _refuse_values(read)
+    return found or {}
 
 
 def _refuse_values(read: Tree) -> NoReturn:
@@ -120,23 +128,26 @@ def _refuse_values(read: Tree) -> NoReturn:
     raise Unavailable(f"{name} takes values from other objects or files: change them there", code="values_elsewhere")
 
 
-def _base(helm: Tree) -> dict[str, Any]:
+def _base(read: Tree, helm: Tree) -> dict[str, Any]:
     """The values without parameters: the object wins over the text, as in Argo CD."""
     if helm.get("valuesObject"):
-        return dict(helm["valuesObject"])
+        return _map(read, helm["valuesObject"])
     text = str(helm.get("values") or "")
-    found = read_document(text.encode(), limits=MANIFESTS) if text.strip() else {}
-    if not isinstance(found, dict):
-        raise InvalidInput("the values of the Application are no map", code="odd_values")
-    return found
+    found = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
+    return _map(read, found)
 
 
 def _told(read: Tree, helm: Tree) -> Edits:
     """Parameters win over values; one that reaches into a list is not told apart."""
-    rows = [row for row in helm.get("parameters") or [] if isinstance(row, dict)]
+    rows = _parameters(helm)
     if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
         _refuse_values(read)
     return tuple((str(row.get("name")), _json(row)) for row in rows)
+
+
+def _parameters(helm: Tree) -> list[Tree]:
+    found = helm.get("parameters")
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
 def _json(row: Tree) -> str:
@@ -177,12 +188,13 @@ def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
 def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
     """Changes the values of that spec in place; the trees that stand in the patch as text."""
     if read.get("kind") == HELM_RELEASE:
-        after["values"] = laid(after.get("values") or {}, edits, prune=True)
+        after["values"] = laid(_map(read, after.get("values")), edits, prune=True)
         return ()
-    helm = below(after, place.at).setdefault("helm", {})
-    old = _base(helm)
+    source = below(after, place.at)
+    helm = source["helm"] = _map(read, source.get("helm"))
+    old = _base(read, helm)
     new = laid(old, edits, prune=True)
-    if rows := helm.get("parameters"):
+    if rows := _parameters(helm):
         kept = [row for row in rows if not _touched(str(row.get("name")), edits)]
         helm["parameters"] = kept or None
     if helm.get("valuesObject"):

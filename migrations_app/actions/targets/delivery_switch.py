@@ -1,6 +1,6 @@
 """Deliveries of Flux and Argo CD switched off and on again, exactly as they were.
 
-What the switch said before stands in an annotation of the object, so that whoever finds it paused can resume it.
+What the switch said before stands in an annotation of the object, so that whoever finds it paused can resume it (A39).
 """
 
 import json
@@ -54,7 +54,7 @@ def pause_step(one: GitOpsDelivery, read: Tree) -> Step:
         target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(one)}",
         risk="medium", note=reverted_by(one), manager=_switched_on_again(one, read),
     )  # fmt: skip
-    return _whole(made, target, read)
+    return _whole(made, target, read=read)
 
 
 def resume_step(one: GitOpsDelivery, read: Tree) -> Step:
@@ -67,10 +67,10 @@ def resume_step(one: GitOpsDelivery, read: Tree) -> Step:
         note="It applies its source at once: what the source says otherwise is taken back by it.",
     )  # fmt: skip
     # Its undo is that of a delivery which is paused, also where the plan is made before the pause.
-    return _whole(replace(made, undo=merge(target, off), undo_postconditions=held(off)), target, read)
+    return _whole(replace(made, undo=merge(target, off), undo_postconditions=held(off)), target, read=read)
 
 
-def _whole(step: Step, target: ObjectTarget, read: Tree) -> Step:
+def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
     """The step with the whole switch as its condition, and what is written down of it."""
     fields = (switch_of(target), ("metadata", "annotations", PAUSED))
     return replace(step, preconditions=fields, digest=projected(read, fields))

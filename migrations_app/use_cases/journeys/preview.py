@@ -89,7 +89,7 @@ def _composed(here: LoadedJourney) -> Woken:
         move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
         return Woken()
     parameters, soak = row.choices["parameters"], row.choices["soak_seconds"]
-    choices = choices_of(row, report, hop, parameters=parameters, soak=soak)
+    choices = choices_of(row, report, hop=hop, parameters=parameters, soak=soak)
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
     with transaction.atomic():
         made = [
@@ -111,7 +111,7 @@ def _composed(here: LoadedJourney) -> Woken:
     return Woken(drafts=drafts, again=not drafts)
 
 
-def choices_of(row: Journey, report: Report, hop: RunbookHop, *, parameters: Mapping[str, Any], soak: int) -> Choices:
+def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
     """What the author chose, and what installation and policy let karpdash do itself."""
     return Choices(
         parameters,

@@ -95,7 +95,7 @@ def test_it_asks_for_no_more_than_it_declares():  # A26
 
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
-def test_on_a_real_server_all_come_back_exactly_as_they_were(server):  # A19, A25, A27, A35
+def test_on_a_real_server_all_come_back_exactly_as_they_were(server):  # A19, A25, A27, A35, A39
     server.load_documents(definitions())
     for name in ("flux-system", "argocd"):
         server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

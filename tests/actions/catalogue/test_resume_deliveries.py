@@ -30,7 +30,7 @@ def resumed(spec):
 
 
 @pytest.mark.parametrize("automated", [{}, AUTOMATED, {"enabled": True, "prune": False}])
-def test_argo_cd_gets_its_policy_back_as_it_was(automated):
+def test_argo_cd_gets_its_policy_back_as_it_was(automated):  # A39
     (step,) = steps(paused(application(), json.dumps(automated)))
     assert bodies([step])[0][2] == resumed({"syncPolicy": {"automated": automated}})
     assert step.undo.body["spec"] == {"syncPolicy": {"automated": None}}

@@ -13,6 +13,7 @@ from migrations_app.actions.undo import bare, inverses
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
 from migrations_app.models.rollout import Rollout
+from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.use_cases.rollouts.helm import delivered as delivered_edits
 from tests.actions.delivered import (
     APPLICATIONS,
@@ -159,8 +160,35 @@ def written_by(name, found):
         ("nothing_to_do", [helm_release("1.0.14")]),
     ],
 )
-def test_what_is_not_changed_here(code, docs):
+def test_what_is_not_changed_here(code, docs):  # A38
     assert refused(*docs, edits=()) == code
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        helm_release(values="odd"),
+        application(helm={"values": "- a"}),
+        application(helm={"valuesObject": [1]}),
+        application(helm="odd"),
+    ],
+)
+def test_values_that_are_no_map_are_refused_and_break_no_scan(found):  # K18
+    assert refused(found) == "values_elsewhere"
+    told = carriers(a_cluster().with_docs(found).build())
+    assert [one.chart for one in told] == ["karpenter"]
+
+
+def test_what_a_report_keeps_of_an_object_has_no_secret():  # T23
+    rows = [{"name": "controller.password", "value": "hunter2-77b1"}, {"name": "replicas", "value": "3"}]
+    text = "podAnnotations:\n  password: hunter2-77b1\n"
+    for helm in (
+        {"values": text, "parameters": rows},
+        {"valuesObject": {"podAnnotations": {"password": "hunter2-77b1"}}},
+    ):
+        (one,) = carriers(a_cluster().with_docs(application(helm=helm)).build())
+        assert "hunter2" not in msgspec.json.encode(one).decode()
+        assert set(one.spec["source"]["helm"]) == set(helm)
 
 
 @pytest.mark.parametrize("name", ["helm-controller", "argocd-application-controller", "kubectl-edit", "argocd-server"])
@@ -306,7 +334,7 @@ def test_on_a_real_server_the_object_changes_and_all_that_follows_is_waited_for(
 
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
-def test_on_a_real_server_what_git_writes_is_left_to_people(delivering, settings):
+def test_on_a_real_server_what_git_writes_is_left_to_people(delivering, settings):  # A38
     git = helm_release(START, marks=FROM_GIT)
     put(delivering, git)
     cluster = registered(delivering)

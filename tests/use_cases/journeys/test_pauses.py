@@ -4,6 +4,7 @@ from functools import cache
 
 import msgspec
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.checks.base import Finding, Remedy
@@ -13,10 +14,17 @@ from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deliveries import PAUSE, RESUME, StepDone, acting, left_paused, with_pauses
 from migrations_app.journeys.next_move import Move, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.plan import Command, JourneyStep
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.journey import JourneyStepRow
+from migrations_app.models.policy import Policy
 from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
 from migrations_app.readiness.report import Carrier, Installed
+from migrations_app.use_cases.journeys.lifecycle import abort_journey
 from tests.actions.delivered import GIVEN
+from tests.builders_rollouts import entitled
 from tests.builders_rows import a_finding
+from tests.use_cases.cast import actor, person
+from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.test_compose import hops, report
 
 CARRIER = "HelmRelease flux-system/karpenter"
@@ -147,7 +155,7 @@ def done(action, rollout, *names):
         "deliveries": list(names)}), rollout)  # fmt: skip
 
 
-def test_what_stands_still_is_told_until_it_is_resumed():
+def test_what_stands_still_is_told_until_it_is_resumed():  # A39
     paused = done(PAUSE, "succeeded", CARRIER, POOLS)
     assert left_paused([paused, done(RESUME, "")]) == (CARRIER, POOLS)
     assert left_paused([paused, done(RESUME, "failed", CARRIER, POOLS)]) == (CARRIER, POOLS)
@@ -160,3 +168,48 @@ def test_what_stands_still_is_told_until_it_is_resumed():
 )
 def test_a_pause_that_may_have_happened_counts(state, told):
     assert len(left_paused([done(PAUSE, state, CARRIER)])) == told
+
+
+class TestOnRows:
+    """A journey whose only change is the writing of NodePools, which a Kustomization would take back."""
+
+    pytestmark = pytest.mark.django_db
+
+    @pytest.fixture
+    def standing_still(self, shop, ada, cleo):
+        stage.scanned(shop, stage.finding(), _asking_at(stage.HOP))
+        row = stage.started(stage.approved(stage.previewed(shop, ada), ada, [cleo]), ada)
+        stage.advanced(row, 2)
+        stage.planned(shop)
+        stage.advanced(row, 2)
+        stage.ended(stage.work(row))
+        return stage.advanced(row)
+
+    def test_the_pause_is_done_without_a_scan_and_told_until_the_end(self, standing_still, ada, client):  # A39
+        row = standing_still
+        (pause, resume) = (one for one in JourneyStepRow.objects.filter(journey=row) if one.definition["settled"])
+        assert (pause.definition["action"], pause.state, pause.cause_code) == (PAUSE, "done", "settled")
+        assert (resume.definition["action"], resume.definition["parameters"]["ahead"]) == (RESUME, True)
+        client.force_login(entitled(ada, "view_cluster"))
+        page, rest = reverse("journey", args=[row.pk]), f"/api/v1/journeys/{row.pk}"
+        assert "Paused by this journey" in client.get(page).content.decode()
+        assert "Plan to resume" not in client.get(page).content.decode()
+
+        abort_journey(row.pk, person(ada), reason="enough", by=actor(ada))
+        told = " ".join(client.get(page).content.decode().split())
+        assert "Paused by this journey and not resumed:" in told
+        assert f'href="{reverse("cluster-rollout-new", args=[row.cluster_id])}?action={RESUME}"' in told
+        assert client.get(rest).json()["paused_deliveries"] == [POOLS]
+        event = AuditEvent.objects.get(correlation=str(row.pk), verb="journey.aborted")
+        assert msgspec.json.decode(event.detail)["paused_deliveries"] == [POOLS]
+
+    def test_without_leave_of_the_policy_there_are_no_such_steps(self, shop, ada):
+        Policy.objects.create(actions=["upgrade_crds", "roll_nodes"])
+        stage.scanned(shop, stage.finding(), _asking_at(stage.HOP))
+        row = stage.advanced(stage.drafted(shop, ada))
+        actions = {one.definition["action"] for one in JourneyStepRow.objects.filter(journey=row)}
+        assert {PAUSE, RESUME} & actions == set()
+
+
+def _asking_at(hop):
+    return msgspec.structs.replace(asking(POOLS), hop=hop, phase="preflight", status="fail", severity="info")
