@@ -24,7 +24,7 @@ class ControllerGate(ActionValue, frozen=True):
     @property
     def wanted(self) -> str:
         """The images, or the release, in words."""
-        return ", ".join(self.images) or f"an image of {self.release}"
+        return ", ".join(self.images) or (f"an image of {self.release}" if self.release else "as it is told to")
 
     def fits(self, images: tuple[str, ...]) -> bool:
         """Whether a pod with these images runs what has to run."""

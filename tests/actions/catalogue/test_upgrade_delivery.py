@@ -9,6 +9,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue import upgrade_delivery
 from migrations_app.actions.patches import held
 from migrations_app.actions.plan import numbered
+from migrations_app.actions.render import step_lines
 from migrations_app.actions.undo import bare, inverses
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
@@ -79,6 +80,13 @@ def test_what_is_waited_for_is_the_delivery_and_the_controller():  # A24
         "karpenter-leader-election",
     )
     assert (step.undo_after.delivery.version, step.undo_after.controller.release) == ("1.0.8", "1.0.8")
+
+
+def test_the_words_say_what_is_waited_for():
+    (step,) = steps(edits=())
+    text = "\n".join(step_lines(step))
+    assert "HelmRelease flux-system/karpenter has delivered 1.0.14, the controller runs an image of 1.0.14" in text
+    assert "taken back by: patching HelmRelease flux-system/karpenter" in text
 
 
 def test_the_chart_of_the_crds_has_no_controller_to_wait_for():
