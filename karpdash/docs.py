@@ -16,6 +16,7 @@ from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
 from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
 from migrations_app.readiness.rbac.controller_roles import controller_file
+from migrations_app.readiness.rbac.delivery_roles import deliveries_file
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
@@ -34,6 +35,7 @@ def pages() -> dict[str, str]:
         f"{DEPLOY}/rbac/scan.yaml": docs.scan_file(),
         f"{DEPLOY}/rbac/act.yaml": docs.act_file(all_actions()),
         f"{DEPLOY}/rbac/upgrade-controller.yaml": controller_file(),
+        f"{DEPLOY}/rbac/deliveries.yaml": deliveries_file(all_actions()),
         **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in docs.chart_files(all_actions()).items()},
     }
 

@@ -123,7 +123,9 @@ class Env:
         read=read_charts,
     )
     controller_upgrades: bool = setting(
-        False, "1: plans may upgrade Karpenter's Helm release by a real helm; it needs a ClusterRole of its own."
+        False,
+        "1: plans may upgrade Karpenter's controller, by a real helm or in the object of Flux or Argo CD; each needs a "
+        "role of its own.",
     )
     helm: str = setting("", "Path of the helm 3 that controller upgrades run; empty: the one on the worker's path.")
     helm_seconds: int = setting(

@@ -34,6 +34,9 @@ class PlanningContext:
     """The uid of what each of those steps created, by step id."""
     helm: HelmProposal | None = None
     """What helm would do, for an action with `needs_helm`; None where no helm was asked, as in a rehearsal."""
+    edits: tuple[tuple[str, str], ...] | None = None
+    """For an action with `needs_edits`, what the hop changes in the values of its chart: dotted keys with the new value
+    as JSON, empty where the key is removed. None where that was not worked out, as in a rehearsal."""
 
 
 class Unavailable(InvalidInput):
@@ -86,6 +89,10 @@ class Action:
     """It plans from a chart: its parameters `source` and `release` select it, `PlanningContext.files` holds it."""
     needs_helm: HelmDoing | None = None
     """It plans what a real helm would do, played as dry runs: `PlanningContext.helm` holds that."""
+    needs_edits: bool = False
+    """It plans with the changes of values that the hop asks for: `PlanningContext.edits`."""
+    role: str = ""
+    """The published role that has its rights; empty: `karpdash-act`."""
     _prepare: Prepare | None = None
     _foresee: Forecaster | None = None
     _reads: Reads | None = None

@@ -1,19 +1,43 @@
 """What has to run after the controller was upgraded, and what of it does not yet: rollout, pods, images, leader."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from migrations_app.actions.changes import ActionValue
+from migrations_app.karpenter.detection import image_release
 
 MOST_NAMED = 3
+LEADER = "karpenter-leader-election"
 
 
 class ControllerGate(ActionValue, frozen=True):
-    """The controller that has to run. `leader` is the Lease of its leader; empty if it elects none."""
+    """The controller that has to run. `leader` is the Lease of its leader; empty if it elects none.
+
+    Where nobody has rendered the chart, `release` stands in place of the images: their tag has to name it.
+    """
 
     namespace: str
     deployment: str
     images: tuple[str, ...]
     leader: str = ""
+    release: str = ""
+
+    @property
+    def wanted(self) -> str:
+        """The images, or the release, in words."""
+        return ", ".join(self.images) or (f"an image of {self.release}" if self.release else "as it is told to")
+
+    def fits(self, images: tuple[str, ...]) -> bool:
+        """Whether a pod with these images runs what has to run."""
+        named = {str(image_release(one)) for one in images}
+        return set(self.images) <= set(images) and (not self.release or self.release in named)
+
+
+def leader_lease(env: Mapping[str, str]) -> str:
+    """The name of the Lease of a controller with these variables; empty if it elects no leader."""
+    off, on = (env.get(name, "").lower() for name in ("DISABLE_LEADER_ELECTION", "LEADER_ELECT"))
+    if off in ("true", "1") or on in ("false", "0"):
+        return ""
+    return env.get("LEADER_ELECTION_NAME") or LEADER
 
 
 class PodOfController(ActionValue, frozen=True):
@@ -63,7 +87,7 @@ def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
 
 
 def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
-    right = [pod for pod in pods if set(gate.images) <= set(pod.images)]
+    right = [pod for pod in pods if gate.fits(pod.images)]
     other = [pod.name for pod in pods if pod not in right]
     if other:
         yield f"other images run in {', '.join(other[:MOST_NAMED])}"
@@ -71,7 +95,7 @@ def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfCon
     if waiting:
         yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
     if len(right) < seen.wanted:
-        yield f"{len(right)} of {seen.wanted} pods run {', '.join(gate.images)}"
+        yield f"{len(right)} of {seen.wanted} pods run {gate.wanted}"
     if gate.leader:
         yield from _of_leader(gate, seen, names=[pod.name for pod in right if pod.ready])
 

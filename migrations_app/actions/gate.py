@@ -4,6 +4,7 @@ from typing import Literal
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget
 from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, controller_reasons
+from migrations_app.actions.delivery_gate import DeliveryGate, DeliverySeen, delivery_reasons
 
 Judgement = Literal["wait", "go", "pause"]
 
@@ -29,6 +30,8 @@ class Gate(ActionValue, frozen=True):
     seconds: int = 900
     controller: ControllerGate | None = None
     """The controller runs what was installed: rollout, pods, images, leader."""
+    delivery: DeliveryGate | None = None
+    """The object of Flux or Argo CD says that it has brought the version."""
 
 
 class BlockedEviction(ActionValue, frozen=True):
@@ -87,6 +90,8 @@ class ClusterCounters(ActionValue, frozen=True):
     nodes_rest: int = 0
     controller: ControllerSeen | None = None
     """The controller, where the gate asks for it; None where it does not, or it could not be read."""
+    delivery: DeliverySeen | None = None
+    """The delivery, likewise."""
 
 
 class GateDecision(ActionValue, frozen=True):
@@ -123,6 +128,8 @@ def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> li
         found += _none("nodes of Provisioners", now.legacy_nodes)
     if gate.no_drains:
         found += _none("nodes that Karpenter drains", now.draining_nodes)
+    if gate.delivery is not None:
+        found += delivery_reasons(gate.delivery, now.delivery)
     if gate.controller is not None:
         found += controller_reasons(gate.controller, now.controller)
     if gate.pending_above is not None:

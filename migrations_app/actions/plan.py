@@ -81,6 +81,8 @@ class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
     """The tool that manages the object and would revert a direct write: the approver accepts that explicitly."""
     computed_from: tuple[SourceObject, ...] = ()
     """The request is sent only while these objects are as they were when it was computed."""
+    undo_after: Gate | None = None
+    """What has to hold after the undo, as `after` does after the change."""
 
 
 class Forecast(ActionValue, frozen=True):

@@ -73,7 +73,8 @@ def gate_words(gate: Gate) -> str:
     parts += ["all that was launched is Ready"] if gate.replaced else []
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []
-    parts += [f"the controller runs {', '.join(gate.controller.images)}"] if gate.controller else []
+    parts += [f"{gate.delivery.target.said} has delivered {gate.delivery.version}"] if gate.delivery else []
+    parts += [f"the controller runs {gate.controller.wanted}"] if gate.controller else []
     if gate.pending_above is not None:
         parts.append(
             "no more pods are Pending than before" + (f", but {gate.pending_above}" * bool(gate.pending_above))

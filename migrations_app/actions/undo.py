@@ -216,6 +216,7 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep
             undo_postconditions=step.postconditions if again else (),
             risk=_risk(step, undo),
             skippable=step.skippable,
+            after=step.undo_after,
             note=step.note,
             manager=step.manager,
         )

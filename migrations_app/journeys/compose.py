@@ -7,12 +7,13 @@ only a person can weigh is a tick. Information that neither blocks nor warns is 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from migrations_app.actions import registry
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
+from migrations_app.journeys.deliveries import ASKED_BY, GITOPS, resumes, with_pauses
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
 from migrations_app.readiness.action_order import LAST_RESORT
@@ -24,31 +25,37 @@ from migrations_app.readiness.report import Installed
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, where the author says nothing else."""
 UPGRADE_CRDS = "upgrade_crds"
-UPGRADE_CONTROLLER = "upgrade_controller"
+UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 STORED = "stored_versions_clean"
 """The check that tells when only the new version is stored."""
 PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
 """By phase, the action that is meant where several resolve a check; elsewhere the first one."""
-GITOPS = ("argocd", "flux")
 LONGEST_COMMAND = 4000
 
 
 class Choices(NamedTuple):
     """What the author chose: parameters by the id of the action, and how long the new release runs before the rest.
 
-    `by_helm`: installation and policy let karpdash upgrade Karpenter's Helm releases itself.
+    `by_helm`: installation and policy let karpdash upgrade Karpenter's Helm releases itself; `by_delivery`: they let it
+    change the objects of Flux and Argo CD. `pauses`: they let it pause deliveries and resume them. `diffs` is what a
+    person commits for the landing, by the chart.
     """
 
     parameters: Mapping[str, Mapping[str, Any]]
     soak_seconds: int = SOAK_SECONDS
     by_helm: bool = False
+    by_delivery: bool = False
+    pauses: bool = False
+    diffs: Mapping[str, Command] = {}
 
 
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """The steps of the hop in the order of its stages, with the ids j01, j02, ..."""
-    found = [step for stage in hop.stages for step in _of(stage, hop, installed=installed, choices=choices)]
-    return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(found, 1))
+    stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
+    found = [step for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
+    every = with_pauses(found, hop, installed=installed) if choices.pauses else found
+    return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
 
 def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
@@ -73,23 +80,40 @@ def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choi
         elif stage.commands:
             yield _step(stage, "person", protects=True)
         return
-    release = hop.lands.release
     if stage.phase == "crds":
-        kept = installed.crds_kept_by if installed else ""
-        failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
-        if failing and kept == HELM and _crds_by_helm(installed, choices):
-            yield helm_landing(stage, release, chart=CRD_CHART, given={}, checks=(LANDS,))
-        elif failing and kept not in GITOPS:
-            given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
-            yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
-        elif stage.checks:
-            yield _step(stage, "outside", checks=(LANDS,), protects=True)
-        return
+        yield from _crds_land(stage, hop, installed=installed, choices=choices)
+    else:
+        yield from _controller_lands(stage, hop.lands.release, installed=installed, choices=choices)
+
+
+def _crds_land(
+    stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+) -> Iterator[JourneyStep]:
+    """By helm or by their delivery where karpdash may, by karpdash itself where no GitOps tool keeps them."""
+    release, kept = hop.lands.release, installed.crds_kept_by if installed else ""
+    failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
+    if failing and kept == HELM and _crds_by_helm(installed, choices):
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
+    elif failing and kept in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
+    elif failing and kept not in GITOPS:
+        given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
+        yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
+    elif stage.checks:
+        yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_committed(choices, CRD_CHART))
+
+
+def _controller_lands(
+    stage: Stage, release: str, *, installed: Installed | None, choices: Choices
+) -> Iterator[JourneyStep]:
+    """Its upgrade, and the time to soak."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield helm_landing(stage, release, chart=CHART, given=chosen)
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, given=chosen)
+    elif installed and installed.kept_by in GITOPS and _is_own_source(installed, choices, chart=CHART):
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, given={})
     else:
-        yield _step(stage, "outside", release=release, protects=True)
+        yield _step(stage, "outside", release=release, protects=True, commands=_committed(choices, CHART))
     if choices.soak_seconds:
         title = f"Let {release} run before anything else is changed"
         yield JourneyStep(
@@ -104,16 +128,26 @@ def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
     return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
 
 
-def helm_landing(
-    stage: Stage, release: str, *, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
+def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
+    """Whether one object of Flux or Argo CD brings that chart, nobody else writes it, and karpdash may."""
+    told = installed.carriers if installed else ()
+    found = [one for one in told if one.chart == chart] if told is not UNSET else []
+    return choices.by_delivery and len(found) == 1 and not found[0].elsewhere
+
+
+def _committed(choices: Choices, chart: str) -> tuple[Command, ...]:
+    found = choices.diffs.get(chart)
+    return (Command(found.tool, found.text[:LONGEST_COMMAND]),) if found else ()
+
+
+def landing_by(
+    action: str, stage: Stage, *, release: str, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
-    """The step in which karpdash upgrades one of Karpenter's charts by helm. The release of the controller has to run
-    afterwards; that of the CRDs is told by its checks."""
+    """The step in which karpdash upgrades one of Karpenter's charts by that action. The release of the controller has
+    to run afterwards; that of the CRDs is told by its checks."""
     parameters = {**given, "chart": chart, "release": release}
     runs = "" if chart == CRD_CHART else release
-    return _step(
-        stage, "rollout", checks=checks, release=runs, action=UPGRADE_CONTROLLER, parameters=parameters, protects=True
-    )
+    return _step(stage, "rollout", checks=checks, release=runs, action=action, parameters=parameters, protects=True)
 
 
 def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
@@ -139,6 +173,8 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
 
 def _done_by(finding: Finding, stage: Stage, *, hop: str) -> tuple[StepKind, str] | None:
     """Who does it, and the id of the action if karpdash does; None for what needs no step."""
+    if finding.id == ASKED_BY:
+        return None  # what it asks for are steps of their own, beside the changes that would be reverted
     if finding.status == "fail" and (action := _action_for(finding.id, stage, hop=hop)):
         return "rollout", action
     if finding.severity == "info":

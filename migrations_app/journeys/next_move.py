@@ -73,7 +73,7 @@ def next_move(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
         return Move("finish", "time_passed") if over else Move("watch", "time")
     if step.kind == "outside":
         return _by_evidence(here, now=now, patience=None)
-    return _of_rollout(here, now=now)
+    return _of_rollout(here, now=now, settled=step.settled)
 
 
 _WATCHED: dict[str, Move] = {
@@ -93,10 +93,12 @@ NODES_SKIPPED = "nodes_skipped"
 """Nodes were left out and the checks still fail: time proves nothing here, so the step fails at once and names them."""
 
 
-def _of_rollout(here: StepSeen, *, now: datetime) -> Move:
+def _of_rollout(here: StepSeen, *, now: datetime, settled: bool) -> Move:
     made = here.rollout
     if made is None:
         return Move("draft")
+    if settled and (made.state == "succeeded" or (made.state, made.cause_code) == ("expired", NOTHING_TO_DO)):
+        return Move("finish", "settled")
     if made.state == "previewed":
         return _planned(made)
     if made.state == "succeeded":

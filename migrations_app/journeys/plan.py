@@ -44,6 +44,8 @@ class JourneyStep(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[Command, ...] = ()
     seconds: int = 0
     protects: bool = False
+    settled: bool = False
+    """What its rollout reads itself at its end is the proof: no scan is waited for."""
     back: str = ""
     """How one goes back while it is being done."""
     no_return: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ OLDER = "This is an older snapshot."
 LONGEST_NAME, MOST_NAMES = 253, 500
 """Of a text, in characters, and of a list in the parameters of an action."""
 NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
+NOT_BY_DELIVERY = "Upgrades of the controller are switched off, or the policy of the cluster does not allow this one."
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,19 +56,28 @@ def offers(
     *,
     held: str = "",
     by_helm: bool = False,
+    by_delivery: bool = False,
     actions: Iterable[Action] | None = None,
     checks: Iterable[Check] | None = None,
 ) -> tuple[Offer, ...]:
     """An offer for each action: those that something calls for come first, and what destroys comes last.
 
-    `by_helm`: installation and policy allow runs of helm, which no check calls for. `held` is told before what keeps
+    `by_helm`: installation and policy allow runs of helm, which no check calls for; `by_delivery`: they allow upgrades
+    in the object of Flux or Argo CD. `held` is told before what keeps
     the single action. Without a report nothing is enabled.
     """
     resolving = _resolving(all_checks() if checks is None else checks)
     given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
-    off = held or ("" if by_helm or report is None else NOT_BY_HELM)
+    off = "" if by_helm or report is None else NOT_BY_HELM
+    kept = "" if by_delivery or report is None else NOT_BY_DELIVERY
     found = [
-        _offer(one, report, named=resolving.get(one.id, ()), held=off if one.needs_helm else held) for one in given
+        _offer(
+            one,
+            report,
+            named=resolving.get(one.id, ()),
+            held=held or (off if one.needs_helm else kept if one.needs_edits else ""),
+        )
+        for one in given
     ]
     return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
 
@@ -121,8 +131,8 @@ def _missing(name: str, lines: Mapping[str, object]) -> str:
 
 
 def _uncalled(action: Action, failing: list[Finding], *, asked: list[Finding]) -> str:
-    """What is missing to call for it; nothing has to call for a run of helm."""
-    return "" if action.needs_helm else _why_not(failing, asked)
+    """What is missing to call for it; nothing has to call for the next release."""
+    return "" if action.needs_helm or action.needs_edits else _why_not(failing, asked)
 
 
 def _why_not(failing: list[Finding], asked: list[Finding]) -> str:

@@ -7,21 +7,26 @@ from collections.abc import Iterable
 
 import msgspec
 
+from migrations_app.inventory.facts.controller import CHART
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_offers import Offer
 from migrations_app.readiness.report import Report
 
 CONTROLLER = "Controller"
-BY_HELM = ("upgrade_controller", "roll_back_controller")
+DELIVERIES = "Deliveries"
+UPGRADE_DELIVERY = "upgrade_delivery"
+OF_CONTROLLER = ("upgrade_controller", "roll_back_controller", UPGRADE_DELIVERY)
 """What no check calls for: it is offered wherever it is possible."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (DELIVERIES, ("pause_deliveries", "resume_deliveries")),
     ("CRDs", ("remove_stale_webhooks", "adopt_crds", "upgrade_crds")),
-    (CONTROLLER, BY_HELM),
+    (CONTROLLER, OF_CONTROLLER),
     ("Objects", ("rewrite_stored_versions", "convert_and_apply", "rename_markers")),
     ("Nodes", ("taint_and_drift", "roll_nodes")),
     ("Clean up", ("remove_legacy",)),
 )
-"""What is done in which order; the controller is upgraded outside karpdash, unless helm may be run."""
+"""What is done in which order; the controller is upgraded outside karpdash, unless helm may be run or the object of
+Flux or Argo CD may be changed. Deliveries are paused and resumed beside it."""
 LAST_RESORT = ("forced_deletion",)
 SUCCESSORS = "pools_admit_provisioner_pods"
 """The check that passes where every Provisioner has a ready NodePool."""
@@ -54,12 +59,13 @@ def possible_now(offers: Iterable[Offer], report: Report | None) -> tuple[Offer,
 
 
 def in_order(offers: Iterable[Offer]) -> ActionPath:
-    """The offers that something calls for, by step, and the possible runs of helm."""
+    """The offers that something calls for, by step, and the possible upgrades of the controller."""
     every = tuple(offers)
-    called = {one.action_id: one for one in every if one.checks or (one.enabled and one.action_id in BY_HELM)}
+    called = {one.action_id: one for one in every if one.checks or (one.enabled and one.action_id in OF_CONTROLLER)}
     unneeded = tuple(offer for offer in every if offer.action_id not in called)
     steps = [(title, tuple(called[name] for name in names if name in called)) for title, names in STEPS]
-    first = next((title for title, found in steps if any(offer.enabled for offer in found)), "")
+    ready = (title for title, found in steps if title != DELIVERIES and any(offer.enabled for offer in found))
+    first = next(ready, "")
     return ActionPath(
         steps=tuple(
             ActionStep(title=title, offers=found, outside=not found, current=title == first)
@@ -78,6 +84,8 @@ def _checked(offer: Offer, report: Report) -> Offer:
 
 def _missing(action: str, report: Report) -> str:
     """What the action waits for; empty where nothing is known to be missing."""
+    if action == UPGRADE_DELIVERY:
+        return _not_delivered(report)
     running = parse(report.cluster.karpenter_version or "")
     minor = minor_order(running.minor) if running else None
     alpha_nodes = report.nodes.by_owner.get("karpenter_alpha", 0) or (report.legacy.get("Node") or 0)
@@ -92,6 +100,16 @@ def _missing(action: str, report: Report) -> str:
     if action == "remove_legacy" and alpha_nodes:
         return f"Provisioners still own {alpha_nodes} node{'' if alpha_nodes == 1 else 's'}: move them first."
     return ""
+
+
+def _not_delivered(report: Report) -> str:
+    """What keeps the object of Flux or Argo CD from being changed."""
+    told = report.cluster.installed.carriers if report.cluster.installed else ()
+    found = [one for one in told or () if one.chart == CHART]
+    if not found:
+        return "Neither Flux nor Argo CD is seen to deliver Karpenter to this cluster."
+    kept = next((one for one in found if one.elsewhere), None)
+    return f"{kept.said} is not its own source, but {kept.elsewhere}: change it there." if kept else ""
 
 
 def _not_yet_moved(report: Report, minor: tuple[int, ...] | None) -> str:

@@ -46,14 +46,15 @@ def _delivered(inventory: Inventory) -> Iterator[GivenChart]:
                 release=found.name,
                 namespace=found.namespace,
                 origin=f"{found.kind} {found.namespace}/{found.name}",
-                values=_shown(found.tree),
+                values=shown_values(found.tree),
             )
         elif chart == CHART and chart not in recorded and inventory.controller.items:
             why = records_unread(inventory) or "no Helm record and no Flux or Argo CD object tells them"
             yield GivenChart(chart=chart, release="", namespace="", origin="", unread=why)
 
 
-def _shown(tree: Tree) -> dict[str, Any]:
+def shown_values(tree: Tree) -> dict[str, Any]:
+    """The values without what is the user's own or may be a secret."""
     told: dict[str, Any] = hidden({key: _kept(key, value) for key, value in tree.items()})
     controller = told.get("controller")
     if isinstance(controller, dict):

@@ -15,7 +15,7 @@ TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason", "asked_at", "follows"),
-    "Installed": ("controller", "crd_keeper", "crd_release", "given"),
+    "Installed": ("carriers", "controller", "crd_keeper", "crd_release", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
     "RunbookHop": ("values",),
@@ -60,5 +60,5 @@ def _finding(finding: Finding) -> Finding:
 def _cluster(facts: ClusterFacts) -> ClusterFacts:
     if facts.installed is None:
         return facts
-    told = replace(facts.installed, controller=UNSET, crd_keeper=UNSET, crd_release=UNSET, given=UNSET)
-    return replace(facts, installed=told)
+    hidden = dict.fromkeys(INTERNAL["Installed"], UNSET)
+    return replace(facts, installed=replace(facts.installed, **hidden))

@@ -62,6 +62,23 @@ class GivenChart(msgspec.Struct, frozen=True, kw_only=True):
     unread: str = ""
 
 
+class Carrier(msgspec.Struct, frozen=True, kw_only=True):
+    """An object of Flux or Argo CD that delivers one of Karpenter's charts to this cluster. `elsewhere` says who writes
+    it; empty where it is its own source. `spec` is what it says of the chart, without secrets."""
+
+    chart: str
+    kind: str
+    namespace: str
+    name: str
+    elsewhere: str = ""
+    spec: dict[str, Any] = {}
+
+    @property
+    def said(self) -> str:
+        """As an action takes the name."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """Where the controller is and who looks after it: what a command has to name. Managers as in inventory/managers."""
 
@@ -83,6 +100,8 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """The Service of the controller, which shares its name with the Deployment. Stored, and never published."""
     given: tuple[GivenChart, ...] | UnsetType = UNSET
     """The values of the charts. Stored, and never published."""
+    carriers: tuple[Carrier, ...] | UnsetType = UNSET
+    """The objects of Flux and Argo CD that deliver the charts. Stored, and never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from migrations_app.inventory.objects.karpenter import CRD, Container, GitOpsDel
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
+from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.readiness.given_charts import given_charts
 from migrations_app.readiness.report import Installed, Stage
 
@@ -80,6 +81,7 @@ def installed(inventory: Inventory) -> Installed | None:
         crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
         controller=called.name if (called := webhook_service(inventory)) else found.name,
         given=given_charts(inventory),
+        carriers=carriers(inventory),
     )
 
 

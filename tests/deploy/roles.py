@@ -35,6 +35,23 @@ def bound(server: ApiServer, *, acting: bool = False, releases_in: str = "kube-s
     return server.kubeconfig(certificate=pair)
 
 
+def bound_in(server: ApiServer, namespace: str) -> str:
+    """The kubeconfig of a new user who may scan and act, and change the deliveries of that namespace."""
+    user = f"karpdash-{secrets.token_hex(4)}"
+    scan, _ = roles("scan.yaml")
+    (act,) = roles("act.yaml")
+    deliveries, leader = roles("deliveries.yaml")
+    for role in (scan, act, deliveries, leader):
+        server.admin.apply(role)
+    for role in (scan, act):
+        server.admin.create(_binding("ClusterRoleBinding", role, user=user))
+    server.admin.create(_binding("RoleBinding", deliveries, user=user, namespace=namespace))
+    server.admin.create(_binding("RoleBinding", leader, user=user, namespace="kube-system"))
+    pair = server.client_cert(user)
+    wait_for_access(server.client(certificate=pair), act["rules"])
+    return server.kubeconfig(certificate=pair)
+
+
 def _binding(kind: str, role: Document, *, user: str, namespace: str = "") -> Document:
     name = role["metadata"]["name"]
     place = {"namespace": namespace} if namespace else {}

@@ -28,6 +28,7 @@ from tests.deploy.roles import bound, roles
 from tests.samples.test_stories import scanned
 
 SCAN, RELEASES = roles("scan.yaml")
+DELIVERIES, LEADER = roles("deliveries.yaml")
 (ACT,) = roles("act.yaml")
 CRDS = "customresourcedefinitions"
 
@@ -58,7 +59,7 @@ def test_secrets_stand_in_a_role_of_their_own():  # T18
 
 
 def test_acting_is_what_the_actions_declare():  # A26, T18
-    declared = {need for action in all_actions() for need in action.may}
+    declared = {need for action in all_actions() if not action.role for need in action.may}
     read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
     beside = {(verb, group, plural) for verb, group, plural in granted(ACT) if verb not in ("list",)} - {
         ("get", "", "namespaces"),
@@ -106,7 +107,18 @@ def test_what_actions_read_may_be_read():
     inventories = [scanned(story).inventory for story in fleet.stories()]
     asked = {kind for action in all_actions() for inventory in inventories for kind in read_by(action, inventory)}
     assert len(asked) >= 5
-    assert asked <= {(group, plural) for verb, group, plural in granted(ACT) if verb == "get"}
+    given = {*granted(ACT), *granted(DELIVERIES)}
+    assert asked <= {(group, plural) for verb, group, plural in given if verb == "get"}
+
+
+def test_what_delivers_stands_in_a_role_of_its_own():  # A26, T18
+    declared = {need for action in all_actions() if action.role == "karpdash-deliveries" for need in action.may}
+    changed = {(need.verb, need.group, need.plural) for need in declared}
+    assert set(granted(DELIVERIES)) == changed | {("get", group, plural) for _, group, plural in changed}
+    assert {verb for verb, _, _ in changed} == {"patch"}
+    assert granted(LEADER) == {("get", "coordination.k8s.io", "leases"): ()}
+    assert {kind[2] for kind in changed} & {plural for _, _, plural in granted(ACT)} == set()
+    assert {action.role for action in all_actions()} == {"", DELIVERIES["metadata"]["name"]}
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 import http.client
 import io
 import json
+import socket
 import stat
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -15,8 +17,15 @@ import pytest
 from migrations_app.actions.helm.request import HelmRequest, HelmRun
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, carry_out, play_dry
 from migrations_app.clients.helm.packed import checked_chart
-from migrations_app.clients.helm.program import environment, kill_group, private_folder, run, write_kubeconfig
-from migrations_app.clients.helm.relay import ClusterRelay
+from migrations_app.clients.helm.program import (
+    MOST_MEMORY,
+    environment,
+    kill_group,
+    private_folder,
+    run,
+    write_kubeconfig,
+)
+from migrations_app.clients.helm.relay import MOST_CONNECTIONS, ClusterRelay
 from migrations_app.clients.helm.relay_rules import DryRules, PlannedRules, ReadRules, RelayedRequest
 from migrations_app.errors import Conflict, InvalidInput
 from tests.clients.rig import CANARY, always, speaking
@@ -108,6 +117,46 @@ def test_only_who_knows_the_path_gets_through_and_only_clean_paths_do():  # K13,
         assert evil.requests == []
         assert ask(relay.url, "GET", "/api/v1")[0] == 200
     assert [one.headers["authorization"] for one in evil.requests] == [f"Bearer {CANARY}"]
+
+
+def test_a_stranger_is_sent_off_before_anything_of_his_is_read():  # K19, T06
+    with speaking(SERVED) as (transport, evil), ClusterRelay(transport, ReadRules(), purpose="t").serving() as relay:
+        port = urlsplit(relay.url).port
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+            line.sendall(b"POST /guess HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n")
+            told = b"".join(iter(lambda: line.recv(65536), b""))  # ends: the relay closes, and waits for no body
+        assert told.startswith(b"HTTP/1.1 404 ")
+        others = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(MOST_CONNECTIONS)]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as more:
+            assert more.recv(1) == b""
+        for line in others:
+            line.close()
+        eventually(lambda: _answers(relay.url), what="the relay to answer again")
+    assert evil.requests == []
+
+
+def _answers(url):
+    try:
+        return ask(url, "GET", "/")[0] == 400  # not a path of the API
+    except (http.client.HTTPException, OSError):
+        return False
+
+
+def test_a_connection_that_is_kept_open_gets_nothing_after_the_run():  # K19, A10
+    rules = planned(HelmRequest(method="POST", path=f"{PATH}/a", digest=digest_of(MAP)))
+    with speaking(SERVED) as (transport, evil):
+        relay = ClusterRelay(transport, rules, purpose="t")
+        parts = urlsplit(relay.url)
+        kept = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+        with relay.serving():
+            kept.request("GET", f"{parts.path}/")
+            assert (kept.getresponse().read() != b"", kept.sock is not None) == (True, True)
+        for method, path in (("GET", f"{parts.path}/api/v1"), ("POST", f"{parts.path}{PATH}")):
+            kept.request(method, path, body=json.dumps(MAP))
+            late = kept.getresponse()
+            assert (late.status, json.loads(late.read())["message"]) == (410, "karpdash: the run is over")
+        kept.close()
+    assert (evil.requests, rules.sent) == ([], [])
 
 
 def test_what_helm_sends_as_headers_is_not_passed_on():  # T25, K16
@@ -212,6 +261,15 @@ def test_a_run_that_has_to_end_is_killed_with_all_that_it_started(tmp_path):  # 
         lambda: not Path("/proc", str(child)).exists() or " Z " in Path("/proc", str(child), "stat").read_text(),
         what="the child of helm to be gone",
     )
+
+
+def test_helm_cannot_take_all_memory(tmp_path):  # T06
+    program = tmp_path / "helm"
+    lines = ("import sys", "sys.stdin.read()", f"held = bytearray({MOST_MEMORY})", "print('held', len(held))")
+    program.write_text("\n".join((f"#!{sys.executable}", *lines)))
+    program.chmod(stat.S_IRWXU)
+    end = run(program, (), folder=tmp_path, stdin=b"", seconds=20)
+    assert (end.code, "MemoryError" in end.words) == (1, True)
 
 
 def test_output_is_cut_cleaned_and_redacted(tmp_path):  # T07, T23

@@ -15,7 +15,7 @@ from migrations_app.readiness.action_offers import (
     offers,
     reason_disabled,
 )
-from migrations_app.readiness.action_order import BY_HELM
+from migrations_app.readiness.action_order import OF_CONTROLLER
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report
 
@@ -108,11 +108,11 @@ def test_every_action_that_a_check_names_exists():
 
 
 def test_every_action_is_named_by_a_check():
-    """Taking back alone belongs to no check: it is offered at the rollout that it takes back. Nor do runs of helm: no
-    check fails because the next release does not run yet.
+    """Taking back alone belongs to no check: it is offered at the rollout that it takes back. Nor do upgrades of
+    the controller: no check fails because the next release does not run yet.
     """
-    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, *BY_HELM}
-    assert len(NAMED) == 10
+    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, *OF_CONTROLLER}
+    assert len(NAMED) == 12
 
 
 @pytest.mark.parametrize("action_id", sorted(NAMED))

@@ -11,7 +11,7 @@ from migrations_app.api.framework.fields import OutputText, PagedSerializer, Str
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
-from migrations_app.journeys.plan import COVERABLE
+from migrations_app.journeys.plan import COVERABLE, Command
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.journeys.way_back import WayBack
 from migrations_app.queries.journeys.journeys import (
@@ -57,6 +57,12 @@ class StepRolloutSerializer(StructSerializer):
     struct = StepRollout
 
 
+class JourneyCommandSerializer(StructSerializer):
+    """How a person does the step: the tool, and what is run, or committed to the repository that the tool applies."""
+
+    struct = Command
+
+
 class JourneyStepSerializer(serializers.Serializer[Any]):
     """One step and how far it is."""
 
@@ -77,6 +83,7 @@ class JourneyStepSerializer(serializers.Serializer[Any]):
     protects = serializers.BooleanField(help_text="It is never skipped.")
     back = OutputText(help_text="How one goes back while it is being done.")
     no_return = serializers.ListField(child=OutputText(), help_text="What cannot be undone once it is done.")
+    commands = JourneyCommandSerializer(many=True)
     by = OutputText(help_text="Who ticked or skipped it.")
     note = OutputText(help_text="What that person wrote.")
     evidence = EvidenceSerializer(allow_null=True)
@@ -107,6 +114,9 @@ class JourneyWholeSerializer(JourneyLineSerializer):
     agreed = JourneyAgreedSerializer(many=True)
     going_back = GoingBackSerializer(allow_null=True)
     steps = JourneyStepSerializer(many=True)
+    paused_deliveries = serializers.ListField(
+        child=OutputText(), help_text="What its steps have paused, or may have, and not resumed."
+    )
 
 
 class JourneyQuerySerializer(PagedSerializer):
@@ -182,6 +192,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     told = {name: getattr(detail.row, name) for name in names}
     told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
     told["going_back"] = detail.going_back
+    told["paused_deliveries"] = detail.paused_deliveries
     told["steps"] = [_step(one) for one in detail.steps]
     answer = Response(JourneyWholeSerializer(told).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)
@@ -190,7 +201,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
 
 _DEFINED = (
     "id", "kind", "title", "phase", "checks", "release", "action", "parameters", "seconds", "protects", "back",
-    "no_return",
+    "no_return", "commands",
 )  # fmt: skip
 _STANDING = (
     "state", "cause_code", "cause", "since", "ended_at", "by", "note", "evidence", "differences", "accepted",

@@ -6,6 +6,7 @@ file ever holds them. Output is cleaned and redacted, and the whole process grou
 
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -30,6 +31,8 @@ MAJOR, FIRST_MINOR = 3, 8
 VERSION_SECONDS = 20.0
 POLL_SECONDS = 0.25
 MOST_OUTPUT = 64 * 1024
+MOST_MEMORY = 2 * 1024**3
+"""Bytes that helm may write to: a record of a hostile cluster unpacks to as much as it likes (T06)."""
 MOST_TOLD = 1500
 _VERSION = re.compile(r"v(\d{1,3})\.(\d{1,3})\.\d{1,3}")
 _LEFT_SECONDS = 24 * 3600
@@ -156,6 +159,7 @@ def run(
         start_new_session=True,
         close_fds=True,
     )
+    _bound(child)
     kept = bytearray()
     threads = [
         threading.Thread(target=_feed, args=(child.stdin, stdin), daemon=True),
@@ -170,6 +174,13 @@ def run(
     for thread in threads:
         thread.join(timeout=5)
     return HelmEnd(code, told(bytes(kept)))
+
+
+def _bound(child: "subprocess.Popen[bytes]") -> None:
+    """Limits the memory of the program and of what it starts, and lets none of them write a core file."""
+    with suppress(ProcessLookupError):
+        resource.prlimit(child.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        resource.prlimit(child.pid, resource.RLIMIT_CORE, (0, 0))
 
 
 def kill_group(child: "subprocess.Popen[bytes]") -> None:

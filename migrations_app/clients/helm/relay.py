@@ -28,9 +28,31 @@ MOST_BODY = 4 * MIB
 WATCH_SECONDS = "3"
 """How long one watch lasts: its answer is passed on when it ends, and helm watches again."""
 LONGEST_IDLE = 120.0
+MOST_CONNECTIONS = 64
+"""At once; helm keeps a few open. More come only from a stranger on this machine, and are closed unread."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON = "application/json"
 _SCHEMA = re.compile(r"application/com\.github\.proto-openapi\.spec\.v[23]@v1\.0\+protobuf", re.ASCII)
+
+
+class _RelayServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in socketserver
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as above
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
 
 class ClusterRelay:
@@ -39,9 +61,9 @@ class ClusterRelay:
     def __init__(self, transport: Transport, rules: RelayRules, *, purpose: str) -> None:
         self._transport, self._rules, self._purpose = transport, rules, purpose
         self._lock = threading.Lock()
+        self._over = False
         self._secret = secrets.token_urlsafe(32)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _RelayServer(self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, name="helm-relay", daemon=True)
 
     @property
@@ -50,11 +72,15 @@ class ClusterRelay:
 
     @contextmanager
     def serving(self) -> Iterator["ClusterRelay"]:
-        """Answers until the block ends; a request under way is finished first."""
+        """Answers until the block ends; a request under way is finished first, and one that waits for it is refused.
+
+        Connections that helm, or what it started, keeps open get nothing afterwards.
+        """
         self._thread.start()
         try:
             yield self
         finally:
+            self._over = True
             self._server.shutdown()
             with self._lock:
                 self._server.server_close()
@@ -67,6 +93,8 @@ class ClusterRelay:
             return self._answered(asked)
 
     def _answered(self, asked: RelayedRequest) -> RelayAnswer:
+        if self._over:
+            return refusal(410, reason="Gone", message="karpdash: the run is over")
         told = self._rules.before(asked)
         return told if isinstance(told, RelayAnswer) else self._rules.after(asked, self._sent(told))
 
@@ -111,14 +139,15 @@ class ClusterRelay:
 
 
 def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayAnswer:
-    """The request without the relay's own path; an answer for one that is refused."""
+    """The request without the relay's own path; an answer for one that is refused. Nothing is read of a stranger's."""
+    if not secrets.compare_digest(given.path[: len(prefix)].encode("utf-8", "replace"), prefix.encode()):
+        given.close_connection = True
+        return refusal(404, reason="NotFound", message="karpdash: no such place")
     length = given.headers.get("Content-Length") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY or given.headers.get("Transfer-Encoding"):
         given.close_connection = True
         return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
     raw = given.rfile.read(int(length))
-    if not given.path.startswith(prefix):
-        return refusal(404, reason="NotFound", message="karpdash: no such place")
     parts = urlsplit(given.path.removeprefix(prefix[:-1]))
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if query.get("watch") in ("true", "1"):

@@ -1,7 +1,16 @@
-"""Where a delivery of Flux or Argo CD comes from: the repository that it names, and at which branch or version."""
+"""Where a delivery of Flux or Argo CD comes from: the repository that it names, and at which branch or version.
 
-from collections.abc import Iterator
+Which of them delivers a chart of Karpenter to this cluster, and who writes that object itself: what a repository or
+another controller writes is changed there.
+"""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from migrations_app.inventory.facts.managers import DELIVERERS, REVERTS, Managed, managed
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import GitOpsSource
@@ -34,3 +43,142 @@ def comes_from(inventory: Inventory, delivery: GitOpsDelivery) -> str:
         return f"{text(delivery, 'spec.source.repoURL')} {at}".strip()
     found = source_of(inventory, delivery)
     return f"{found.kind} {found.namespace}/{found.name}, {found.where}".strip(", ") if found else ""
+
+
+APPLICATION, HELM_RELEASE, KUSTOMIZATION = "Application", "HelmRelease", "Kustomization"
+IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc")
+"""What the destination of an Application says where it is this cluster."""
+PAUSED = "karpdash.io/paused"
+"""Annotation of a delivery that karpdash paused: what its switch said before, as JSON."""
+OWN_WRITERS: Mapping[str, tuple[str, ...]] = {
+    APPLICATION: ("argocd-application-controller", "argocd-server"),
+    HELM_RELEASE: ("helm-controller",),
+    KUSTOMIZATION: ("kustomize-controller",),
+}
+"""Field managers that write status and finalizers of a delivery, or that stand for a person (argocd-server)."""
+Spec = Mapping[str, Any]
+
+
+class ChartPlace(NamedTuple):
+    """Where the spec of a delivery names its chart: the fields down to the source, and the field of the version."""
+
+    at: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartDelivery:
+    """A delivery that brings a chart to this cluster. `place` is None where another object names the version; then, and
+    where somebody else writes the object, `elsewhere` says who or what."""
+
+    delivery: GitOpsDelivery
+    chart: str
+    place: ChartPlace | None
+    elsewhere: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version, or range of versions, that it asks for; empty if another object tells it."""
+        if self.place is None:
+            return ""
+        return str(below(self.delivery.spec or {}, (*self.place.at, self.place.version)) or "")
+
+    @property
+    def said(self) -> str:
+        return said_of(self.delivery)
+
+
+def said_of(delivery: GitOpsDelivery) -> str:
+    """Such as `HelmRelease flux-system/karpenter`."""
+    return f"{delivery.kind} {delivery.namespace}/{delivery.name}"
+
+
+def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JSON
+    """The value below these fields; a number is a place in a list. None if it is absent."""
+    for field in fields:
+        if isinstance(tree, list):
+            tree = tree[int(field)] if field.isdecimal() and int(field) < len(tree) else None
+        else:
+            tree = tree.get(field) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def acts(delivery: GitOpsDelivery) -> bool:
+    """Whether it applies its source without anybody's doing."""
+    if delivery.kind == APPLICATION:
+        automated = delivery.get("spec.syncPolicy.automated")
+        return isinstance(automated, dict) and automated.get("enabled") is not False
+    return delivery.get("spec.suspend") is not True
+
+
+def is_paused_by_us(delivery: GitOpsDelivery) -> bool:
+    """Whether it carries what karpdash writes down when it pauses a delivery."""
+    return delivery.metadata.annotation(PAUSED) is not None
+
+
+def stays_here(delivery: GitOpsDelivery) -> bool:
+    """Whether it delivers to the cluster that it is an object of."""
+    if delivery.kind != APPLICATION:
+        return not delivery.get("spec.kubeConfig")
+    told = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
+    return all(one.rstrip("/") in IN_CLUSTER for one in told)
+
+
+def writer_of(delivery: GitOpsDelivery) -> str:
+    """The tool or object that writes the delivery itself and would revert a change of it; empty if none is seen."""
+    metadata = delivery.metadata
+    owner = next(iter(metadata.owner_references or ()), None)
+    if owner is not None:
+        return f"{owner.kind} {owner.name}"
+    own = OWN_WRITERS.get(delivery.kind, ())
+    fields = [one for one in metadata.managed_fields or () if not (one.manager or "").startswith(own)]
+    found = managed(msgspec.structs.replace(metadata, managed_fields=fields))
+    by = "Helm" if found.by == "helm" else REVERTS.get(found.by, "")
+    return f"{by} {_full_name(found)}".strip() if by else ""
+
+
+def _full_name(found: Managed) -> str:
+    return "/".join(part for part in (found.namespace, found.name) if part)
+
+
+def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
+    """Where that spec names the chart and its version; None if it does not."""
+    if kind == HELM_RELEASE:
+        told = below(spec, ("chart", "spec"))
+        of = (below(told, ("sourceRef", "kind")) or "HelmRepository") == "HelmRepository"
+        return ChartPlace(("chart", "spec"), "version") if of and _names(below(told, ("chart",)), chart) else None
+    if kind != APPLICATION:
+        return None
+    if _brings(spec.get("source"), chart):
+        return ChartPlace(("source",), "targetRevision")
+    several = spec.get("sources")
+    places = enumerate(several) if isinstance(several, list) else ()
+    found = (number for number, one in places if _brings(one, chart))
+    return next((ChartPlace(("sources", str(number)), "targetRevision") for number in found), None)
+
+
+def _brings(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
+    if below(source, ("chart",)) is not None:
+        return _names(below(source, ("chart",)), chart)
+    address = str(below(source, ("repoURL",)) or "")
+    return address.startswith("oci://") and _names(address, chart)
+
+
+def _names(told: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(told, str) and told.rstrip("/").rpartition("/")[2] == chart
+
+
+def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
+    """The deliveries that bring the chart to this cluster."""
+    here = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
+    return tuple(found for one in here if (found := _of_chart(inventory, one, chart=chart)) is not None)
+
+
+def _of_chart(inventory: Inventory, one: GitOpsDelivery, *, chart: str) -> ChartDelivery | None:
+    place = chart_place(one.kind, one.spec or {}, chart=chart)
+    if place is not None:
+        return ChartDelivery(one, chart, place, writer_of(one))
+    source = source_of(inventory, one) if one.kind == HELM_RELEASE and one.get("spec.chartRef") else None
+    if source is None or not _names(source.get("spec.url"), chart):
+        return None
+    return ChartDelivery(one, chart, None, f"{source.kind} {source.namespace}/{source.name}, which names the version")

@@ -10,6 +10,7 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.errors import NotFound
+from migrations_app.journeys.deliveries import StepDone, left_paused
 from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
@@ -137,6 +138,11 @@ class JourneyDetail:
     steps: tuple[StepRow, ...]
     approvals: tuple[JourneyApprovalRow, ...]
     going_back: GoingBack | None = None
+
+    @property
+    def paused_deliveries(self) -> tuple[str, ...]:
+        """What its steps have paused, or may have, and not resumed."""
+        return left_paused(StepDone(one.definition, one.work.state if one.work else "") for one in self.steps)
 
     @property
     def current(self) -> StepRow | None:

@@ -20,7 +20,7 @@ from migrations_app.queries.visibility import visible
 
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
 """Minimum approvals that no policy can lower (A43)."""
-UPGRADE_CONTROLLER = "upgrade_controller"
+UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it away"
 
 
@@ -64,12 +64,15 @@ def policy_of(cluster_id: uuid.UUID | None) -> Policy:
     return Policy.objects.filter(mine).order_by(F("cluster").asc(nulls_last=True)).first() or Policy()
 
 
-def controller_upgrades_allowed(cluster_id: uuid.UUID) -> bool:
-    """Whether installation and policy let karpdash upgrade the controller of that cluster by helm."""
-    if not settings.ENV.controller_upgrades:
-        return False
+def controller_upgrades_allowed(cluster_id: uuid.UUID, *, action: str = UPGRADE_CONTROLLER) -> bool:
+    """Whether installation and policy let karpdash upgrade the controller of that cluster by that action."""
+    return bool(settings.ENV.controller_upgrades) and action_allowed(cluster_id, action)
+
+
+def action_allowed(cluster_id: uuid.UUID, action: str) -> bool:
+    """Whether the policy of the cluster lets karpdash plan that action."""
     allowed = policy_of(cluster_id).actions
-    return "*" in allowed or UPGRADE_CONTROLLER in allowed
+    return "*" in allowed or action in allowed
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:

@@ -18,7 +18,7 @@ from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import GivenChart, Report
+from migrations_app.readiness.report import Carrier, GivenChart, Report
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -65,7 +65,7 @@ ADDED = ("change", "values")
 def typed_plan_schema() -> dict[str, Any]:
     """The published document, docs/schema/plan-v2.json."""
     kept = {name: tuple(one for one in fields if one not in ADDED) for name, fields in INTERNAL.items()}
-    found = _of(Runbook, REFERENCES, internal=kept, dropped=(Reason.__name__, GivenChart.__name__))
+    found = _of(Runbook, REFERENCES, internal=kept, dropped=(Reason.__name__, GivenChart.__name__, Carrier.__name__))
     found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -95,7 +95,14 @@ def _of(
     template: str,
     *,
     internal: Mapping[str, tuple[str, ...]] = INTERNAL,
-    dropped: tuple[str, ...] = (Reason.__name__, GivenChart.__name__, ChartHop.__name__, ValueRow.__name__, *_CHANGES),
+    dropped: tuple[str, ...] = (
+        Reason.__name__,
+        GivenChart.__name__,
+        Carrier.__name__,
+        ChartHop.__name__,
+        ValueRow.__name__,
+        *_CHANGES,
+    ),
 ) -> dict[str, Any]:
     _, found = msgspec.json.schema_components([kind], ref_template=template)
     for inner in dropped:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from migrations_app.actions.base import Action
 from migrations_app.readiness.rbac.controller_roles import cluster_rules
 from migrations_app.readiness.rbac.controller_roles import release_rules as helm_release_rules
+from migrations_app.readiness.rbac.delivery_roles import delivery_rules, leader_rules
 from migrations_app.readiness.rbac.roles import (
     ACT,
     IDENTITY,
@@ -55,6 +56,7 @@ def permissions_page(actions: Sequence[Action]) -> str:
     parts += [SECRETS, *map(_row, release_rules())]
     parts += [ACTING, *(_row(rule) for rule in act_rules(actions) if rule not in (IDENTITY, REVIEWS))]
     parts += [BY_HELM, *map(_row, cluster_rules()), BY_HELM_RELEASE, *map(_row, helm_release_rules())]
+    parts += [BY_DELIVERY, *map(_row, delivery_rules(actions)), BY_DELIVERY_LEADER, *map(_row, leader_rules())]
     parts += [BY_ACTION, *_of_actions(actions)]
     return "\n".join(parts) + "\n"
 
@@ -120,6 +122,21 @@ overrides; a preview tells each rule that your values need beside them.
 BY_HELM_RELEASE = """
 The second one, `karpdash-upgrade-controller-release`, is for a RoleBinding in the namespace of Karpenter's release
 only. It reads and writes every Secret there, because helm keeps its releases in Secrets.
+
+| API group | resources | verbs | only |
+| --- | --- | --- | --- |"""
+BY_DELIVERY = """
+## To change, pause and resume objects of Flux and Argo CD: karpdash-deliveries
+
+In [deliveries.yaml](../deploy/rbac/deliveries.yaml), for RoleBindings in the namespaces of the objects that deliver
+Karpenter. **Whoever may change such an object lets Flux or Argo CD deploy what it names, with their rights**: never
+bind it for the whole cluster, take out the kinds that you do not have, and name the objects where their names stay.
+Changing a version needs `KARPDASH_CONTROLLER_UPGRADES=1` as well; pausing and resuming do not.
+
+| API group | resources | verbs | only |
+| --- | --- | --- | --- |"""
+BY_DELIVERY_LEADER = """
+The second one, `karpdash-deliveries-controller`, is for the controller's namespace: it tells who leads afterwards.
 
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""

@@ -175,10 +175,12 @@ def release_rules() -> tuple[RbacRule, ...]:
 
 
 def act_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
-    """What the requests of those actions ask for, reading their objects again, and the picture of a run."""
-    declared = {need for action in actions for need in action.may}
+    """What the requests of those actions ask for, reading their objects again, and the picture of a run. Actions with
+    a role of their own are left out.
+    """
+    declared = {need for action in actions if not action.role for need in action.may}
     read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
-    return (IDENTITY, REVIEWS, *_lists(PICTURE), *_merged(declared | read))
+    return (IDENTITY, REVIEWS, *_lists(PICTURE), *merged_rules(declared | read))
 
 
 def scan_roles(missing: Iterable[Missing]) -> str:
@@ -201,7 +203,7 @@ def _lists(rows: Iterable[Kind]) -> tuple[RbacRule, ...]:
     return tuple(RbacRule(group, tuple(sorted(plurals)), ("list",)) for group, plurals in sorted(by_group.items()))
 
 
-def _merged(needs: Iterable[RbacNeed]) -> tuple[RbacRule, ...]:
+def merged_rules(needs: Iterable[RbacNeed]) -> tuple[RbacRule, ...]:
     """Resources of a group with the same verbs share a rule; two rules where `create` cannot be narrowed to names."""
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
     for need in needs:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_start, may_stop
 from migrations_app.actions import states
 from migrations_app.errors import Conflict
+from migrations_app.journeys.deliveries import StepDone, left_paused
 from migrations_app.journeys.plan import COMPOSER
 from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyRollout
@@ -26,7 +27,7 @@ from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, move, store
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, move, store
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
@@ -137,14 +138,20 @@ def abort_journey(
         then = after(here.progress, "abort")
         made = under_way(here, lock=True) or planned(here)
         columns = {**_cause("asked", reason), "finished_at": timezone.now()}
-        store(
-            here, then, event=JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason), columns=columns
-        )
+        detail = {"paused_deliveries": still_paused(here)}
+        event = JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason, detail=detail)
+        store(here, then, event=event, columns=columns)
         if made is not None and made.state in ROLLOUT_HOLDS:
             rollouts.abort(made.pk, person, by=by)
         elif made is not None:
             step_rollouts.withdraw(made, "journey_aborted")
     return here.row
+
+
+def still_paused(here: LoadedJourney) -> list[str]:
+    """The deliveries that the journey has paused, or may have, and not resumed (A39)."""
+    made = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
+    return list(left_paused(StepDone(definition(step), row.state if row else "") for step, row in made))
 
 
 def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:

@@ -4,31 +4,42 @@ The plans are made as rollouts, with their dry runs and backups, and end at once
 """
 
 import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from django.db import transaction
 from django.utils import timezone
+from msgspec import UNSET
 
 from migrations_app.actions.plan import canonical
-from migrations_app.errors import Conflict
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, HELM_RELEASE
 from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.deliveries import PAUSE, RESUME
 from migrations_app.journeys.outline import Outline
-from migrations_app.journeys.plan import JourneyPlan
+from migrations_app.journeys.plan import Command, JourneyPlan
 from migrations_app.journeys.states import JourneyProgress, StepProgress
-from migrations_app.models.journey import JourneyRollout, JourneyStepRow
-from migrations_app.queries.rollouts.policies import controller_upgrades_allowed
-from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import parse
+from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
+from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, action_allowed, controller_upgrades_allowed
+from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
+from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, move, store
+from migrations_app.use_cases.rollouts.helm.values import hop_changes
 
 FRESH = timedelta(minutes=10)
 """How old the scan may be that a journey is made of."""
 PREVIEW = JourneyRollout.Purpose.PREVIEW
+REPOSITORY_OF = {HELM_RELEASE: "flux", APPLICATION: "argocd"}
+"""The tool that applies what is committed, by the kind of its object."""
 
 
 @dataclass(slots=True)
@@ -78,7 +89,7 @@ def _composed(here: LoadedJourney) -> Woken:
         move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
         return Woken()
     parameters, soak = row.choices["parameters"], row.choices["soak_seconds"]
-    choices = Choices(parameters, soak, by_helm=controller_upgrades_allowed(row.cluster_id))
+    choices = choices_of(row, report, hop=hop, parameters=parameters, soak=soak)
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
     with transaction.atomic():
         made = [
@@ -98,6 +109,34 @@ def _composed(here: LoadedJourney) -> Woken:
         }  # fmt: skip
         store(here, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
     return Woken(drafts=drafts, again=not drafts)
+
+
+def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
+    """What the author chose, and what installation and policy let karpdash do itself."""
+    return Choices(
+        parameters,
+        soak,
+        by_helm=controller_upgrades_allowed(row.cluster_id),
+        by_delivery=controller_upgrades_allowed(row.cluster_id, action=UPGRADE_DELIVERY),
+        pauses=all(action_allowed(row.cluster_id, name) for name in (PAUSE, RESUME)),
+        diffs=dict(_diffs(report, hop)),
+    )
+
+
+def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
+    """What a person commits where the object that brings a chart comes from a repository, by the chart."""
+    told = report.cluster.installed.carriers if report.cluster.installed else ()
+    start, lands = parse(hop.starts), parse(hop.lands.release)
+    if told is UNSET or start is None or lands is None:
+        return
+    for one in told:
+        try:
+            edits = hop_changes(report, values_of(one), chart=one.chart, start=start, lands=lands)
+            text = diff_to_commit(one, version=as_tag(lands), edits=edits)
+        except InvalidInput:
+            continue  # values from elsewhere: the runbook's words stand in place of a difference
+        if text:
+            yield one.chart, Command(REPOSITORY_OF[one.kind], text)
 
 
 def _why_no_hop(report: Report) -> str:

@@ -160,7 +160,7 @@ class _Way:
         if one.kind == "wait":
             wait_for(self.stage, one.seconds)
             return _told(one, ends="waits", seconds=one.seconds)
-        if one.kind != "rollout" or action is None or action.needs_chart:
+        if one.kind != "rollout" or action is None or action.needs_chart or action.role:
             return _told(one, ends="by_others")
         self._refresh()
         definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds

@@ -13,6 +13,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
+from migrations_app.actions.delivery_gate import DeliverySeen, delivery_seen
 from migrations_app.actions.gate import (
     BlockedEviction,
     ClusterCounters,
@@ -164,9 +165,18 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
         controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
+        delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
         nodes=marks[:MOST_MARKED],
         nodes_rest=len(marks[MOST_MARKED:]),
     )
+
+
+def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
+    """What the delivery says of itself; None if it could not be read."""
+    try:
+        return delivery_seen(writer.read(target))
+    except ReadError:
+        return None
 
 
 def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:

@@ -41,6 +41,7 @@ from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release
+from migrations_app.use_cases.rollouts.helm.delivered import delivery_edits
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.proof import (
     ProofResult,
@@ -133,7 +134,8 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
         _keep_identity(row, writer)
         helm = _helm(action, row, inventory=inventory, writer=writer)
         scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
-        scene = replace(scene, helm=helm.proposal if helm else None)
+        edits = delivery_edits(scene, row.parameters) if action.needs_edits else None
+        scene = replace(scene, helm=helm.proposal if helm else None, edits=edits)
         steps = numbered(action.steps(scene, row.parameters))
         draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
         planned = msgspec.structs.replace(draft, steps=steps)

@@ -32,31 +32,35 @@ class ProofResult:
     diffs: dict[str, tuple[Tree | None, Tree | None]]
 
 
-def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, str]]) -> None:
+def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, ObjectTarget]]) -> None:
     """Raises InvalidInput `missing_rights` with the RBAC rules to add if the server denies any of them.
 
-    `asked` are the rights with the object's name, since a rule may be limited to named objects.
+    `asked` are the rights with the object, since a rule may be limited to a namespace or to named objects.
     """
-    names: dict[RbacNeed, list[str]] = {}
-    for need, name in asked:
-        names.setdefault(need, []).append(name)
-    missing = [need.rule for need in sorted(names) if not _allowed(writer, need, names=names[need])]
+    objects: dict[RbacNeed, list[ObjectTarget]] = {}
+    for need, target in asked:
+        objects.setdefault(need, []).append(target)
+    missing = [need.rule for need in sorted(objects) if not _allowed(writer, need, objects=objects[need])]
     if missing:
         raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in missing), code="missing_rights")
 
 
-def _allowed(writer: Writer, need: RbacNeed, *, names: list[str]) -> bool:
+def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> bool:
+    """Whether the right is given for the whole cluster, or for each namespace, or for each object."""
     if writer.may(need):
         return True
-    return need.verb != "create" and all(writer.may(need, name=name) for name in names)
+    homes = {one.namespace for one in objects}
+    if all(homes) and all(writer.may(need, namespace=home) for home in sorted(homes)):
+        return True
+    return need.verb != "create" and all(writer.may(need, namespace=one.namespace, name=one.name) for one in objects)
 
 
-def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, str]]:
+def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The rights to read those objects."""
-    return ((RbacNeed(verb="get", group=one.group, plural=one.plural), one.name) for one in targets)
+    return ((RbacNeed(verb="get", group=one.group, plural=one.plural), one) for one in targets)
 
 
-def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
+def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The rights that the plan's requests and undo requests need, and the reads before them.
 
     Those of helm are proven by what it does when all is played as dry runs.
@@ -65,7 +69,7 @@ def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, str]]:
     changes = [change for step in own for change in (step.change, step.undo) if change]
     yield from to_read(change.target for change in changes)
     yield from to_read({source.target: None for step in own for source in step.computed_from})
-    yield from ((change.need, change.target.name) for change in changes)
+    yield from ((change.need, change.target) for change in changes)
 
 
 def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:

@@ -6,6 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import ChangeTarget, DeliveryPause, DeliveryResume
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.inventory.facts.delivery_sources import acts
 from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
@@ -26,6 +27,7 @@ check = Check(
         "fluxcd/kustomize-controller@main:docs/spec/v1/kustomizations.md",
     ),
     remedy_tools=("flux", "argocd"),
+    resolved_by=("pause_deliveries",),
 )
 STOPS_SYNC = "Stops syncing by itself until it is switched on again"
 STOPS = "Stops reconciling; afterwards the same with resume"
@@ -44,14 +46,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _acts(one: GitOpsDelivery) -> tuple[str, str]:
     """Where it says that it acts by itself, and how; two empty texts where it does not."""
-    if one.kind == "Application":
-        automated = one.get("spec.syncPolicy.automated")
-        if not isinstance(automated, dict) or automated.get("enabled") is False:
-            return "", ""
-        words = [word for word in ("selfHeal", "prune") if automated.get(word) is True]
-        return "spec.syncPolicy.automated", ", ".join(words) or "syncs by itself"
-    if one.get("spec.suspend") is True:
+    if not acts(one):
         return "", ""
+    if one.kind == "Application":
+        words = [word for word in ("selfHeal", "prune") if one.get(f"spec.syncPolicy.automated.{word}") is True]
+        return "spec.syncPolicy.automated", ", ".join(words) or "syncs by itself"
     if one.kind == "Kustomization":
         return "spec.prune", "prunes and reverts" if one.get("spec.prune") is True else "reverts"
     return "spec.suspend", "reverts what it installed at its next upgrade"

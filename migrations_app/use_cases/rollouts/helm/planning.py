@@ -9,7 +9,7 @@ import msgspec
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Tree, content_digest, value_at
-from migrations_app.actions.controller_gate import ControllerGate
+from migrations_app.actions.controller_gate import ControllerGate, leader_lease
 from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import landing
 from migrations_app.actions.targets.helm_releases import one_release, refuse_no_way_back
@@ -34,7 +34,6 @@ from migrations_app.use_cases.rollouts.helm.values import typed_changes
 from migrations_app.use_cases.runtime.connections import connect_transport
 
 PARALLEL = 16
-LEADER = "karpenter-leader-election"
 WORDS = {"PATCH": "changed", "POST": "created", "PUT": "replaced", "DELETE": "deleted"}
 
 
@@ -247,7 +246,4 @@ def gate_of(record: ReleaseRecord) -> ControllerGate | None:
 
 def _leader(spec: Any) -> str:  # noqa: ANN401 - plain JSON
     rows = [row for one in value_at(spec, ("containers",)) or [] for row in one.get("env") or []]
-    env = {row.get("name"): str(row.get("value") or "").lower() for row in rows if isinstance(row, dict)}
-    if env.get("DISABLE_LEADER_ELECTION") in ("true", "1") or env.get("LEADER_ELECT") in ("false", "0"):
-        return ""
-    return env.get("LEADER_ELECTION_NAME") or LEADER
+    return leader_lease({str(row.get("name")): str(row.get("value") or "") for row in rows if isinstance(row, dict)})

@@ -10,7 +10,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.versions import Release
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import Collected, Report
 
 ValueEdits = tuple[tuple[str, str], ...]
 
@@ -21,18 +21,23 @@ def typed_changes(
     """Dotted keys with their new value as JSON, empty where the key is removed; none where nothing has to change."""
     if start is None:
         return ()
-    asked = _asked(inventory, chart=chart, start=start, lands=lands)
+    report = evaluate(Collected(inventory, ()), target=str(lands)).report if start != lands else None
+    return hop_changes(report, given, chart=chart, start=start, lands=lands)
+
+
+def hop_changes(
+    report: Report | None, given: dict[str, Any], *, chart: str, start: Release, lands: Release
+) -> ValueEdits:
+    """The same by the findings of a report that has the hop; without one, what the tables know alone."""
+    asked = _asked(report, chart=chart, start=start, lands=lands) if report else ()
     tables = convert_values(laid(given, asked, prune=True), chart=chart, start=start, lands=lands).changes
     found = dict(asked) | {one.key: one.text for one in tables}
     after = laid(given, found.items(), prune=True)
     return tuple(found.items()) if after != given else ()
 
 
-def _asked(inventory: Inventory, *, chart: str, start: Release, lands: Release) -> ValueEdits:
+def _asked(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
     """What the checks of the hop change in that chart with its landing."""
-    if start == lands:
-        return ()
-    report = evaluate(Collected(inventory, ()), target=str(lands)).report
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
     findings = [one for one in report.checks if one.hop == hop]
     taken = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))

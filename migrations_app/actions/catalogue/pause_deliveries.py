@@ -1,0 +1,55 @@
+"""Switches deliveries of Flux and Argo CD off that would take back what a rollout changes. They keep how they were."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.deliveries import ROWS, delivery_target
+from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, pause_step, refuse_owned
+from migrations_app.actions.undo import bare
+from migrations_app.inventory.facts.delivery_sources import acts
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+
+action = Action(
+    __name__,
+    title="Pause what delivers Karpenter",
+    button="Pause {count} deliveries of Flux and Argo CD",
+    why="Flux and Argo CD take back what is changed beside them; paused, they keep still until they are resumed.",
+    risk="medium",
+    parts=("deliveries",),
+    may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
+    parameters=(
+        Parameter(
+            NAMES, "Which ones, as Kind namespace/name? All that act by themselves, if none is", False, many=True
+        ),
+    ),
+    role="karpdash-deliveries",
+    sources=(
+        "fluxcd/kustomize-controller@main:docs/spec/v1/kustomizations.md",
+        "fluxcd/helm-controller@main:docs/spec/v2/helmreleases.md",
+        "argoproj/argo-cd@master:docs/user-guide/auto_sync.md",
+    ),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
+    yield from (bare(delivery_target(one)) for one in _chosen(inventory, parameters))
+
+
+@action.prepare
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    found = _chosen(scene.inventory, parameters)
+    refuse_owned(found)
+    for one in found:
+        read = scene.objects.get(bare(delivery_target(one)))
+        if read is None:
+            raise Unavailable(f"{one.kind} {one.name} could not be read, or is gone", code="not_seen")
+        yield pause_step(one, read)
+
+
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
+    """Those that act by themselves: nothing else has to be paused."""
+    return tuple(one for one in deliveries_named(inventory, parameters) if acts(one))

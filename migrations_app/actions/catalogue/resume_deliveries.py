@@ -1,0 +1,50 @@
+"""Switches deliveries on again that karpdash paused, exactly as they were before."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.deliveries import ROWS, delivery_target
+from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, resume_step
+from migrations_app.actions.undo import bare
+from migrations_app.inventory.facts.delivery_sources import is_paused_by_us
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+
+AHEAD = "ahead"
+
+action = Action(
+    __name__,
+    title="Resume what was paused for a rollout",
+    button="Resume {count} deliveries of Flux and Argo CD",
+    why="A delivery that stays paused brings nothing any more: neither the next upgrade nor a correction.",
+    risk="medium",
+    parts=("deliveries",),
+    may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
+    parameters=(
+        Parameter(NAMES, "Which ones, as Kind namespace/name? All that karpdash paused, if none is", False, many=True),
+        Parameter(AHEAD, "Also those that are named and not paused yet? A journey plans so ahead of it", False, False),
+    ),
+    role="karpdash-deliveries",
+    sources=("argoproj/argo-cd@master:docs/user-guide/auto_sync.md",),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
+    yield from (bare(delivery_target(one)) for one in _chosen(inventory, parameters))
+
+
+@action.prepare
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    for one in _chosen(scene.inventory, parameters):
+        read = scene.objects.get(bare(delivery_target(one)))
+        if read is None:
+            raise Unavailable(f"{one.kind} {one.name} could not be read, or is gone", code="not_seen")
+        yield resume_step(one, read)
+
+
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
+    named = bool(parameters.get(NAMES)) and parameters.get(AHEAD) is True
+    return tuple(one for one in deliveries_named(inventory, parameters) if named or is_paused_by_us(one))

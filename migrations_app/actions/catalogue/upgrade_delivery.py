@@ -1,0 +1,121 @@
+"""Upgrades Karpenter where an object of Flux or Argo CD is the source: version and values change, and it delivers."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, merge
+from migrations_app.actions.conditions import Tree, projected
+from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.deliveries import (
+    delivery_target,
+    place_of,
+    refuse_written,
+    sync_once,
+    the_delivery,
+    upgrade_patch,
+)
+from migrations_app.actions.targets.delivery_settled import gate_of_way_back, settled_gate
+from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.actions.undo import bare
+from migrations_app.inventory.facts.controller import CHART
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, acts
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import Release, parse
+
+KINDS = (kinds.FLUX_HELM_RELEASE, kinds.ARGO_APPLICATION)
+WHOLE = (("spec",), ("operation",))
+"""Whatever else of the object changes since the preview stops the step."""
+
+action = Action(
+    __name__,
+    title="Upgrade Karpenter in the object of Flux or Argo CD",
+    button="Upgrade Karpenter in the object of Flux or Argo CD",
+    why="Where that object is the source of the release, its version and values are what an upgrade changes.",
+    risk="high",
+    parts=("controller", "deliveries", "version"),
+    may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in KINDS),
+    parameters=(
+        Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, CHART),
+        Parameter("release", "Which release? Empty: the one that the next hop lands on.", False, ""),
+    ),
+    needs_edits=True,
+    role="karpdash-deliveries",
+    sources=(
+        "fluxcd/helm-controller@main:docs/spec/v2/helmreleases.md",
+        "argoproj/argo-cd@master:docs/operator-manual/application.yaml",
+    ),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
+    yield bare(delivery_target(_chosen(inventory, parameters).delivery))
+
+
+@action.prepare
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    one = _chosen(scene.inventory, parameters)
+    target = delivery_target(one.delivery)
+    read = scene.objects.get(bare(target))
+    if scene.edits is None or read is None:
+        raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
+    refuse_written(one, read)
+    if read.get("operation") is not None:
+        raise Unavailable(f"{one.said} is being synced: wait until that has ended", code="busy")
+    to = _lands(scene, parameters)
+    patch = upgrade_patch(read, place_of(one), version=as_tag(to), edits=scene.edits)
+    if patch == {"spec": {}}:
+        raise Unavailable(f"{one.said} is at {to} already", code="nothing_to_do")
+    title = f"Upgrade {one.chart} in {one.said} from {one.version or 'no version'} to {as_tag(to)}"
+    made = patch_step(
+        target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, one, to=to)
+    )
+    yield _with_way_back(made, one, read=read, to=to)
+
+
+@action.foresee
+def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
+    """The forecast: no node moves by it; what cannot be undone is said."""
+    why = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
+    return Forecast(cannot_be_undone=(why,) if why else ())
+
+
+def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
+    return the_delivery(inventory, str(parameters.get("chart") or CHART))
+
+
+def _lands(scene: PlanningContext, parameters: Parameters) -> Release:
+    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+
+
+def _no_way_back(one: ChartDelivery, to: Release) -> str:
+    return no_way_back(to, parse(one.version))
+
+
+def _with_way_back(step: Step, one: ChartDelivery, *, read: Tree, to: Release) -> Step:
+    """The step with what starts a sync, the whole object as its condition, and its undo where the tables know one."""
+    by_hand = one.delivery.kind == APPLICATION and not acts(one.delivery)
+    starts = sync_once(read) if by_hand else {}
+    change, why = step.change, _no_way_back(one, to)
+    note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
+    told = (note, f"It is not taken back by karpdash: {why}." if why else "Taken back: the former version and values.")
+    undo: Change | None = None
+    if change is not None:
+        change = merge(change.target, change.body | starts)
+        undo = merge(change.target, step.undo.body | starts) if step.undo and not why else None
+    return msgspec.structs.replace(
+        step,
+        change=change,
+        preconditions=WHOLE,
+        digest=projected(read, WHOLE),
+        undo=undo,
+        undo_postconditions=held(step.undo.body) if step.undo and undo else (),
+        undo_after=gate_of_way_back(step.after, one) if undo and step.after else None,
+        note=" ".join(filter(None, told)),
+    )

@@ -1,0 +1,120 @@
+"""What an object of Flux or Argo CD says of the chart that it has to deliver, and what of it is not so yet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.actions.changes import ActionValue, ObjectTarget
+from migrations_app.actions.conditions import Tree, value_at
+
+LONGEST_WORDS = 200
+DEPLOYED = "deployed"
+
+
+class DeliveryGate(ActionValue, frozen=True):
+    """The delivery that has to have brought that version of its chart."""
+
+    target: ObjectTarget
+    version: str
+
+
+class DeliverySeen(ActionValue, frozen=True):
+    """The delivery as it was read. `version` is what it has brought last, `told` its own words where it failed."""
+
+    found: bool = False
+    observed: bool = False
+    """Whether its controller has seen its newest content."""
+    ready: bool = False
+    version: str = ""
+    told: str = ""
+
+
+def delivery_reasons(gate: DeliveryGate, seen: DeliverySeen | None) -> list[str]:
+    """What is not as it has to be, in words; empty if everything is."""
+    if seen is None:
+        return [f"{gate.target.said} could not be read"]
+    return list(_reasons(gate, seen))
+
+
+def _reasons(gate: DeliveryGate, seen: DeliverySeen) -> Iterator[str]:
+    where = gate.target.said
+    if not seen.found:
+        yield f"{where} is not there"
+        return
+    if not seen.observed:
+        yield f"{where} was not taken up by its controller yet"
+    if plain_version(seen.version) != plain_version(gate.version):
+        yield f"{where} has delivered {seen.version or 'no version that it tells'}, and {gate.version} is wanted"
+    if not seen.ready:
+        yield f"{where} is not ready{f': {seen.told}' if seen.told else ''}"
+
+
+def plain_version(text: str) -> str:
+    """A chart's version without the letter before it and the digest behind it."""
+    return text.removeprefix("v").partition("+")[0]
+
+
+def delivery_seen(read: Tree | None) -> DeliverySeen:
+    """What the object says of itself; `read` None: it is not there."""
+    if read is None:
+        return DeliverySeen()
+    return _application(read) if read.get("kind") == "Application" else _helm_release(read)
+
+
+def _helm_release(read: Tree) -> DeliverySeen:
+    """helm-controller keeps the releases that it made, newest first; before v2 it told the last version alone."""
+    generation = value_at(read, ("metadata", "generation"))
+    last = value_at(read, ("status", "history", "0"))
+    ready = _condition(read, "Ready")
+    applied = value_at(read, ("status", "lastAppliedRevision"))
+    deployed = last is None or _text(last, "status") in ("", DEPLOYED)
+    return DeliverySeen(
+        found=True,
+        observed=value_at(read, ("status", "observedGeneration")) == generation,
+        ready=ready.get("status") == "True" and deployed,
+        version=_text(last, "chartVersion") or (applied if isinstance(applied, str) else ""),
+        told=_text(ready, "message")[:LONGEST_WORDS],
+    )
+
+
+def _application(read: Tree) -> DeliverySeen:
+    """Argo CD tells the version that it compared the cluster with, and how its last sync ended."""
+    sync, operation = value_at(read, ("status", "sync")), value_at(read, ("status", "operationState"))
+    healthy = _text(value_at(read, ("status", "health")), "status") == "Healthy"
+    synced = _text(sync, "status") == "Synced"
+    ended = _text(operation, "phase") == "Succeeded" and read.get("operation") is None
+    return DeliverySeen(
+        found=True,
+        observed=_compared(read, sync),
+        ready=healthy and synced and ended,
+        version=_revision(read, sync),
+        told=_text(operation, "message")[:LONGEST_WORDS],
+    )
+
+
+def _compared(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
+    """Whether the sources that the cluster was compared with are those that the object names now."""
+    return all(
+        value_at(sync, ("comparedTo", field, *which)) == value_at(read, ("spec", field, *which))
+        for field, which in (("source", ("targetRevision",)), ("sources", ()))
+    )
+
+
+def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
+    """The version of the chart; with several sources that of the first one that names a chart."""
+    several = value_at(read, ("spec", "sources"))
+    if not isinstance(several, list):
+        return _text(sync, "revision")
+    place = next((number for number, one in enumerate(several) if isinstance(one, dict) and one.get("chart")), 0)
+    found = value_at(sync, ("revisions", str(place)))
+    return found if isinstance(found, str) else ""
+
+
+def _condition(read: Tree, kind: str) -> Tree:
+    every = value_at(read, ("status", "conditions"))
+    found = (one for one in every if isinstance(one, dict)) if isinstance(every, list) else ()
+    return next((one for one in found if one.get("type") == kind), {})
+
+
+def _text(tree: Any, field: str) -> str:  # noqa: ANN401 - plain JSON
+    value = value_at(tree, (field,))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,215 @@
+"""The object of Flux or Argo CD that delivers a chart of Karpenter: its version and its values, and how they change.
+
+Only an object that is its own source is changed: what a repository, another controller or a tool writes is changed
+there, or it would be taken back (A38).
+"""
+
+import copy
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import Body, ObjectTarget
+from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.targets.pools import target_of
+from migrations_app.conversion.chart_values.trees import hidden, laid
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.facts.delivery_sources import (
+    APPLICATION,
+    HELM_RELEASE,
+    KUSTOMIZATION,
+    ChartDelivery,
+    ChartPlace,
+    acts,
+    below,
+    chart_deliveries,
+)
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.karpenter import kinds
+from migrations_app.manifests.writer import text_of
+from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
+
+ROWS = {
+    HELM_RELEASE: kinds.FLUX_HELM_RELEASE,
+    KUSTOMIZATION: kinds.FLUX_KUSTOMIZATION,
+    APPLICATION: kinds.ARGO_APPLICATION,
+}
+Edits = tuple[tuple[str, str], ...]
+"""Dotted keys of values with the new value as JSON; empty: the key is removed."""
+WRITERS = ("kustomize-controller", "argocd-", "helm", "terraform", "hashicorp", "opentofu", "eksctl")
+"""Prefixes of field managers, in lower case, of what would write its own version again."""
+PEOPLE = ("argocd-server",)
+"""Those of them that only write what a person did."""
+_TYPED = re.compile(r"true|false|0|-?[1-9]\d{0,17}")
+"""What a parameter of Argo CD means other than text, unless it forces text."""
+
+
+def delivery_target(one: GitOpsDelivery) -> ObjectTarget:
+    """The object by uid, in the version in which it was read."""
+    return target_of(ROWS[one.kind], one, version=one.api_version.rpartition("/")[2])
+
+
+def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
+    """The one object that delivers the chart and may be changed. Raises Unavailable with the reason."""
+    found = chart_deliveries(inventory, chart)
+    if not found:
+        words = f"no HelmRelease of Flux and no Application of Argo CD delivers the chart {chart} to this cluster"
+        raise Unavailable(words, code="no_delivery")
+    if len(found) > 1:
+        names = ", ".join(sorted(one.said for one in found))
+        raise Unavailable(f"{len(found)} objects deliver the chart {chart}: {names}", code="two_deliveries")
+    (one,) = found
+    if one.elsewhere:
+        _refuse_kept(one.said, one.elsewhere)
+    if one.delivery.kind == HELM_RELEASE and not acts(one.delivery):
+        raise Unavailable(f"{one.said} is suspended and would bring nothing: resume it first", code="suspended")
+    return one
+
+
+def place_of(one: ChartDelivery) -> ChartPlace:
+    """Where it names the version. Raises Unavailable if another object does."""
+    if one.place is None:
+        _refuse_kept(one.said, one.elsewhere)
+    return one.place
+
+
+def _refuse_kept(said: str, writer: str) -> NoReturn:
+    raise Unavailable(f"{said} is not its own source, but {writer}: change it there", code="kept")
+
+
+def refuse_written(one: ChartDelivery, read: Tree) -> None:
+    """Raises Unavailable if the API server says that a tool wrote the version into the object."""
+    place = place_of(one)
+    written = value_at(read, ("metadata", "managedFields"))
+    for entry in written if isinstance(written, list) else ():
+        name = str(entry.get("manager") or "").lower()
+        tool = name.startswith(WRITERS) and not name.startswith(PEOPLE)
+        if tool and _owns(entry.get("fieldsV1"), ("spec", *place.at, place.version)):
+            _refuse_kept(one.said, f"what the field manager {entry.get('manager')} applies")
+
+
+def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain JSON
+    here = fields
+    for name in path:
+        here = here.get(f"f:{name}") if isinstance(here, dict) else None
+        if here is None:
+            return False
+        if here == {}:
+            return True
+    return True
+
+
+def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
+    """The values that the object itself gives to the chart. Raises Unavailable if it takes some from elsewhere."""
+    spec = read.get("spec") or {}
+    if read.get("kind") == HELM_RELEASE:
+        if spec.get("valuesFrom") or below(spec, ("chart", "spec", "valuesFiles")):
+            _refuse_values(read)
+        return _map(read, spec.get("values"))
+    helm = _map(read, below(spec, (*place.at, "helm")))
+    if any(helm.get(name) for name in ("valueFiles", "fileParameters")):
+        _refuse_values(read)
+    return laid(_base(read, helm), _told(read, helm))
+
+
+def _map(read: Tree, found: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+    """The map that should stand there; empty if nothing does. Raises Unavailable for anything else."""
+    if found is not None and not isinstance(found, dict):
+        _refuse_values(read)
+    return found or {}
+
+
+def _refuse_values(read: Tree) -> NoReturn:
+    name = f"{read.get('kind')} {value_at(read, ('metadata', 'name'))}"
+    raise Unavailable(f"{name} takes values from other objects or files: change them there", code="values_elsewhere")
+
+
+def _base(read: Tree, helm: Tree) -> dict[str, Any]:
+    """The values without parameters: the object wins over the text, as in Argo CD."""
+    if helm.get("valuesObject"):
+        return _map(read, helm["valuesObject"])
+    text = str(helm.get("values") or "")
+    found = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
+    return _map(read, found)
+
+
+def _told(read: Tree, helm: Tree) -> Edits:
+    """Parameters win over values; one that reaches into a list is not told apart."""
+    rows = _parameters(helm)
+    if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
+        _refuse_values(read)
+    return tuple((str(row.get("name")), _json(row)) for row in rows)
+
+
+def _parameters(helm: Tree) -> list[Tree]:
+    found = helm.get("parameters")
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def _json(row: Tree) -> str:
+    text = str(row.get("value") or "")
+    return text if not row.get("forceString") and _TYPED.fullmatch(text) else json.dumps(text)
+
+
+def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> Body:
+    """The merge patch that brings version and values. Raises InvalidInput `secret_value` if a value that looks like a
+    secret would have to stand in the plan.
+    """
+    before = read.get("spec") or {}
+    after, trees = changed_spec(read, place, version=version, edits=edits)
+    patch = between(before, after)
+    sent = (patch, way_back(patch, before), *trees)
+    if any(hidden(one) != one for one in sent):
+        words = "a value that looks like a secret would have to stand in the plan: change it by hand first"
+        raise InvalidInput(words, code="secret_value")
+    return {"spec": patch}
+
+
+def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> tuple[Tree, tuple[Tree, ...]]:
+    """The spec with version and values changed, and the values that stand in it as text, before and after."""
+    after = copy.deepcopy(read.get("spec") or {})
+    source = below(after, place.at)
+    source[place.version] = version
+    trees = _changed_values(read, after, place=place, edits=edits) if edits else ()
+    return without_null(after), trees
+
+
+def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """The same without fields of maps that are null: the API server stores none of those that were taken out."""
+    if isinstance(tree, dict):
+        return {key: without_null(value) for key, value in tree.items() if value is not None}
+    return [without_null(one) for one in tree] if isinstance(tree, list) else tree
+
+
+def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
+    """Changes the values of that spec in place; the trees that stand in the patch as text."""
+    if read.get("kind") == HELM_RELEASE:
+        after["values"] = laid(_map(read, after.get("values")), edits, prune=True)
+        return ()
+    source = below(after, place.at)
+    helm = source["helm"] = _map(read, source.get("helm"))
+    old = _base(read, helm)
+    new = laid(old, edits, prune=True)
+    if rows := _parameters(helm):
+        kept = [row for row in rows if not _touched(str(row.get("name")), edits)]
+        helm["parameters"] = kept or None
+    if helm.get("valuesObject"):
+        helm["valuesObject"] = new
+        return ()
+    helm["values"] = text_of(new) if new else None
+    return old, new
+
+
+def _touched(name: str, edits: Iterable[tuple[str, str]]) -> bool:
+    return any(name == key or name.startswith(f"{key}.") for key, _ in edits)
+
+
+def sync_once(read: Tree) -> Body:
+    """The operation that lets Argo CD sync an Application once that does not sync by itself; deletes nothing."""
+    options = value_at(read, ("spec", "syncPolicy", "syncOptions"))
+    sync: Body = {"prune": False} | ({"syncOptions": options} if isinstance(options, list) and options else {})
+    return {"operation": {"initiatedBy": {"username": "karpdash"}, "sync": sync}}

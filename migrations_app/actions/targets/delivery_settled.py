@@ -1,0 +1,50 @@
+"""What has to run after a delivery was changed, and after the change was taken back."""
+
+import msgspec
+
+from migrations_app.actions.controller_gate import ControllerGate, leader_lease
+from migrations_app.actions.delivery_gate import DeliveryGate
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.targets.deliveries import delivery_target
+from migrations_app.inventory.facts.controller import CHART, installation
+from migrations_app.inventory.facts.delivery_sources import ChartDelivery
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter.detection import image_release
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import Release, parse
+
+SETTLE_SECONDS = 1800
+"""Flux looks at a changed object at once, Argo CD within three minutes; both then wait for the chart's hooks."""
+
+
+def settled_gate(inventory: Inventory, one: ChartDelivery, *, to: Release) -> Gate:
+    """The delivery says that it has brought that release, and the controller's chart has its controller run."""
+    delivery = DeliveryGate(target=delivery_target(one.delivery), version=as_tag(to))
+    controller = _controller(inventory, to) if one.chart == CHART else None
+    return Gate(delivery=delivery, controller=controller, seconds=SETTLE_SECONDS)
+
+
+def gate_of_way_back(gate: Gate, one: ChartDelivery) -> Gate:
+    """The same for the version that it asks for now."""
+    delivery, controller, former = gate.delivery, gate.controller, parse(one.version)
+    if delivery is not None:
+        delivery = msgspec.structs.replace(delivery, version=one.version)
+    if controller is not None and controller.release and former is not None:
+        controller = msgspec.structs.replace(controller, release=str(former))
+    return msgspec.structs.replace(gate, delivery=delivery, controller=controller)
+
+
+def _controller(inventory: Inventory, to: Release) -> ControllerGate | None:
+    """The Deployment that runs now, with the release that it has to run then; an image without a tag tells none."""
+    found = installation(inventory)
+    if found is None:
+        return None
+    images = [one.image or "" for one in found.workload.template.spec.containers or ()]
+    named = any(image_release(one) for one in images)
+    return ControllerGate(
+        namespace=found.namespace,
+        deployment=found.name,
+        images=(),
+        leader=leader_lease(found.env),
+        release=str(to) if named else "",
+    )

@@ -1,0 +1,136 @@
+"""Deliveries of Flux and Argo CD switched off and on again, exactly as they were.
+
+What the switch said before stands in an annotation of the object, so that whoever finds it paused can resume it (A39).
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from migrations_app.actions.base import Parameters, Unavailable
+from migrations_app.actions.changes import Body, ObjectTarget, checked_name, merge
+from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.deliveries import ROWS, delivery_target
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, PAUSED, said_of, stays_here, writer_of
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+
+NAMES = "deliveries"
+LONGEST = 1000
+"""Characters of what is kept of a switch; Argo CD's has four fields."""
+SUSPEND: Field = ("spec", "suspend")
+AUTOMATED: Field = ("spec", "syncPolicy", "automated")
+
+
+def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
+    """The chosen deliveries, each `Kind namespace/name`; all that deliver to this cluster if none is chosen.
+
+    Raises InvalidInput for a name that none has.
+    """
+    here = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
+    given = parameters.get(NAMES) or ()
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
+    for text in given:
+        if text not in here:
+            raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")
+    return tuple(here[name] for name in dict.fromkeys(given)) if given else tuple(here.values())
+
+
+def switch_of(target: ObjectTarget) -> Field:
+    """The field that switches it."""
+    return AUTOMATED if target.kind == APPLICATION else SUSPEND
+
+
+def pause_step(one: GitOpsDelivery, read: Tree) -> Step:
+    """A step that switches it off and writes down what the switch said; its undo switches it on as it was."""
+    target = _checked(one)
+    made = patch_step(
+        target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(one)}",
+        risk="medium", note=reverted_by(one), manager=_switched_on_again(one, read),
+    )  # fmt: skip
+    return _whole(made, target, read=read)
+
+
+def resume_step(one: GitOpsDelivery, read: Tree) -> Step:
+    """A step that switches it on as it was before the pause; one that was not paused, as it is now."""
+    target = _checked(one)
+    before = before_pause(target, read)
+    off, on = pausing(target, before), resuming(target, before)
+    made = patch_step(
+        target, read, patch=on, title=f"Resume {said_of(one)}", risk="medium",
+        note="It applies its source at once: what the source says otherwise is taken back by it.",
+    )  # fmt: skip
+    # Its undo is that of a delivery which is paused, also where the plan is made before the pause.
+    return _whole(replace(made, undo=merge(target, off), undo_postconditions=held(off)), target, read=read)
+
+
+def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
+    """The step with the whole switch as its condition, and what is written down of it."""
+    fields = (switch_of(target), ("metadata", "annotations", PAUSED))
+    return replace(step, preconditions=fields, digest=projected(read, fields))
+
+
+def pausing(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that switches it off."""
+    kept = {"annotations": {PAUSED: json.dumps(said, sort_keys=True, separators=(",", ":"))}}
+    return {"metadata": kept} | _switched(target, None if target.kind == APPLICATION else True)
+
+
+def resuming(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that sets the switch to what it said, and takes the annotation off."""
+    return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, said)
+
+
+def _switched(target: ObjectTarget, value: Any) -> Body:  # noqa: ANN401 - plain JSON
+    return {"spec": {"syncPolicy": {"automated": value}} if target.kind == APPLICATION else {"suspend": value}}
+
+
+def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+    """What the switch said before the pause; what it says now if nothing paused it. Raises Unavailable for an
+    annotation that nothing can be restored from.
+    """
+    text = value_at(read, ("metadata", "annotations", PAUSED))
+    if text is None:
+        return value_at(read, switch_of(target))
+    try:
+        found = json.loads(text) if len(text) <= LONGEST else ""
+    except (ValueError, RecursionError):
+        found = ""
+    good = isinstance(found, dict) if target.kind == APPLICATION else found in (None, False)
+    if not good:
+        words = f"{target.said}: the annotation {PAUSED} does not say how it was; resume it by hand and take it off"
+        raise Unavailable(words, code="changed")
+    return found
+
+
+def reverted_by(one: GitOpsDelivery) -> str:
+    """What is said of an object that somebody else writes."""
+    writer = writer_of(one)
+    return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
+
+
+def _switched_on_again(one: GitOpsDelivery, read: Tree) -> str:
+    """The tool that would switch it on again: whoever writes an Application writes its policy as well, while Flux
+    leaves a switch alone that its source does not state."""
+    writer = writer_of(one)
+    states = one.kind == APPLICATION or value_at(read, SUSPEND) is not None
+    return writer if writer and states else ""
+
+
+def _checked(one: GitOpsDelivery) -> ObjectTarget:
+    checked_name(one.name)
+    return delivery_target(one)
+
+
+def refuse_owned(found: Iterable[GitOpsDelivery]) -> None:
+    """Raises Unavailable for Applications of an ApplicationSet, which writes the policy again at once."""
+    owned = [said_of(one) for one in found if one.metadata.owner("ApplicationSet") is not None]
+    if owned:
+        words = f"an ApplicationSet writes {', '.join(owned)}, and would undo the pause: pause it there"
+        raise Unavailable(words, code="kept")

@@ -1,0 +1,58 @@
+"""What karpdash paused for a rollout delivers again."""
+
+import json
+from collections.abc import Iterator
+
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, DeliveryResume
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.inventory.facts.delivery_sources import PAUSED, is_paused_by_us
+from migrations_app.inventory.facts.managers import BY_HAND
+
+check = Check(
+    __name__,
+    title="No delivery stays paused by karpdash",
+    phase="cleanup",
+    severity="warning",
+    why=(
+        "A delivery that was paused for a rollout and never resumed brings neither upgrades nor corrections, and "
+        "nobody is told."
+    ),
+    how="The annotation karpdash.io/paused, which karpdash sets with a pause and takes off when it resumes.",
+    reads=("deliveries",),
+    says=("{count} delivery is still paused", "{count} deliveries are still paused"),
+    sources=("argoproj/argo-cd@master:docs/user-guide/auto_sync.md",),
+    remedy_tools=("flux", "argocd"),
+    resolved_by=("resume_deliveries",),
+)
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    every = case.inventory.deliveries.items
+    if not every:
+        yield NotApplicable("neither Flux nor Argo CD delivers Karpenter")
+    for one in every:
+        if is_paused_by_us(one):
+            before = one.metadata.annotation(PAUSED) or ""
+            yield at(one, "metadata.annotations", seen=PAUSED, wanted="resumed as it was").with_data(before=before)
+
+
+@check.advise
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for row in evidence:
+        said = _automated(row.value("before"))
+        target = ChangeTarget(row.kind, row.name, row.namespace)
+        again = DeliveryResume(
+            target=target, prune=said.get("prune") is True, self_heal=said.get("selfHeal") is True, when="after"
+        )
+        yield from remedies_of(again, BY_HAND)
+
+
+def _automated(text: str) -> dict[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,128 @@
+"""Steps of a journey around deliveries of Flux and Argo CD: what would take changes back is paused before them, and
+resumed at the end, once a person has looked at its sources.
+
+What brings the new release itself is paused only after the landing: paused, it would bring nothing.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from msgspec import UNSET
+
+from migrations_app.checks.base import Finding
+from migrations_app.checks.changes import DeliveryPause, DeliveryResume
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.readiness.plan.runbook import RunbookHop
+from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.report import Installed
+
+PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
+ASKED_BY = "gitops_paused"
+"""The check whose fix is the pause."""
+BRINGS_RELEASES = ("upgrade_controller", "upgrade_delivery")
+"""Actions whose changes no delivery takes back: helm's release is kept by none, and a delivery's object by itself."""
+GITOPS = ("argocd", "flux")
+
+
+def resumes(stage: Stage) -> bool:
+    """Whether the stage switches deliveries on again."""
+    return any(isinstance(one.change, DeliveryResume) for one in stage.commands)
+
+
+def acting(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The deliveries that act by themselves, each `Kind namespace/name`."""
+    changes = [one.change for finding in findings if finding.id == ASKED_BY for one in finding.remedies]
+    targets = (one.target for one in changes if isinstance(one, DeliveryPause))
+    return tuple(dict.fromkeys(f"{one.kind} {one.namespace}/{one.name}" for one in targets))
+
+
+class StepDone(NamedTuple):
+    """How far a step is whose rollout pauses or resumes: the state of the rollout, empty if there is none."""
+
+    step: JourneyStep
+    rollout: str
+
+
+NOT_BEGUN = ("", "draft", "previewed", "awaiting_approval", "approved", "rejected", "expired", "rolled_back")
+"""States of a rollout in which it has changed nothing, or nothing any more."""
+
+
+def left_paused(steps: Iterable[StepDone]) -> tuple[str, ...]:
+    """The deliveries that the steps have paused, or may have, and not resumed; each `Kind namespace/name`."""
+    found: dict[str, None] = {}
+    for one in steps:
+        names = one.step.parameters.get("deliveries") or ()
+        if one.step.action == PAUSE and one.rollout not in NOT_BEGUN:
+            found |= dict.fromkeys(map(str, names))
+        elif one.step.action == RESUME and one.rollout == "succeeded":
+            found = {name: None for name in found if name not in names}
+    return tuple(found)
+
+
+def with_pauses(
+    steps: Sequence[JourneyStep], hop: RunbookHop, *, installed: Installed | None
+) -> tuple[JourneyStep, ...]:
+    """The steps with those that pause and resume beside them; as they are where nothing of them would be reverted."""
+    every = acting(hop.steps)
+    places = [place for place, one in enumerate(steps) if one.kind == "rollout" and one.action not in BRINGS_RELEASES]
+    if not every or not places:
+        return tuple(steps)
+    carrying = _carrying(every, installed)
+    landing = next((place for place, one in enumerate(steps) if one.release == hop.lands.release), -1)
+    after = next((place for place in places if place > landing), None)
+    found: dict[int, list[str]] = {}
+    for name in every:
+        place = after if name in carrying else places[0]
+        if place is not None:
+            found.setdefault(place, []).append(name)
+    return tuple(_woven(steps, found)) if found else tuple(steps)
+
+
+def _carrying(every: Collection[str], installed: Installed | None) -> Collection[str]:
+    """Those of the deliveries that have to run until the release has landed; all where nothing tells them apart."""
+    if installed is None or not {installed.kept_by, installed.crds_kept_by} & set(GITOPS):
+        return ()
+    told = installed.carriers
+    if told is UNSET or not told or any(one.elsewhere for one in told):
+        return every
+    return {one.said for one in told}
+
+
+def _woven(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:
+    for place, step in enumerate(steps):
+        if place in pauses:
+            yield _pause(pauses[place], step)
+        if place == len(steps) - 1:
+            yield from _resume([name for here in sorted(pauses) for name in pauses[here]], step)
+        yield step
+
+
+def _pause(names: list[str], before: JourneyStep) -> JourneyStep:
+    return JourneyStep(
+        id="",
+        kind="rollout",
+        title=f"Pause {', '.join(names)}",
+        phase=before.phase,
+        action=PAUSE,
+        parameters={"deliveries": names},
+        settled=True,
+        back="Resume them: karpdash keeps how they were",
+    )
+
+
+def _resume(names: list[str], before: JourneyStep) -> Iterable[JourneyStep]:
+    told = ", ".join(names)
+    yield JourneyStep(
+        id="", kind="person", title=f"See that the sources of {told} say what the cluster holds now",
+        phase=before.phase, protects=True, back=before.back,
+    )  # fmt: skip
+    yield JourneyStep(
+        id="",
+        kind="rollout",
+        title=f"Resume {told}",
+        phase=before.phase,
+        action=RESUME,
+        parameters={"deliveries": names, "ahead": True},
+        settled=True,
+        back=before.back,
+    )
