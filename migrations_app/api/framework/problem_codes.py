@@ -81,7 +81,7 @@ CODES: dict[str, ErrorCode] = {
         409, "Approval missing", "Too few approvals hold now; people give them in the browser."
     ),
     "rehearsal_missing": ErrorCode(
-        409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and it has none that ended."
+        409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and none of it ran to its end."
     ),
     "too_many": ErrorCode(409, "Too many", "No more of these are kept; the detail says how many."),
     "closed": ErrorCode(409, "Closed", "The policy lets this not begin now; the detail says why."),
