@@ -37,6 +37,8 @@ ROLES: Mapping[Role, frozenset[Right]] = {
 """The rights of each role. Emergency approval is in none of them; it is granted by name (A45)."""
 SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
 """Rights that open a page about no particular cluster if they are held over one; the others must cover all clusters."""
+SAMPLE_PEOPLE = ("sample-operator", "sample-approver")
+"""Accounts without a password, who sign in by one click: they must never have a right over a real cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
