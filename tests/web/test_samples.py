@@ -13,10 +13,11 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.samples.living.clusters import SAMPLES
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.tokens import issue_for
 from migrations_app.use_cases.clusters.groups import make_group, put_in
-from migrations_app.use_cases.samples.load import load_samples
+from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.samples.reset import remove_samples
 from migrations_app.use_cases.twins.upgrade import upgrade_controller
@@ -213,6 +214,53 @@ def test_a_session_of_a_sample_person_ends_with_the_samples():
     client = signed_in(OPERATOR)
     remove_samples(person=None)
     assert client.get(reverse("samples"), **HERE).status_code == 302
+
+
+def test_an_installation_with_clusters_gets_samples_by_one_click(ada):
+    User.objects.create_superuser("admin", password="x" * 20)
+    Cluster.objects.all().delete()
+    remove_samples(person=None)
+    real = a_cluster("prod")
+    assert load_samples() == 0
+    page = ada.get("/samples/").content.decode()
+    assert ("Add sample clusters" in page, "Remove all samples" in page) == (True, False)
+    assert ada.post(reverse("samples-add")).url == reverse("samples")
+    assert set(Cluster.objects.exclude(pk=real.pk).values_list("name", "source")) == {
+        (one.name, "twin") for one in SAMPLES
+    }
+    page = ada.get("/samples/").content.decode()
+    assert ("Add sample clusters" in page, "Remove all samples" in page) == (False, True)
+    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == 1
+    assert (who(signed_in(OPERATOR)), who(signed_in(APPROVER))) == (OPERATOR, APPROVER)
+    assert ada.post(reverse("samples-remove")).url == reverse("fleet")
+    assert list(Cluster.objects.values_list("pk", flat=True)) == [real.pk]
+
+
+def test_where_others_are_served_samples_come_without_sample_people(ada, settings):
+    User.objects.create_superuser("admin", password="x" * 20)
+    remove_samples(person=None)
+    User.objects.filter(username__in=(OPERATOR, APPROVER)).delete()
+    settings.ENV = replace(settings.ENV, https=True)
+    assert add_samples(person=None) == len(SAMPLES)
+    assert not User.objects.filter(username__in=(OPERATOR, APPROVER)).exists()
+    assert set(ClusterGroup.objects.get().clusters.values_list("name", flat=True)) == {one.name for one in SAMPLES}
+
+
+def test_a_cluster_with_the_name_of_a_sample_is_left_alone():
+    User.objects.create_superuser("admin", password="x" * 20)
+    remove_samples(person=None)
+    a_cluster("live-alpha")
+    with pytest.raises(Conflict, match="named live-alpha already"):
+        add_samples(person=None)
+    assert list(Cluster.objects.values_list("name", flat=True)) == ["live-alpha"]
+
+
+def test_samples_that_are_missing_come_back_and_the_others_stay_as_they_are():
+    kept = SampleTwin.objects.get(sample="live-stored")
+    alpha().delete()
+    assert add_samples(person=None) == 1
+    assert SampleTwin.objects.get(sample="live-stored").begun_at == kept.begun_at
+    assert add_samples(person=None) == 0
 
 
 def test_samples_do_not_count_beside_a_real_cluster():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -15,6 +15,7 @@ from migrations_app.karpenter import labels
 from migrations_app.simulator.instance_sizes import ZONE
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
+from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.play import Failure, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
@@ -38,6 +39,7 @@ class _Ground:
     check: Callable[[], None]
 
 
+@seldom_collected()
 def rehearse_plan(
     api: ClusterApi, plan: Plan, *, cluster: str, failures: Sequence[Failure], seed: int, check: Callable[[], None]
 ) -> tuple[RehearsalPlay, ...]:
@@ -45,8 +47,8 @@ def rehearse_plan(
 
     Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
     """
-    if left := unplayed_kinds(plan):
-        raise InvalidInput(f"changes of {', '.join(left)} are not rehearsed", code="not_played", where="plan")
+    if why := why_unplayed(plan):
+        raise InvalidInput(why, code="not_played", where="plan")
     inventory = collect(api, cluster=cluster).inventory
     check()
     reading = read_objects(api, inventory)

@@ -53,8 +53,7 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
     An account of that name that is somebody's own is left alone.
     """
     with transaction.atomic():
-        group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
-        put_in(group, cluster_ids)
+        group = make_group_of(cluster_ids)
         for one in PEOPLE:
             account = User.objects.filter(username=one.name).first()
             if account is not None and not _has_nothing_else(account):
@@ -65,6 +64,13 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
                 set_active(one.name, active=True, person=None)
             if not Grant.objects.filter(person__username=one.name, over=group).exists():
                 grant_role(RoleGrant(role=one.role, person=one.name, over=group), person=None)
+
+
+def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
+    """Puts these clusters into the group of samples, which is made if it is missing; returns its id."""
+    group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
+    put_in(group, cluster_ids)
+    return group
 
 
 def _make_account(name: str) -> None:
