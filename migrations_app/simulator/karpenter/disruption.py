@@ -206,7 +206,7 @@ class DisruptionController:
                 continue
             found[key, ""] = size
             for budget in budgets:
-                many = _share(str(budget.get("nodes", "10%")), size)
+                many = share_of(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
                     found[key, reason] = min(many, found.get((key, reason), many))
             for reason in (DRIFTED, EMPTY, EXPIRED):
@@ -214,7 +214,8 @@ class DisruptionController:
         return found
 
 
-def _share(text: str, of: int) -> int:
+def share_of(text: str, of: int) -> int:
+    """A number of nodes, or that percentage of them, rounded up."""
     return math.ceil(of * int(text.removesuffix("%")) / 100) if text.endswith("%") else int(text)
 
 

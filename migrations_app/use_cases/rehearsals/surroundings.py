@@ -16,6 +16,7 @@ from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSi
 from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
+from migrations_app.use_cases.rehearsals.consolidation import unplayed_consolidation
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 
@@ -74,7 +75,10 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         f"an instance needs {INSTANCE_STOP_SECONDS:g} s to end",
         "instances are the sizes that the cluster has, and the general families c, m and r of AWS; smaller is cheaper",
     ]
-    return Surroundings(behaviour, tuple(_unknown(reading, requests=requests)), tuple(said), requests)
+    unknown = [*_unknown(reading, requests=requests)]
+    if told := unplayed_consolidation(reading, at_once=behaviour.at_once):
+        unknown.append(told)
+    return Surroundings(behaviour, tuple(unknown), tuple(said), requests)
 
 
 def _node_words(seconds: tuple[float, ...]) -> str:
