@@ -63,5 +63,5 @@ def test_nodes_that_a_rollout_brings_into_the_pool_count():
 def test_pools_are_added_up_and_before_budgets_one_node_goes_at_a_time():
     both = reading({}, {"budgets": [{"nodes": "4"}]}, provisioner={"consolidation": {"enabled": True}})
     assert "up to 9 more nodes" in unplayed_consolidation(both, at_once=MANY).words
-    assert "up to 1 more nodes" in unplayed_consolidation(both, at_once=1).words
+    assert "up to 1 more node," in unplayed_consolidation(both, at_once=1).words
     assert unplayed_consolidation(reading(provisioner={"ttlSecondsAfterEmpty": 30}), at_once=1) is None

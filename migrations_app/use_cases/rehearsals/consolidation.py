@@ -1,6 +1,5 @@
 """What a rehearsal says of consolidation that it does not play: by how many nodes the peak may be higher."""
 
-
 from migrations_app.simulator.karpenter.disruption import share_of
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, Document
 from migrations_app.use_cases.rehearsals.result import UnknownPart
@@ -28,9 +27,10 @@ def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownP
     if not more:
         return None
     told = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
+    nodes = "1 more node" if more == 1 else f"{more} more nodes"
     words = (
-        f"{told}: nodes that are used too little are not consolidated in the rehearsal, and prices are not known. At "
-        f"the peak there may be up to {more} more nodes, at the end fewer, and more pods move"
+        f"{told}: nodes that are used too little are not consolidated here, and prices are not known. At the "
+        f"peak there may be up to {nodes}, at the end fewer, and more pods move"
     )
     return UnknownPart(code=CODE, words=words)
 
