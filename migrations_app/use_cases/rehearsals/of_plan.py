@@ -12,6 +12,7 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
+from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
@@ -20,7 +21,7 @@ from migrations_app.use_cases.rehearsals.play import Failure, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.use_cases.rehearsals.result import UnknownPart
-from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
+from migrations_app.use_cases.rehearsals.surroundings import Surroundings, as_sample, surroundings
 
 AWS_UNREAD = UnknownPart(
     code="aws_unread",
@@ -41,9 +42,17 @@ class _Ground:
 
 @seldom_collected()
 def rehearse_plan(
-    api: ClusterApi, plan: Plan, *, cluster: str, failures: Sequence[Failure], seed: int, check: Callable[[], None]
+    api: ClusterApi,
+    plan: Plan,
+    *,
+    cluster: str,
+    failures: Sequence[Failure],
+    seed: int,
+    check: Callable[[], None],
+    simulated: Behaviour | None = None,
 ) -> tuple[RehearsalPlay, ...]:
     """Plays the plan without a failure, then with each of them. `check` is called again and again: its errors end it.
+    `simulated` is how a sample cluster is simulated itself.
 
     Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
     """
@@ -53,6 +62,8 @@ def rehearse_plan(
     check()
     reading = read_objects(api, inventory)
     around = surroundings(reading, inventory, seed=seed)
+    if simulated is not None:
+        around = as_sample(around, simulated)
     ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
     calm = _play(ground, NO_FAILURE)
     return calm, *(_play(ground, _placed(one, reading)) for one in failures)
