@@ -40,6 +40,8 @@ NEVER_OF_PROGRAMS: frozenset[Right] = frozenset(("approve", "administer", "peopl
 PROGRAM_ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
 SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
 """Rights that open a page about no particular cluster if they are held over one; the others must cover all clusters."""
+SAMPLE_PEOPLE = ("sample-operator", "sample-approver")
+"""Accounts without a password, who sign in by one click: they must never have a right over a real cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
 from migrations_app.use_cases.rollouts.transitions import waiting_scan
 from migrations_app.use_cases.rollouts.worker import stranded_rollouts
 from migrations_app.use_cases.runtime import disk_space, heartbeat
+from migrations_app.use_cases.samples.history import make_history
 from migrations_app.use_cases.scans import fleet_scan as scan_fleet_flow
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.probe import probe_claimed
@@ -304,6 +305,21 @@ def retain() -> None:
     done = sweep_old(within=RETAIN_SECONDS)
     if done:
         log.info("old rows taken away", extra={"rows": done})
+
+
+@shared_task(name="make_sample_history", ignore_result=True)
+def make_sample_history() -> None:
+    """Makes up the past of sample clusters that have none; nothing for the others."""
+    make_history(now=timezone.now())
+
+
+def wake_sample_history() -> bool:
+    """Enqueues it; False when the broker is down: then the samples have no past until the next `karpdash up`."""
+    try:
+        make_sample_history.delay()
+    except OperationalError:
+        return False
+    return True
 
 
 def wake(scan_id: uuid.UUID) -> bool:

@@ -1,4 +1,6 @@
-"""Which plans can be rehearsed: those that change only what the simulator answers to."""
+"""Which plans can be rehearsed: those that change only what a twin and its simulator answer to; why others cannot."""
+
+from collections.abc import Mapping
 
 from migrations_app.actions.plan import Plan
 from migrations_app.karpenter import kinds
@@ -13,11 +15,30 @@ PLAYED: frozenset[str] = frozenset(
         kinds.NODE_CLAIM,
         kinds.AWS_NODE_TEMPLATE,
         kinds.EC2_NODE_CLASS,
+        kinds.CRD,
+        kinds.MUTATING_WEBHOOKS,
+        kinds.VALIDATING_WEBHOOKS,
     )
 )
-"""Kinds whose changes are played. A twin has definitions with open schemas, and no Deployments."""
+"""Kinds whose changes are played. Definitions tell what is served, stored and converted, not which fields are valid."""
+_WORKLOADS = (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET, kinds.CRON_JOB, kinds.JOB)
+_RESTART = "its pods start anew one after another, and the simulator has no controller that does that"
+_WHY: Mapping[str, str] = {
+    **{kind.kind: _RESTART for kind in _WORKLOADS},
+    kinds.POD.kind: "a twin keeps of a pod only what decides where it runs",
+    "Secret": "helm runs against a real API server only, and its own preview has run it there already",
+}
+_OTHERWISE = "nothing in the simulator answers to them"
 
 
 def unplayed_kinds(plan: Plan) -> tuple[str, ...]:
     """The kinds of objects that the plan changes and that no rehearsal plays; empty if it can be rehearsed."""
     return tuple(sorted({target.kind for target in plan.targets} - PLAYED))
+
+
+def why_unplayed(plan: Plan) -> str:
+    """Why the plan cannot be rehearsed, in words for people; empty if it can."""
+    reasons: dict[str, list[str]] = {}
+    for kind in unplayed_kinds(plan):
+        reasons.setdefault(_WHY.get(kind, _OTHERWISE), []).append(kind)
+    return "; ".join(f"changes of {', '.join(found)} are not rehearsed: {why}" for why, found in reasons.items())

@@ -28,7 +28,7 @@ def run(argv: list[str]) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash cluster", description="The clusters that karpdash scans.")
-    verbs = parser.add_subparsers(required=True, metavar="add|list|aws|rm")
+    verbs = parser.add_subparsers(required=True, metavar="add|list|aws|rm|samples")
     _add_parser(verbs.add_parser("add", help="register a cluster"))
     listing = verbs.add_parser("list", help="show every registered cluster")
     listing.add_argument("-o", "--output", choices=("table", "json"), default="table")
@@ -37,6 +37,9 @@ def make_parser() -> argparse.ArgumentParser:
     removal = verbs.add_parser("rm", help="forget a cluster, its credentials and its snapshots")
     removal.add_argument("name")
     removal.set_defaults(do=_remove)
+    samples = verbs.add_parser("samples", help="add clusters to try rollouts on, or remove all samples")
+    samples.add_argument("--remove", action="store_true", help="remove every sample cluster and the sample people")
+    samples.set_defaults(do=_samples)
     return parser
 
 
@@ -119,6 +122,22 @@ def _remove(options: argparse.Namespace) -> int:
 
     registration.remove(cluster_named(options.name), typed_name=options.name)
     print_note(f"removed {options.name}")
+    return Exit.READY
+
+
+def _samples(options: argparse.Namespace) -> int:
+    from django.utils import timezone
+
+    from migrations_app.use_cases.samples.history import make_history
+    from migrations_app.use_cases.samples.load import add_samples
+    from migrations_app.use_cases.samples.reset import remove_samples
+
+    if options.remove:
+        print_note(f"removed {remove_samples(person=None)} sample clusters")
+        return Exit.READY
+    count = add_samples(person=None)
+    make_history(now=timezone.now())
+    print_note(f"added {count} sample clusters")
     return Exit.READY
 
 

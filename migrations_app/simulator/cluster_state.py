@@ -272,6 +272,10 @@ class ClusterState:
         allowed = self.domains.allows(shape)
         return self.room.find(shape, allows=lambda node: allowed(node.labels))
 
+    def has_to_move(self, node: str) -> bool:
+        """Whether a pod of that node has to move before the node can go."""
+        return self._moving_on[node] > 0
+
     def unplaced(self) -> bool:
         """Whether a pod may find a place now that found none at the last call."""
         at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains, self.rule_changes)

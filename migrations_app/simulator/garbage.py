@@ -57,6 +57,8 @@ class OrphanCollector:
             self._api.drop_finalizer(path, owner, finalizer=FOREGROUND)
             return
         asked = self._asked.setdefault(owner["metadata"]["uid"], set())
+        if left.keys() <= asked:
+            return
         for place in [one for one in left if one not in asked]:
             doc = state.dependent(place)
             policy = {"propagationPolicy": "Foreground"}

@@ -1,7 +1,7 @@
 """One request as the twin reads it: path, query and body, checked as far as every verb needs them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.twin.answers import bad_request, no_such_path, refuse_options
@@ -56,9 +56,6 @@ class Call:
         """Whether nothing may be stored; for a deletion its options say so, too."""
         options = self.body if self.method == "DELETE" and isinstance(self.body, Mapping) else {}
         return bool(self.query.get("dryRun") or options.get("dryRun"))
-
-    def named(self, name: str) -> "Call":
-        return replace(self, name=name)
 
 
 def read_path(path: str, definitions: Definitions, *, method: str = "", **sent: Any) -> Call | None:  # noqa: ANN401 - the fields of Call

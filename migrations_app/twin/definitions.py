@@ -1,7 +1,7 @@
 """What is served: the built-in kinds, and those that CustomResourceDefinitions bring with schema and conversion."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from migrations_app.twin.answers import internal
@@ -15,6 +15,9 @@ Tree = dict[str, Any]
 Converter = Callable[[Tree, str], Tree]
 """The object in the wanted apiVersion, as a conversion webhook answers it. It must not change what it is given."""
 _CLUSTER = "Cluster"
+CONVERTER = "twin/conversion"
+"""The service that converts for open definitions; nobody takes it down."""
+_EVERY_FIELD: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,13 @@ def of_crd(crd: Tree, serial: int) -> Definition:
     )
 
 
+def _opened(made: Definition, crd: Tree, *, converts: bool) -> Definition:
+    """The definition with a schema that keeps every field, and with a converter that answers where there is one."""
+    schemas = {one["name"]: _EVERY_FIELD for one in crd["spec"]["versions"]}
+    webhook = CONVERTER if converts and len(schemas) > 1 else ""
+    return replace(made, schemas=schemas, with_status=frozenset(made.kind.versions), webhook=webhook)
+
+
 def webhook_of(spec: Tree) -> str:
     """The `namespace/name` of the service that converts, or its address; empty if only the apiVersion changes."""
     conversion = spec.get("conversion") or {}
@@ -88,10 +98,14 @@ class Definitions:
     fails as one that nobody answers.
     """
 
-    def __init__(self, minor: int) -> None:
+    def __init__(self, minor: int, *, is_open: bool = False) -> None:
+        self.is_open = is_open
+        """Whether objects of custom kinds are stored as they come, whatever their definition says of fields."""
         self._kinds: dict[Place, Definition] = {kind.place: Definition(kind=kind) for kind in built_in(minor)}
         self._named: dict[tuple[str, str], Definition] = {}
         self._serial = 0
+        self.changes = 0
+        """Grows with every kind that comes, goes, or is served otherwise."""
         self.converters: dict[str, Converter] = {}
         self.down: set[str] = set()
 
@@ -110,16 +124,21 @@ class Definitions:
     def define(self, crd: Tree) -> None:
         """Serves what this CustomResourceDefinition says, from now on."""
         self._serial += 1
+        self.changes += 1
         made = of_crd(crd, self._serial)
+        if self.is_open:
+            made = _opened(made, crd, converts=made.kind.resource in self.converters)
         self._kinds[made.kind.place] = made
         self._named.clear()
 
     def serve(self, kind: ServedKind) -> Definition:
         """Serves a kind of which no CustomResourceDefinition is known."""
+        self.changes += 1
         self._named.clear()
         return self._kinds.setdefault(kind.place, Definition(kind=kind))
 
     def forget(self, place: Place) -> None:
+        self.changes += 1
         self._kinds.pop(place, None)
         self._named.clear()
 

@@ -145,7 +145,7 @@ def _grace(work: Work, old: Tree, *, options: Tree) -> int | None:
 
 def _shortened(metadata: Tree, grace: int, *, now: str) -> Tree:
     """The end of the grace period, counted from the first deletion."""
-    begun = datetime.strptime(metadata.get("deletionTimestamp") or now, TIME_FORMAT)  # noqa: DTZ007 - the format says UTC
+    begun = datetime.fromisoformat(metadata.get("deletionTimestamp") or now)
     begun -= timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds") or 0))
     until = (begun + timedelta(seconds=grace)).strftime(TIME_FORMAT)
     return {"deletionTimestamp": until, "deletionGracePeriodSeconds": grace}

@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.twin import deletion, discovery, eviction, lists, loading, saving, writes
 from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
-from migrations_app.twin.calls import JSON, check_options, read_path
+from migrations_app.twin.calls import JSON, Call, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
 from migrations_app.twin.garbage import GarbageCollector, settle_definitions
 from migrations_app.twin.objects.kinds import Place
@@ -24,7 +24,8 @@ class Twin:
 
     `clock` tells the time, `minor` is the server's minor version, `seed` makes uids repeatable. Writes to the kinds
     in `untracked` keep no managedFields: for pods and nodes, whose fields nobody applies. Without `collects` no
-    garbage is collected, as on an API server without a controller manager.
+    garbage is collected, as on an API server without a controller manager. With `open_definitions` the schemas of
+    CustomResourceDefinitions are kept and not applied, and `converters` answer without a service.
     """
 
     def __init__(
@@ -36,12 +37,17 @@ class Twin:
         untracked: Collection[Place] = (),
         collects: bool = True,
         version: Tree | None = None,
+        open_definitions: bool = False,
     ) -> None:
-        self._state = State(clock, minor, seed, frozenset(untracked), Definitions(minor))
+        definitions = Definitions(minor, is_open=open_definitions)
+        self._state = State(clock, minor, seed, frozenset(untracked), definitions)
         self._access = Access()
         self._begun = lists.BegunLists()
         self._garbage = GarbageCollector(self._state) if collects else None
         self._lock = RLock()
+        self._watched: dict[str, Call | None] = {}
+        """The lists that watches ask for, read once: they ask for the same ones again and again."""
+        self._watched_at = -1
         self._version = version or {"major": "1", "minor": str(minor), "gitVersion": f"v1.{minor}.0"}
         loading.load(self._state, ())
 
@@ -104,14 +110,41 @@ class Twin:
         None if the list is not served. Of several changes of one object the last is told.
         """
         with self._lock:
-            try:
-                call = read_path(path, self._state.definitions)
-            except RequestRefused:
-                return None
+            call = self._list_at(path)
             if call is None:
                 return None
             changes = watch.take(call.kind.place, call.namespace)
             return [(self._state.view(call, one.stored), one.gone) for one in changes]
+
+    def objects(self, path: str) -> list[Tree] | None:
+        """The objects of the list at this path, in order, as a GET of it returns them; None if it is not served.
+
+        Raises RequestRefused where an object cannot be converted.
+        """
+        with self._lock:
+            call = self._list_at(path)
+            if call is None:
+                return None
+            serial, told = call.definition.serial, call.api_version
+            found = self._state.store.collection(call.kind.place).between(call.namespace)
+            return [
+                one.document
+                if one.serial == serial and one.document["apiVersion"] == told
+                else self._state.view(call, one)
+                for one in found
+            ]
+
+    def _list_at(self, path: str) -> Call | None:
+        """The list at this path; None if it is not served."""
+        if self._watched_at != self._state.definitions.changes:
+            self._watched.clear()
+            self._watched_at = self._state.definitions.changes
+        if path not in self._watched:
+            try:
+                self._watched[path] = read_path(path, self._state.definitions)
+            except RequestRefused:
+                self._watched[path] = None
+        return self._watched[path]
 
     def now(self) -> str:
         """The twin's time, as objects tell it."""

@@ -89,7 +89,8 @@ class State:
         if old is not None and owner_uids(old.document) != owner_uids(made.document):
             self.touched.append((kind.place, key, old))
         self._keep(kind.place, key, made=made)
-        self.touched.append((kind.place, key, made))
+        if kind.place != _PODS or old is None or not _same_to_owners(old.document, made.document):
+            self.touched.append((kind.place, key, made))
         return made
 
     def _keep(self, place: Place, key: Key, *, made: StoredObject) -> None:
@@ -119,8 +120,8 @@ class State:
             for watch in self.watches:
                 watch.note(place, key, stored=gone, gone=True)
 
-    def check_namespace(self, call: Call) -> None:
-        """Raises RequestRefused where nothing may be created: the namespace is absent or being deleted."""
+    def check_namespace(self, call: Call, *, name: str) -> None:
+        """Raises RequestRefused where nothing of that name may be created: the namespace is absent or being deleted."""
         if not call.namespace:
             return
         found = self.store.find(NAMESPACES, ("", call.namespace))
@@ -130,11 +131,18 @@ class State:
                 raise not_found(spaces.kind, call.namespace)
         elif found.document["metadata"].get("deletionTimestamp"):
             message = (
-                f'{call.kind.resource} "{call.name}" is forbidden: unable to create new content in namespace '
+                f'{call.kind.resource} "{name}" is forbidden: unable to create new content in namespace '
                 f"{call.namespace} because it is being terminated"
             )
-            details = {"name": call.name, "kind": call.kind.plural}
+            details = {"name": name, "kind": call.kind.plural}
             raise RequestRefused(403, "Forbidden", message=message, details=details)
+
+
+def _same_to_owners(old: Tree, new: Tree) -> bool:
+    """Whether the garbage collector has nothing to look at: the object stays, with the owners that it had."""
+    before, after = old["metadata"], new["metadata"]
+    same = before.get("uid") == after.get("uid") and before.get("ownerReferences") == after.get("ownerReferences")
+    return same and "deletionTimestamp" not in before and "deletionTimestamp" not in after
 
 
 @dataclass(frozen=True, slots=True)

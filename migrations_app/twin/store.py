@@ -36,6 +36,8 @@ class SharedParts:
 
     def __init__(self) -> None:
         self._held: dict[bytes, Any] = {}
+        self._ids: dict[int, Any] = {}
+        """The same parts by identity: a pod is written several times, and most of its parts are shared by then."""
 
     def shared(self, document: Tree) -> Tree:
         """The document with the parts of its spec, its labels and its owners replaced by equal ones."""
@@ -44,9 +46,11 @@ class SharedParts:
         return document | {"metadata": metadata, "spec": spec}
 
     def _one(self, value: Any) -> Any:  # noqa: ANN401 - plain JSON
-        if not isinstance(value, dict | list):
+        if not isinstance(value, dict | list) or id(value) in self._ids:
             return value
-        return self._held.setdefault(msgspec.json.encode(value), value)
+        found = self._held.setdefault(msgspec.json.encode(value), value)
+        self._ids[id(found)] = found
+        return found
 
 
 @dataclass(slots=True)

@@ -28,8 +28,10 @@ class Watch:
 
     def take(self, place: Place, namespace: str) -> list[UnreadChange]:
         """The unread changes of that kind, oldest first, in that namespace; an empty one means all."""
+        if not namespace:
+            return list(self._unread.pop(place, {}).values())
         held = self._unread.get(place, {})
-        found = {key: one for key, one in held.items() if namespace in ("", one.namespace)}
+        found = {key: one for key, one in held.items() if one.namespace == namespace}
         for key in found:
             del held[key]
         return list(found.values())

@@ -49,7 +49,7 @@ def create(work: Work) -> Answer:
         named = str(document["metadata"].get("name", ""))
         why = f"must be {work.call.kind.kind}"
         refuse_invalid(work.call.kind, named, causes=[wrong("kind", document["kind"], why=why)])
-    work.state.check_namespace(work.call.named(str(document["metadata"].get("name", ""))))
+    work.state.check_namespace(work.call, name=str(document["metadata"].get("name", "")))
     return Answer(201, _created(work, document))
 
 
@@ -282,7 +282,7 @@ def _applied_new(work: Work, said: Tree) -> Tree:
     if given.get("uid"):
         why = f"uid mismatch: the provided object specified uid {given['uid']}, and no existing object was found"
         raise conflict(work.call.kind, work.call.name, why=why)
-    work.state.check_namespace(work.call)
+    work.state.check_namespace(work.call, name=work.call.name)
     said = said | {"metadata": {key: value for key, value in given.items() if key != "resourceVersion"}}
     refuse_by_webhooks(work, said, operation="CREATE")
     made = _new(work, said | {"metadata": said["metadata"] | {"managedFields": []}})

@@ -94,6 +94,7 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/waive", waivers.waive, name="cluster-waive"),
     path("samples/", sample_pages.samples, name="samples"),
     path("samples/sign-in", sample_sign_in.sign_in_as, name="sample-sign-in"),
+    path("samples/add", sample_commands.add, name="samples-add"),
     path("samples/remove", sample_commands.remove, name="samples-remove"),
     path("clusters/<uuid:cluster_id>/sample", sample_pages.sample, name="sample"),
     path("clusters/<uuid:cluster_id>/sample/next", sample_pages.next_thing, name="sample-next"),

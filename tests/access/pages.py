@@ -162,6 +162,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("samples", "POST"): Door("", "L++++++"),
     ("sample-sign-in", "GET"): Door("", "+++++++"),
     ("sample-sign-in", "POST"): Door("", "+++++++"),
+    ("samples-add", "GET"): Door("", "L33333+"),
+    ("samples-add", "POST"): Door("", "L33333+"),
     ("samples-remove", "GET"): Door("", "L33333+"),
     ("samples-remove", "POST"): Door("", "L33333+"),
     # The clusters of the stage are no samples.

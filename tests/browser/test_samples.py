@@ -50,10 +50,13 @@ def click(page: Page, name: str) -> None:
     page.locator(NEXT).get_by_role("button", name=name).or_(page.locator(NEXT).get_by_role("link", name=name)).click()
 
 
-def rolled(page: Page, sample: str) -> None:
-    """One step of the path from its button to its end, by both people."""
+def rolled(page: Page, sample: str, *, rehearsed: bool = False) -> None:
+    """One step of the path from its button to its end, by both people; rehearsed before it is approved."""
     click(page, "Plan it")
     expect(page.locator(WORD)).to_have_text("Preview", timeout=LONG)
+    if rehearsed:
+        page.locator("form[action$='/rehearse'] button").click()
+        expect(page.locator("main")).to_contain_text("As the cluster is: ends after", timeout=LONG)
     page.locator("form[action$='/ask'] button").click()
     expect(page.locator(WORD)).to_have_text("Waiting for approval", timeout=LONG)
     opened_sample(page, sample)
@@ -78,7 +81,7 @@ def test_a_newcomer_takes_sample_clusters_along_their_path(page: Page, up: Up):
     expect(page.get_by_role("heading", name="Sample clusters to try rollouts on")).to_be_visible()
     opened_sample(page, "live-alpha")
     expect(page.locator(NEXT)).to_contain_text("Step 1 of 12")
-    rolled(page, "live-alpha")
+    rolled(page, "live-alpha", rehearsed=True)
     click(page, "Run helm upgrade")
     expect(page.locator(NEXT)).to_contain_text("Step 3 of 12")
     kill(up.family())
@@ -92,7 +95,7 @@ def test_a_newcomer_takes_sample_clusters_along_their_path(page: Page, up: Up):
     rolled(page, "live-alpha")
     expect(page.locator(NEXT)).to_contain_text("And make them again")
     opened_sample(page, "live-stored")
-    rolled(page, "live-stored")
+    rolled(page, "live-stored", rehearsed=True)
     expect(page.locator(NEXT)).to_contain_text("This cluster is at v1")
     click(page, f"Read the audit log as {APPROVER}")
     expect(page.locator("main")).to_contain_text(APPROVER)

@@ -134,3 +134,12 @@ def test_without_a_database_the_door_says_how_to_get_one(monkeypatch: pytest.Mon
     with pytest.raises(InvalidSetting, match="there is no database yet: start `karpdash up` once"):
         setup_django()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_samples_are_added_beside_a_cluster_and_removed(karpdash: Karpdash, bundle: Bundle, ada: None) -> None:
+    get_user_model().objects.create_superuser("admin", password="correct horse")
+    added(karpdash, bundle)
+    assert karpdash("cluster", "samples").err == "added 3 sample clusters\n"
+    assert Cluster.objects.get(name="live-alpha").snapshots.count() > 20
+    assert karpdash("cluster", "samples", "--remove").err == "removed 3 sample clusters\n"
+    assert list(Cluster.objects.values_list("name", flat=True)) == ["blue"]

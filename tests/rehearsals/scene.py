@@ -43,6 +43,8 @@ class Scene:
     spec: dict[str, Any] = field(default_factory=dict)
     """Further fields of the spec of every pod."""
     gates: str = "Drift=true"
+    consolidates: bool = False
+    """Whether the pools replace nodes that are used too little, too; empty nodes go after 15 s either way."""
 
     @property
     def documents(self) -> list[Document]:
@@ -61,6 +63,8 @@ class Scene:
             *controller(install, system),
         )
         self._limit(site.docs)
+        if not self.consolidates:
+            _keep_used(site.docs)
         for number in range(self.apps):
             self._app(site, number, nodes)
         return [*site.docs, *namespaces_of(site.docs)]
@@ -108,6 +112,15 @@ class Scene:
         if self.budgets:
             healthy = self.away if isinstance(self.away, int) else 1
             site.add(budget(name, space, healthy=count, allowed=healthy, maxUnavailable=self.away))
+
+
+def _keep_used(docs: list[Document]) -> None:
+    """Only empty nodes go, as soon as before."""
+    for one in docs:
+        if one["kind"] == "NodePool":
+            one["spec"]["disruption"] |= {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "15s"}
+        elif one["kind"] == "Provisioner" and one["spec"].pop("consolidation", None):
+            one["spec"]["ttlSecondsAfterEmpty"] = 15
 
 
 class Refusing:

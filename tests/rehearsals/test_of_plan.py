@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.actions.plan import Plan, numbered
-from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds
+from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unplayed
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.use_cases.rehearsals.document import LISTS, read_document, stored
 from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
@@ -78,11 +78,17 @@ def test_changes_of_kinds_that_are_not_played_are_refused():
     with pytest.raises(InvalidInput) as caught:
         rehearsed(other, Scene())
     assert caught.value.code == "not_played"
+    assert caught.value.message == (
+        "changes of Deployment are not rehearsed: its pods start anew one after another, and the simulator has no "
+        "controller that does that"
+    )
+    assert why_unplayed(plan) == ""
 
 
 def test_the_kinds_that_are_played():
     assert sorted(PLAYED) == [
-        "AWSNodeTemplate", "EC2NodeClass", "Machine", "Node", "NodeClaim", "NodePool", "Provisioner",
+        "AWSNodeTemplate", "CustomResourceDefinition", "EC2NodeClass", "Machine", "MutatingWebhookConfiguration",
+        "Node", "NodeClaim", "NodePool", "Provisioner", "ValidatingWebhookConfiguration",
     ]  # fmt: skip
 
 

@@ -115,6 +115,12 @@ def test_without_pods_or_nodes_nothing_is_rehearsed(plural):
     assert (caught.value.code, plural in str(caught.value)) == ("not_seen", True)
 
 
+def test_what_consolidation_may_add_at_the_peak_is_told():
+    calm, found = rehearsed(), rehearsed(Scene(consolidates=True))
+    assert (calm.nodes_peak, [one.code for one in found.unknown]) == (found.nodes_peak, ["consolidation_unplayed"])
+    assert "up to 1 more node," in found.unknown[0].words
+
+
 def test_rules_of_placement_that_are_not_played_are_named():
     term = {"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {"matchLabels": {"team": "a"}}}
     apart = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import pytest
 from django.utils import timezone
 
@@ -15,11 +16,12 @@ from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rehearsals.rehearsals import newest_result, rehearsals_of
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
-from migrations_app.use_cases.rehearsals.document import read_document
+from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay, read_document, stored
 from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.use_cases.rehearsals.result import RehearsalStop
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
-from tests.builders_rehearsals import a_rehearsal, plan_row
+from tests.builders_rehearsals import a_rehearsal, plan_row, played
 from tests.builders_rollouts import a_rollout, a_yes, taint
 from tests.builders_rows import a_cluster
 from tests.rehearsals.scene import Scene
@@ -211,6 +213,51 @@ def test_a_policy_demands_it_before_approval_and_start(ada):  # A46
     assert lifecycle.start(row.pk, person(ada), digest=row.digest, by=actor(ada)).state == "running"
 
 
+def told_by(*plays):
+    return {"result": stored(plays)}
+
+
+def test_a_rehearsal_that_stops_is_not_what_the_policy_asks_for():  # A46
+    demand("medium")
+    row = a_rollout(a_cluster("shop"))
+    (calm,) = played()
+    stop = RehearsalStop(step="s1", title="Drain n1", code="gate_failed", words="a budget holds it")
+    stops = msgspec.structs.replace(calm.result, finished=False, stopped=stop)
+    a_rehearsal(row)
+    assert why_unrehearsed(row) == ""
+    a_rehearsal(row, **told_by(msgspec.structs.replace(calm, result=stops)))
+    assert why_unrehearsed(row) == (
+        "the policy asks for a rehearsal that runs to its end, and the newest one stops at 'Drain n1'"
+    )
+    a_rehearsal(row, state="queued")
+    assert "not over yet" in why_unrehearsed(row)
+    Rehearsal.objects.filter(state="queued").delete()
+    a_rehearsal(row)
+    assert why_unrehearsed(row) == ""
+
+
+def test_a_play_with_a_failure_does_not_stand_for_one_without():  # A46
+    demand("medium")
+    row = a_rollout(a_cluster("shop"))
+    calm, full = played(Failure("full_zone"))
+    refused = RehearsalPlay(scenario="none", zone="", result=None, refusal=PlayRefusal(code="not_seen", words="x"))
+    for plays in ((full,), (refused, full), ()):
+        Rehearsal.objects.all().delete()
+        a_rehearsal(row, **told_by(*plays))
+        assert "without a failure, and the newest one has none" in why_unrehearsed(row)
+    a_rehearsal(row, result=b"not JSON")
+    assert "has none" in why_unrehearsed(row)
+    a_rehearsal(row, **told_by(calm, full))
+    assert why_unrehearsed(row) == ""
+
+
+def test_a_rehearsal_of_another_rollout_with_the_same_digest_does_not_count():  # A46
+    demand("medium")
+    row, other = a_rollout(a_cluster("shop")), a_rollout(a_cluster("other"))
+    a_rehearsal(other, digest=row.digest)
+    assert "none that ended" in why_unrehearsed(row)
+
+
 def test_a_plan_that_nobody_has_to_approve_is_not_locked_without_it(ada):  # A46
     demand("low")
     row = a_rollout(a_cluster("shop"), taint(risk="low"), author=ada)
@@ -250,7 +297,5 @@ def test_a_plan_that_cannot_be_rehearsed_is_not_asked_for_one(ada):
 
 
 def replace_kind(step, kind):
-    import msgspec
-
     target = msgspec.structs.replace(step.change.target, kind=kind)
     return msgspec.structs.replace(step, change=msgspec.structs.replace(step.change, target=target))

@@ -42,6 +42,7 @@ GROUPS = {  # tested in test_groups.py
 }  # fmt: skip
 SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": access.OPEN} | {
     "sample-do": "operate_rollout", "sample-reset": "operate_rollout", "samples-remove": "delete_cluster",
+    "samples-add": "add_cluster",
 }  # fmt: skip
 """Tested in test_samples.py and tests/access."""
 REHEARSALS = {"rollout-rehearse": "operate_rollout"}  # tested in rollouts/test_rehearsal_page.py

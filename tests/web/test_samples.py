@@ -1,18 +1,23 @@
 """Sample people and sample clusters in the browser's eyes: who may sign in, do, reset and remove; and what counts."""
 
+from dataclasses import replace
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from migrations_app.errors import Conflict
-from migrations_app.models.account import Grant
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.models.account import ApiToken, Grant
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.use_cases.clusters.groups import put_in
-from migrations_app.use_cases.samples.load import load_samples
+from migrations_app.samples.living.clusters import SAMPLES
+from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
+from migrations_app.use_cases.accounts.tokens import issue_for
+from migrations_app.use_cases.clusters.groups import make_group, put_in
+from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.samples.reset import remove_samples
 from migrations_app.use_cases.twins.upgrade import upgrade_controller
@@ -62,11 +67,39 @@ def test_one_click_signs_in_from_this_machine():
         {"HTTP_FORWARDED": "for=192.0.2.7"},
         {"HTTP_X_REAL_IP": "127.0.0.1"},
         {"HTTP_VIA": "1.1 proxy"},
+        {"HTTP_X_FORWARDED_PROTO": "https"},
+        {"HTTP_X_FORWARDED_SERVER": "proxy"},
+        {"HTTP_CF_CONNECTING_IP": "192.0.2.7"},
+        {"HTTP_X_ENVOY_EXTERNAL_ADDRESS": "192.0.2.7"},
+        {"SERVER_PROTOCOL": "HTTP/1.0"},
+        {"REMOTE_ADDR": ""},
     ],
 )
 def test_nobody_else_signs_in_so(headers):
     assert who(signed_in(OPERATOR, **headers)) == ""
     assert "Try it as" not in Client().get("/login", **(HERE | headers)).content.decode()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"https": True},
+        {"behind_proxy": True},
+        {"plain_http": True},
+        {"trusted_origins": ("https://karpdash.example",)},
+        {"allowed_hosts": ("localhost", "karpdash.example")},
+    ],
+)
+def test_nobody_signs_in_so_where_others_are_served(settings, told):
+    """A proxy beside karpdash may make its requests look like those of this machine."""
+    settings.ENV = replace(settings.ENV, **told)
+    assert who(signed_in(OPERATOR)) == ""
+    assert "Try it as" not in Client().get("/login", **HERE).content.decode()
+
+
+def test_an_installation_on_every_address_of_this_machine_signs_in_who_sits_at_it(settings):
+    settings.ENV = replace(settings.ENV, allowed_hosts=("localhost", "127.0.0.1", "[::1]", "0.0.0.0"))
+    assert who(signed_in(OPERATOR)) == OPERATOR
 
 
 @pytest.mark.parametrize("name", ["admin", "ada", "", "sample-operator\0", "nobody"])
@@ -79,6 +112,42 @@ def test_a_sample_person_with_more_rights_does_not_sign_in():
     Grant.objects.create(person=User.objects.get(username=OPERATOR), role="viewer", over=None)
     User.objects.filter(username=APPROVER).update(is_superuser=True)
     assert [who(signed_in(name)) for name in (OPERATOR, APPROVER)] == ["", ""]
+
+
+def test_a_sample_person_gets_no_right_over_real_clusters():
+    group = make_group("prod")
+    put_in(group, [a_cluster("prod").pk])
+    for over in (None, group):
+        with pytest.raises(Conflict, match="over sample clusters only"):
+            grant_role(RoleGrant(role="viewer", person=OPERATOR, over=over), person=None)
+    with pytest.raises(Conflict, match="over sample clusters only"):
+        add_to_team("ops", member=OPERATOR, person=None)
+    empty = make_group("empty")
+    grant_role(RoleGrant(role="viewer", person=OPERATOR, over=empty), person=None)
+    with pytest.raises(Conflict, match="sample clusters only"):
+        put_in(empty, [a_cluster("prod-2").pk])
+    assert who(signed_in(OPERATOR)) == OPERATOR
+
+
+def test_a_sample_person_has_no_token():
+    """A token works from everywhere, and goes on when the account gets a right later."""
+    for name in (OPERATOR, APPROVER):
+        with pytest.raises(InvalidInput, match="no tokens"):
+            issue_for(name, name="mine", scopes=["read"], days=1)
+    page = signed_in(OPERATOR).post(reverse("tokens"), {"name": "mine", "scopes": ["read"], "days": "1"}, **HERE)
+    assert (page.status_code, ApiToken.objects.count()) == (422, 0)
+
+
+def test_who_happens_to_have_the_name_of_a_sample_person_keeps_account_and_sign_in():
+    User.objects.create_superuser("admin", password="x" * 20)
+    remove_samples(person=None)
+    User.objects.filter(username=OPERATOR).delete()
+    User.objects.create_user(OPERATOR, password="x" * 20)
+    load_samples()
+    assert (who(signed_in(OPERATOR)), who(signed_in(APPROVER))) == ("", APPROVER)
+    assert not Grant.objects.filter(person__username=OPERATOR).exists()
+    remove_samples(person=None)
+    assert set(User.objects.filter(is_active=True).values_list("username", flat=True)) == {OPERATOR, "admin"}
 
 
 def test_sample_people_see_no_real_cluster():
@@ -145,6 +214,53 @@ def test_a_session_of_a_sample_person_ends_with_the_samples():
     client = signed_in(OPERATOR)
     remove_samples(person=None)
     assert client.get(reverse("samples"), **HERE).status_code == 302
+
+
+def test_an_installation_with_clusters_gets_samples_by_one_click(ada):
+    User.objects.create_superuser("admin", password="x" * 20)
+    Cluster.objects.all().delete()
+    remove_samples(person=None)
+    real = a_cluster("prod")
+    assert load_samples() == 0
+    page = ada.get("/samples/").content.decode()
+    assert ("Add sample clusters" in page, "Remove all samples" in page) == (True, False)
+    assert ada.post(reverse("samples-add")).url == reverse("samples")
+    assert set(Cluster.objects.exclude(pk=real.pk).values_list("name", "source")) == {
+        (one.name, "twin") for one in SAMPLES
+    }
+    page = ada.get("/samples/").content.decode()
+    assert ("Add sample clusters" in page, "Remove all samples" in page) == (False, True)
+    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == 1
+    assert (who(signed_in(OPERATOR)), who(signed_in(APPROVER))) == (OPERATOR, APPROVER)
+    assert ada.post(reverse("samples-remove")).url == reverse("fleet")
+    assert list(Cluster.objects.values_list("pk", flat=True)) == [real.pk]
+
+
+def test_where_others_are_served_samples_come_without_sample_people(ada, settings):
+    User.objects.create_superuser("admin", password="x" * 20)
+    remove_samples(person=None)
+    User.objects.filter(username__in=(OPERATOR, APPROVER)).delete()
+    settings.ENV = replace(settings.ENV, https=True)
+    assert add_samples(person=None) == len(SAMPLES)
+    assert not User.objects.filter(username__in=(OPERATOR, APPROVER)).exists()
+    assert set(ClusterGroup.objects.get().clusters.values_list("name", flat=True)) == {one.name for one in SAMPLES}
+
+
+def test_a_cluster_with_the_name_of_a_sample_is_left_alone():
+    User.objects.create_superuser("admin", password="x" * 20)
+    remove_samples(person=None)
+    a_cluster("live-alpha")
+    with pytest.raises(Conflict, match="named live-alpha already"):
+        add_samples(person=None)
+    assert list(Cluster.objects.values_list("name", flat=True)) == ["live-alpha"]
+
+
+def test_samples_that_are_missing_come_back_and_the_others_stay_as_they_are():
+    kept = SampleTwin.objects.get(sample="live-stored")
+    alpha().delete()
+    assert add_samples(person=None) == 1
+    assert SampleTwin.objects.get(sample="live-stored").begun_at == kept.begun_at
+    assert add_samples(person=None) == 0
 
 
 def test_samples_do_not_count_beside_a_real_cluster():

@@ -95,7 +95,7 @@ CODES: dict[str, ErrorCode] = {
         409, "Approval missing", "Too few approvals hold now; people give them in the browser."
     ),
     "rehearsal_missing": ErrorCode(
-        409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and it has none that ended."
+        409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and none of it ran to its end."
     ),
     "node_sent": ErrorCode(409, "Sent already", "The deletion of the node was sent: it is not skipped any more."),
     "too_many": ErrorCode(409, "Too many", "No more of these are kept; the detail says how many."),

@@ -9,6 +9,29 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.rollouts.policies import demanded_risks, policy_of, risk_of
 
+CALM = "none"
+"""The scenario of the play without a failure."""
+
+
+class _StoredStop(msgspec.Struct, frozen=True):
+    title: str = ""
+
+
+class _StoredEnd(msgspec.Struct, frozen=True):
+    finished: bool = False
+    stopped: _StoredStop | None = None
+
+
+class _StoredPlay(msgspec.Struct, frozen=True):
+    scenario: str = ""
+    result: _StoredEnd | None = None
+
+
+class _StoredPlays(msgspec.Struct, frozen=True):
+    """The part of a stored rehearsal that tells how its plays ended."""
+
+    plays: tuple[_StoredPlay, ...] = ()
+
 
 def rehearsal_demanded(row: Rollout) -> bool:
     """Whether a policy of the cluster's registrations asks for a rehearsal of this plan.
@@ -22,12 +45,33 @@ def rehearsal_demanded(row: Rollout) -> bool:
 
 
 def why_unrehearsed(row: Rollout) -> str:
-    """Why the plan may not be approved or started before it is rehearsed, in words; empty if it may."""
+    """Why the plan may not be approved or started before it is rehearsed, in words; empty if it may.
+
+    The newest rehearsal of exactly this plan counts, by its play without a failure, and only if that ran to its end.
+    """
     if not rehearsal_demanded(row):
         return ""
     mine = Rehearsal.objects.filter(rollout_id=row.pk)
-    if mine.filter(digest=row.digest, state=Rehearsal.State.FINISHED).exists():
+    ended = mine.filter(digest=row.digest, state=Rehearsal.State.FINISHED).order_by("-made_at", "-pk")
+    newest = ended.values_list("result", flat=True).first()
+    why = _why_not(bytes(newest)) if newest is not None else ""
+    if newest is not None and not why:
         return ""
     if mine.filter(state__in=("queued", "running")).exists():
         return "the policy asks for a rehearsal of this plan, which is not over yet"
-    return f"the policy asks for a rehearsal of plans of {row.risk} risk, and this plan has none that ended"
+    return why or f"the policy asks for a rehearsal of plans of {row.risk} risk, and this plan has none that ended"
+
+
+def _why_not(raw: bytes) -> str:
+    """Why a stored rehearsal is not what the policy asks for; empty if it is."""
+    try:
+        plays = msgspec.json.decode(raw, type=_StoredPlays).plays
+    except msgspec.DecodeError:
+        plays = ()
+    calm = next((one.result for one in plays if one.scenario == CALM), None)
+    if calm is None:
+        return "the policy asks for a rehearsal without a failure, and the newest one has none"
+    if calm.finished:
+        return ""
+    where = f" at {calm.stopped.title!r}" if calm.stopped is not None else ""
+    return f"the policy asks for a rehearsal that runs to its end, and the newest one stops{where}"

@@ -63,7 +63,7 @@ class RolloutsSoFar:
 
 STATES: Mapping[str, tuple[str, Who]] = {
     "draft": ("The plan is being made: it reads the cluster and tries each step as a dry run.", "anybody"),
-    "previewed": ("Read the plan, then ask for approval.", "operator"),
+    "previewed": ("Read the plan, rehearse it, then ask for approval.", "operator"),
     "awaiting_approval": ("The other person reads the plan and approves it.", "approver"),
     "approved": ("It is approved: start it.", "operator"),
     "running": ("It runs. Watch it.", "anybody"),

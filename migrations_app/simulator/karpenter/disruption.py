@@ -4,8 +4,9 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from operator import itemgetter
 
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.karpenter import labels as keys
@@ -88,12 +89,29 @@ class DisruptionController:
         if not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
             return
         allowed, busy = self._allowed(state), self._busy(state)
-        order = sorted(self._outdated.values(), key=lambda one: one[0].name)
-        for claim, reason in [*order, *((claim, EMPTY) for claim in empty)]:
+
+        def room(pool: PoolKey, reason: str) -> float:
+            return min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
+
+        for claim, reason in [*self._in_order(room, busy), *((claim, EMPTY) for claim in empty)]:
             pool = claim.pool_key
-            room = min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
-            if room > busy[pool] and claim.uid not in self._awaited and not claim.going:
+            if room(pool, reason) > busy[pool] and claim.uid not in self._awaited and not claim.going:
                 busy[pool] += self._begin(state, claim, reason=reason)
+
+    def _in_order(
+        self, room: Callable[[PoolKey, str], float], busy: Mapping[PoolKey, int]
+    ) -> list[tuple[KarpenterObject, str]]:
+        """The outdated claims by name, of pools that may disrupt one more."""
+        pools: dict[tuple[PoolKey, str], bool] = {}
+        found = []
+        for claim, reason in self._outdated.values():
+            key = claim.pool_key, reason
+            if key not in pools:
+                pools[key] = room(*key) > busy.get(key[0], 0)
+            if pools[key]:
+                found.append((claim.name, claim, reason))
+        found.sort(key=itemgetter(0))
+        return [(claim, reason) for _, claim, reason in found]
 
     def _learn(self, state: ClusterState) -> None:
         """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
@@ -188,7 +206,7 @@ class DisruptionController:
                 continue
             found[key, ""] = size
             for budget in budgets:
-                many = _share(str(budget.get("nodes", "10%")), size)
+                many = share_of(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
                     found[key, reason] = min(many, found.get((key, reason), many))
             for reason in (DRIFTED, EMPTY, EXPIRED):
@@ -196,7 +214,8 @@ class DisruptionController:
         return found
 
 
-def _share(text: str, of: int) -> int:
+def share_of(text: str, of: int) -> int:
+    """A number of nodes, or that percentage of them, rounded up."""
     return math.ceil(of * int(text.removesuffix("%")) / 100) if text.endswith("%") else int(text)
 
 

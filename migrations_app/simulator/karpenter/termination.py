@@ -85,26 +85,28 @@ class TerminationController:
 
     def _drained(self, state: ClusterState, node: NodeState, *, claim: KarpenterObject | None) -> bool:
         """Whether nothing is left that has to move; then the other pods go with the node."""
-        pods = list(node.pods.values())
-        moving = [pod for pod in pods if not pod.shape.stays]
         forced = claim is not None and self._time_is_over(claim)
-        pinned = [pod for pod in moving if pod.shape.pinned and not pod.ending]
-        if forced:
-            for pod in moving:
-                self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
-        elif pinned:
-            self._measurements.held(pinned[0], "annotation")
-        elif self._tried.get(node.name) != state.pod_changes:
-            staying = [pod for pod in moving if not pod.ending]
-            for pod in sorted(staying, key=lambda one: (one.namespace, one.name)):
-                self._evict(state, pod)
-            self._tried[node.name] = state.pod_changes
-        if moving:
+        if state.has_to_move(node.name):
+            if forced or self._tried.get(node.name) != state.pod_changes:
+                self._move(state, node, forced=forced)
             return False
-        for pod in pods:
+        for pod in list(node.pods.values()):
             self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
             state.remove_pod(pod)
         return True
+
+    def _move(self, state: ClusterState, node: NodeState, *, forced: bool) -> None:
+        """Evicts what has to move, as far as annotations and budgets let it; `forced`: whatever they say."""
+        moving = [pod for pod in node.pods.values() if not pod.shape.stays and (forced or not pod.ending)]
+        if forced:
+            for pod in moving:
+                self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
+        elif pinned := next((pod for pod in moving if pod.shape.pinned), None):
+            self._measurements.held(pinned, "annotation")
+        else:
+            for pod in sorted(moving, key=lambda one: (one.namespace, one.name)):
+                self._evict(state, pod)
+        self._tried[node.name] = state.pod_changes
 
     def _time_is_over(self, claim: KarpenterObject) -> bool:
         """Whether the claim's terminationGracePeriod has passed since its deletion (from v1 on)."""

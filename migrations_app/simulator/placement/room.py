@@ -13,12 +13,25 @@ Rank = tuple[float, str]
 GroupKey = tuple[object, ...]
 _EMPTIEST: Rank = (-math.inf, "")
 _FULLEST: Rank = (math.inf, "")
+MOST_BELOW = 32
+"""Of more nodes below the floor it is quicker to begin anew at the emptiest of them."""
 
 
 @dataclass(slots=True)
 class _Group:
     sample: NodeState
     ranks: list[Rank] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Floor:
+    """Where a search for pods of a shape goes on: nodes below `rank` are full, except those in `below`, and those that
+    gained room since `seen`.
+    """
+
+    rank: Rank
+    seen: int
+    below: tuple[str, ...] = ()
 
 
 class RoomIndex:
@@ -30,7 +43,7 @@ class RoomIndex:
         self._at: dict[str, tuple[GroupKey, Rank]] = {}
         self._nodes: dict[str, NodeState] = {}
         self._gained: list[str] = []
-        self._floors: dict[PodShape, tuple[Rank, int]] = {}
+        self._floors: dict[PodShape, _Floor] = {}
         self._fitting: dict[PodShape, list[_Group]] = {}
 
     @property
@@ -80,11 +93,16 @@ class RoomIndex:
         self._learn(shape)
         if allows is not None:
             return self._allowed(shape, allows)
-        floor, seen = self._floors.get(shape, (_EMPTIEST, len(self._gained)))
-        best = min(self._among(shape, self._gained[seen:]), default=_FULLEST)
+        floor = self._floors.get(shape) or _Floor(_EMPTIEST, len(self._gained))
+        below = [*self._among(shape, [*floor.below, *self._gained[floor.seen :]])]
+        best = min(below, default=_FULLEST)
         for group in self._of(shape):
-            best = min(best, next(self._from(group, shape, floor=floor, below=best), best))
-        self._floors[shape] = best, len(self._gained)
+            best = min(best, next(self._from(group, shape, floor=floor.rank, below=best), best))
+        left = [rank[1] for rank in below if rank < floor.rank]
+        if best >= floor.rank or len(left) > MOST_BELOW:
+            self._floors[shape] = _Floor(best, len(self._gained))
+        else:
+            self._floors[shape] = _Floor(floor.rank, len(self._gained), tuple(left))
         return self._nodes[best[1]] if best is not _FULLEST else None
 
     def _allowed(self, shape: PodShape, allows: Callable[[NodeState], bool]) -> NodeState | None:

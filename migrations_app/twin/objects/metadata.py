@@ -5,6 +5,7 @@ Source: kubernetes/apimachinery@v0.20.2:pkg/api/validation/objectmeta.go.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from migrations_app.twin.objects.faults import RefusalCause, prohibited, required, wrong
@@ -17,6 +18,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _PATH_NAME = re.compile(r"[^/%]+")
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
+MOST_TEXTS = 4096
+"""How many keys and values of labels are remembered as right or wrong: a cluster has few of them, again and again."""
 _MOST_ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
@@ -57,10 +60,16 @@ def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterat
     for key, value in pairs.items():
         if not _is_qualified(key):
             yield wrong(field, key, why="name part must consist of alphanumeric characters, '-', '_' or '.'")
-        if values and value and (len(value) > _LONGEST_LABEL or not _KEY_NAME.fullmatch(value)):
+        if values and value and not _is_label_value(value):
             yield wrong(field, value, why="a valid label must be an empty string or consist of alphanumeric characters")
 
 
+@lru_cache(maxsize=MOST_TEXTS)
+def _is_label_value(value: str) -> bool:
+    return len(value) <= _LONGEST_LABEL and bool(_KEY_NAME.fullmatch(value))
+
+
+@lru_cache(maxsize=MOST_TEXTS)
 def _is_qualified(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     if slash and (len(prefix) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(prefix)):

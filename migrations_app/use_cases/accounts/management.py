@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.contrib.sessions.models import Session
@@ -15,10 +16,10 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.access import ROLES, Person, may_appoint
+from migrations_app.access import ROLES, SAMPLE_PEOPLE, Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import ApiToken, Grant, Identity, TemporaryPassword
-from migrations_app.models.cluster import ClusterGroup
+from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
@@ -136,12 +137,16 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
 
 
 def add_to_team(team: str, *, member: str, person: Person | None) -> None:
-    """Adds an account to a team, creating the team if needed. Raises PermissionDenied, NotFound, InvalidInput."""
+    """Adds an account to a team, creating the team if needed.
+
+    Raises PermissionDenied, NotFound, InvalidInput, Conflict `sample_person`.
+    """
     may(person)
     _refuse_team_name(team, where="team")
     with transaction.atomic():
         row = _account(member)
         _refuse_own(person, row)
+        _refuse_sample_person(row)
         Group.objects.get_or_create(name=team.strip())[0].user_set.add(row)
         record_audit_event("account.joined", member, team=team.strip())
 
@@ -202,7 +207,7 @@ def drop_team(team: str, *, person: Person | None) -> None:
 def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
     """Creates a role grant and returns its id.
 
-    Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`.
+    Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`, `sample_person`.
     """
     may(person)
     if gift.role not in ROLES:
@@ -211,7 +216,10 @@ def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
         raise InvalidInput("a role is given to a person or to a team", where="person", code="bad_receiver")
     with transaction.atomic():
         group = _group(gift.over) if gift.over else None
-        to = {"person": _account(gift.person) if gift.person else None, "team": _team(gift.team) if gift.team else None}
+        receiver = _account(gift.person) if gift.person else None
+        if receiver is not None and (group is None or has_real_clusters(group)):
+            _refuse_sample_person(receiver)
+        to = {"person": receiver, "team": _team(gift.team) if gift.team else None}
         _refuse_own(person, to["person"] or to["team"])
         if Grant.objects.filter(**to, over=group, role=gift.role).exists():
             raise Conflict("that role was given already", code="given_already")
@@ -279,6 +287,22 @@ def _is_in(team: Group | None, user_id: int) -> bool:
 def _refuse_team_name(name: str, *, where: str) -> None:
     if not name.strip() or len(name) > LONGEST or not name.isprintable():
         raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where=where, code="bad_name")
+
+
+def has_real_clusters(group: ClusterGroup) -> bool:
+    """Whether a cluster of the group is not one of the samples that can be acted on."""
+    return group.clusters.exclude(source=Cluster.Source.TWIN).exists()
+
+
+def is_sample_person(row: AbstractBaseUser) -> bool:
+    """Whether anybody on this machine may sign in as this account: one of the sample people, without a password."""
+    return row.get_username() in SAMPLE_PEOPLE and not row.has_usable_password()
+
+
+def _refuse_sample_person(row: User) -> None:
+    """Raises Conflict `sample_person`."""
+    if is_sample_person(row):
+        raise Conflict("sample people have rights over sample clusters only", code="sample_person")
 
 
 def _receiver(row: Grant) -> str:

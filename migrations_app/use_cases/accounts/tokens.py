@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.account import ApiToken
+from migrations_app.use_cases.accounts.management import is_sample_person
 from migrations_app.use_cases.audit.log import record_audit_event, token_mark
 
 if TYPE_CHECKING:
@@ -52,8 +53,11 @@ class TokenUse:
 def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
     """Issues a token valid for `days`.
 
-    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days.
+    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days, and for the sample
+    people: their rights are for whoever sits at this machine, and a token works from everywhere.
     """
+    if is_sample_person(owner):
+        raise InvalidInput("sample people have no tokens", where="name", code="sample_person")
     refuse_scopes(scopes)
     if not 1 <= days <= LONGEST_DAYS:
         raise InvalidInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")

@@ -14,6 +14,7 @@ from migrations_app.campaigns.recipe import Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster, ClusterLabel
+from migrations_app.queries.fleet.counted import ENVIRONMENT, counting_clusters
 from migrations_app.queries.visibility import permissions_of, visible
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
@@ -75,8 +76,13 @@ def draft_campaign(wanted: CampaignRequest, *, person: Person, by: Actor) -> uui
 
 
 def chosen(selection: Selection, *, person: Person) -> QuerySet[Cluster]:
-    """The clusters of the selection over which the person has the right to operate, by name."""
+    """The clusters of the selection over which the person has the right to operate, by name.
+
+    Samples are among them where they count, or where they, their group or their environment are named.
+    """
     rows = Cluster.objects.filter(visible("pk")).filter(_operated(person))
+    if not (selection.clusters or selection.groups or ENVIRONMENT in selection.environments):
+        rows = rows.filter(counting_clusters())
     if selection.clusters:
         rows = rows.filter(pk__in=selection.clusters)
     if selection.groups:

@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from migrations_app.access import SAMPLE_PEOPLE
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
@@ -20,8 +21,6 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 LONGEST_NAME = 80
-SAMPLE_PEOPLE = ("sample-operator", "sample-approver")
-"""Accounts without a password, who sign in by one click: they must never have a right over a real cluster."""
 NAMED = 50
 """Maximum number of clusters that one audit event names; it also has the total number."""
 

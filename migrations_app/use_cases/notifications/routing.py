@@ -8,8 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from migrations_app.models.cluster import Cluster
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox, Rollout
+from migrations_app.queries.fleet.counted import SAMPLES
 from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGENT, Event, merge_key, merged
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
 
@@ -91,6 +93,7 @@ class _Wanting:
         events = list(events)
         self._channels: list[Channel] = []
         self._in_reach: set[tuple[uuid.UUID, str]] = set()
+        self._samples: frozenset[str] = frozenset()
         if events:
             if any(event["type"] in TO_PEOPLE for event in events):
                 _people()
@@ -99,6 +102,7 @@ class _Wanting:
             narrowed = Channel.objects.filter(everywhere=False, groups__clusters__in=clusters)
             pairs = narrowed.values_list("pk", "groups__clusters__pk").distinct()
             self._in_reach = {(channel, str(cluster)) for channel, cluster in pairs}
+            self._samples = _samples_aside(clusters)
             groups = Channel.groups.through.objects.values_list("channel_id", "clustergroup_id")
             self._in_reach |= {(channel, str(group)) for channel, group in groups}
 
@@ -106,9 +110,22 @@ class _Wanting:
         return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
 
     def _near(self, channel: Channel, event: Event) -> bool:
-        """Events without a cluster or group go to all channels that subscribe to their type."""
+        """Events without a cluster or group go to all channels that subscribe to their type.
+
+        Those of samples go beside real clusters only to channels of a group that a sample is in.
+        """
         where = event["data"].get("cluster") or event["data"].get("group")
+        if where in self._samples:
+            return (channel.pk, where) in self._in_reach
         return channel.everywhere or not where or (channel.pk, where) in self._in_reach
+
+
+def _samples_aside(cluster_ids: Iterable[str]) -> frozenset[str]:
+    """Those of the clusters that are samples; none while there are no other clusters."""
+    if not Cluster.objects.exclude(source__in=SAMPLES).exists():
+        return frozenset()
+    found = Cluster.objects.filter(pk__in=list(cluster_ids), source__in=SAMPLES)
+    return frozenset(map(str, found.values_list("pk", flat=True)))
 
 
 def _people() -> None:

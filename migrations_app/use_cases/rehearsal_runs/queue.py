@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
@@ -59,8 +59,8 @@ def request_rehearsal(
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not rehearsed", code="moved")
         refuse_late(row)
-        if left := unplayed_kinds(msgspec.json.decode(bytes(row.plan), type=Plan)):
-            raise InvalidInput(f"changes of {', '.join(left)} are not rehearsed", code="not_played", where="plan")
+        if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
+            raise InvalidInput(why, code="not_played", where="plan")
         if row.rehearsals.count() >= MOST_OF_A_PLAN:
             raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan are kept: make a new preview", code="too_many")
         return _enqueued(row, person, failures=failures, seed=seed, by=by)

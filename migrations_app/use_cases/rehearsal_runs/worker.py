@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection
 
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
+from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.queue import RehearsalClaim
@@ -20,6 +21,7 @@ from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.identity import answering, refuse_other
+from migrations_app.use_cases.twins.ports import behaviour_of
 
 log = logging.getLogger(__name__)
 RENEW_SECONDS = 1.0
@@ -72,7 +74,13 @@ def _plays(made: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPlay, ..
             raise OtherCluster("the plan was made for another cluster than the one that answers")
         failures = [Failure(scenario, zone) for scenario, zone in made.failures]
         return rehearse_plan(
-            api, plan, cluster=row.cluster_name, failures=failures, seed=made.seed, check=watch.refuse_late
+            api,
+            plan,
+            cluster=row.cluster_name,
+            failures=failures,
+            seed=made.seed,
+            check=watch.refuse_late,
+            simulated=behaviour_of(row.cluster_id) if row.cluster.source == Cluster.Source.TWIN else None,
         )
 
 

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
+from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
+from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.play import Failure, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.use_cases.rehearsals.result import UnknownPart
-from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
+from migrations_app.use_cases.rehearsals.surroundings import Surroundings, as_sample, surroundings
 
 AWS_UNREAD = UnknownPart(
     code="aws_unread",
@@ -42,19 +44,30 @@ class _Ground:
     check: Callable[[], None]
 
 
+@seldom_collected()
 def rehearse_plan(
-    api: ClusterApi, plan: Plan, *, cluster: str, failures: Sequence[Failure], seed: int, check: Callable[[], None]
+    api: ClusterApi,
+    plan: Plan,
+    *,
+    cluster: str,
+    failures: Sequence[Failure],
+    seed: int,
+    check: Callable[[], None],
+    simulated: Behaviour | None = None,
 ) -> tuple[RehearsalPlay, ...]:
     """Plays the plan without a failure, then with each of them. `check` is called again and again: its errors end it.
+    `simulated` is how a sample cluster is simulated itself.
 
     Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
     """
-    if left := unplayed_kinds(plan):
-        raise InvalidInput(f"changes of {', '.join(left)} are not rehearsed", code="not_played", where="plan")
+    if why := why_unplayed(plan):
+        raise InvalidInput(why, code="not_played", where="plan")
     inventory = collect(api, cluster=cluster).inventory
     check()
     reading = read_objects(api, inventory)
     around = surroundings(reading, inventory, seed=seed)
+    if simulated is not None:
+        around = as_sample(around, simulated)
     ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
     calm = _play(ground, NO_FAILURE)
     return calm, *(_play(ground, _placed(one, reading)) for one in failures)

@@ -29,7 +29,10 @@ POLL_SECONDS = 5.0
 LONGEST = timedelta(days=14)
 """After this simulated time a rehearsal is given up."""
 OLD = "Provisioner/"
-UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
+UNTRACKED = (
+    ("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def set_up(
 ) -> RehearsalStage:
     """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
-    twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED)
+    twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED, open_definitions=True)
     twin.converters.update(dict.fromkeys(CONVERTED, converted))
     sizes = {one.name: one for one in behaviour.sizes}
     twin.load([_kube_system(identity)])

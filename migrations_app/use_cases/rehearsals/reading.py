@@ -12,7 +12,6 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.twin.store import SharedParts
 
 Document = dict[str, Any]
@@ -35,8 +34,6 @@ WEBHOOKS = (
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
     ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 )
-CONVERTER = {"namespace": "twin", "name": "conversion"}
-"""The service that converts in a twin; it always answers."""
 _OVER = ("Succeeded", "Failed")
 _MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 _POD_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
@@ -82,9 +79,7 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     for needed in NEEDED:
         if needed in found.unread:
             raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
-    found.objects["CustomResourceDefinition"] = [
-        _open(crd) for crd in found.of("CustomResourceDefinition") if _ours(crd)
-    ]
+    found.objects["CustomResourceDefinition"] = [crd for crd in found.of("CustomResourceDefinition") if is_ours(crd)]
     _read_workloads(api, found)
     for name, plural in WEBHOOKS:
         hooks = Resource("admissionregistration.k8s.io", "v1", plural)
@@ -133,24 +128,10 @@ def _listed(
     return [one for one in found if one is not None]
 
 
-def _ours(crd: Document) -> bool:
+def is_ours(crd: Document) -> bool:
+    """Whether it is a definition of Karpenter."""
     group = str(crd.get("spec", {}).get("group", ""))
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
-
-
-def opened(crd: Document) -> Document | None:
-    """The definition as a twin takes it; None for one that is not of Karpenter."""
-    return _open(crd) if _ours(crd) else None
-
-
-def _open(crd: Document) -> Document:
-    """The definition with a schema that keeps every field. Where Karpenter converts, a webhook of the twin does."""
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    versions = [one | {"schema": schema, "subresources": {"status": {}}} for one in crd["spec"].get("versions") or ()]
-    conversion: Document = {"strategy": "None"}
-    if len(versions) > 1 and crd["metadata"].get("name") in CONVERTED:
-        conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": CONVERTER}}}
-    return crd | {"spec": crd["spec"] | {"versions": versions, "conversion": conversion}}
 
 
 def slim_pod(pod: Document) -> Document | None:

@@ -8,10 +8,12 @@ from typing import Any
 from migrations_app.actions.plan import Plan, RolloutLimits
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.karpenter import kinds
 from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, go_on, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
@@ -44,6 +46,7 @@ class RehearsalRequest:
     seed: int = 0
 
 
+@seldom_collected()
 def rehearse_cluster(
     api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: Progress | None = None
 ) -> RehearsalResult:
@@ -78,7 +81,7 @@ def rehearse_on(
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
     played = play(plan, stage, check=check)
-    unknown = (*around.unknown, *_refusals(stage))
+    unknown = (*around.unknown, *_refusals(stage), *_of_definitions(plan))
     known = around.counts_rooms
     budgets_known = not any(one.code == "budgets_unread" for one in unknown)
     return RehearsalResult(
@@ -112,6 +115,12 @@ def rehearse_on(
         unknown=unknown,
         assumptions=around.assumptions,
     )
+
+
+def _of_definitions(plan: Plan) -> Iterator[UnknownPart]:
+    if any(target.kind == kinds.CRD.kind for target in plan.targets):
+        words = "schemas of definitions are not applied: an object that the new one does not take is not seen"
+        yield UnknownPart(code="schemas_unplayed", words=words)
 
 
 def _refusals(stage: RehearsalStage) -> Iterator[UnknownPart]:

@@ -1,7 +1,7 @@
 """What a rehearsal assumes of the cluster: sizes, zones and delays as they were read, and what is not known."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,8 @@ from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSi
 from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
+from migrations_app.use_cases.rehearsals.consolidation import CODE as CONSOLIDATION
+from migrations_app.use_cases.rehearsals.consolidation import unplayed_consolidation
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 
@@ -74,7 +76,20 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         f"an instance needs {INSTANCE_STOP_SECONDS:g} s to end",
         "instances are the sizes that the cluster has, and the general families c, m and r of AWS; smaller is cheaper",
     ]
-    return Surroundings(behaviour, tuple(_unknown(reading, requests=requests)), tuple(said), requests)
+    unknown = [*_unknown(reading, requests=requests)]
+    if told := unplayed_consolidation(reading, at_once=behaviour.at_once):
+        unknown.append(told)
+    return Surroundings(behaviour, tuple(unknown), tuple(said), requests)
+
+
+def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
+    """The same for a sample cluster, which a simulator plays as well: it behaves in the rehearsal as it does there."""
+    behaviour = replace(behaviour, seed=around.behaviour.seed)
+    unknown = around.unknown
+    if not behaviour.consolidates:
+        unknown = tuple(one for one in unknown if one.code != CONSOLIDATION)
+    said = "this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there"
+    return replace(around, behaviour=behaviour, unknown=unknown, assumptions=(said,))
 
 
 def _node_words(seconds: tuple[float, ...]) -> str:

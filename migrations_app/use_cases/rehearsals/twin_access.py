@@ -11,6 +11,7 @@ from migrations_app.errors import NotServed, ServerFailed
 from migrations_app.simulator.api import Document
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.twin.answers import RequestRefused
 from migrations_app.twin.ports.controllers import TwinControllers
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
@@ -117,6 +118,8 @@ class RehearsalWriter(TwinWriter):
     def _objects(self, resource: Resource) -> Iterable[Document]:
         if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
             return self._pods(resource)
+        if not (resource.label_selector or resource.field_selector):
+            return self._all(resource)
         query = {"labelSelector": resource.label_selector, "fieldSelector": resource.field_selector}
         answer = self._cluster.request("GET", resource.path, query={key: text for key, text in query.items() if text})
         if answer.status == 404:
@@ -124,6 +127,16 @@ class RehearsalWriter(TwinWriter):
         if answer.status >= 400:
             raise ServerFailed(str(answer.document.get("message", "")))
         found: list[Document] = answer.document["items"]
+        return found
+
+    def _all(self, resource: Resource) -> list[Document]:
+        """The whole list, without a page of it for the way. Raises NotServed, ServerFailed."""
+        try:
+            found = self._cluster.objects(resource.path)
+        except RequestRefused as refused:
+            raise ServerFailed(str(refused.answer.document.get("message", ""))) from None
+        if found is None:
+            raise NotServed(f"{resource.plural} are not served")
         return found
 
     def _on_nodes(self, resource: Resource) -> tuple[str, ...]:

@@ -28,9 +28,10 @@ from migrations_app.readiness.report import Collected, Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
-from migrations_app.use_cases.rehearsals.reading import PARTS, opened, read_objects
+from migrations_app.use_cases.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
 
@@ -51,6 +52,7 @@ class WayRequest:
     """Those of the actions, by id of the action."""
 
 
+@seldom_collected()
 def rehearse_way(api: ClusterApi, request: WayRequest, *, cluster: str, on_part: Progress | None = None) -> WayResult:
     """Reads the cluster and plays the way. Raises InvalidInput for a target or a cluster that has none, ReadError."""
     collected = collect(api, cluster=cluster, on_part=on_part)
@@ -205,8 +207,8 @@ class _Way:
 
     def _define(self, crd: CRD) -> None:
         """Brings a definition to the twin, if it is one of Karpenter's."""
-        document = opened(_document(crd))
-        if document is None:
+        document = _document(crd)
+        if not is_ours(document):
             return
         base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         there = self.stage.twin.request("GET", f"{base}/{crd.name}")
@@ -218,7 +220,11 @@ class _Way:
 
 
 def _document(crd: CRD) -> dict[str, Any]:
-    versions = [{"name": one.name, "served": one.served, "storage": one.storage} for one in crd.spec.versions or ()]
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [
+        {"name": one.name, "served": one.served, "storage": one.storage, "schema": schema}
+        for one in crd.spec.versions or ()
+    ]
     names = {"kind": crd.spec.names.kind, "plural": crd.spec.names.plural}
     spec = {"group": crd.spec.group, "scope": "Cluster", "names": names, "versions": versions}
     head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}

@@ -9,6 +9,7 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
 from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.queries.fleet.counted import SAMPLES as SAMPLE_SOURCES
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living.clusters import SAMPLES, LivingSample
@@ -54,6 +55,11 @@ def visible_samples() -> list[tuple[uuid.UUID, str]]:
     """Id and name of the sample clusters to act on that the caller may see."""
     rows = visible_clusters().filter(source=Cluster.Source.TWIN, sample_twin__isnull=False)
     return list(rows.order_by("name").values_list("pk", "name"))
+
+
+def sees_samples() -> bool:
+    """Whether the caller sees a sample of either kind."""
+    return visible_clusters().filter(source__in=SAMPLE_SOURCES).exists()
 
 
 def is_living(cluster_id: uuid.UUID) -> bool:

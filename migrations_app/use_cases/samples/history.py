@@ -52,11 +52,13 @@ def make_history(*, now: datetime) -> int:
     made = 0
     for cluster in rows:
         sample = clusters.find(SampleTwin.objects.values_list("sample", flat=True).get(pk=cluster.pk))
-        old = now - timedelta(days=1)
-        if sample is not None and not Snapshot.objects.filter(cluster=cluster, scanned_at__lt=old).exists():
-            _write(cluster, sample, now=now.astimezone(UTC))
-            made += 1
+        if sample is not None and not _has_past(cluster, now=now):
+            made += _write(cluster, sample, now=now.astimezone(UTC))
     return made
+
+
+def _has_past(cluster: Cluster, *, now: datetime) -> bool:
+    return Snapshot.objects.filter(cluster=cluster, scanned_at__lt=now - timedelta(days=1)).exists()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +72,25 @@ class ToldStage:
     plan: Plan | None = None
 
 
-def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> None:
-    """All of one cluster or nothing: a process that is killed in between begins anew. Others write meanwhile."""
+def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
+    """All of one cluster or nothing: a process that is killed in between begins anew. Others write meanwhile.
+
+    False if another process was faster, or the cluster is gone.
+    """
     stages = past(sample.name)
     ends = [*(one.days_ago for one in stages[1:]), 0]
     found = [
         _told_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
     ]
     with transaction.atomic():
-        Cluster.objects.filter(pk=cluster.pk).update(created_at=now - timedelta(days=DAYS))
+        # The update locks the row, so that of two processes only one finds no past.
+        if not Cluster.objects.filter(pk=cluster.pk).update(created_at=now - timedelta(days=DAYS)):
+            return False
+        if _has_past(cluster, now=now):
+            return False
         for one in found:
             _store(cluster, one, now=now)
+    return True
 
 
 def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> ToldStage:

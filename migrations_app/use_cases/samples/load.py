@@ -1,11 +1,18 @@
-"""Loads the sample fleet: a cluster for each story to look at, and those to act on with two sample people."""
+"""Loads the sample fleet: a cluster for each story to look at, and those to act on with two sample people; the latter
+also beside what is registered.
+"""
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
+from migrations_app.access import Person
+from migrations_app.errors import Conflict, PermissionDenied
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.samples.fleet import stories
+from migrations_app.samples.living.clusters import SAMPLES
+from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.samples.clusters import make_all
-from migrations_app.use_cases.samples.people import make_people
+from migrations_app.use_cases.samples.people import make_group_of, make_people, served_here_only
 
 
 def load_samples() -> int:
@@ -21,3 +28,30 @@ def load_samples() -> int:
         living = make_all()
         make_people(living)
     return len(made) + len(living)
+
+
+def missing_samples() -> int:
+    """How many of the clusters that can be acted on are not there."""
+    return len(SAMPLES) - SampleTwin.objects.count()
+
+
+def add_samples(*, person: Person | None) -> int:
+    """Adds the sample clusters that can be acted on and are missing, beside whatever is registered; returns how many.
+
+    The sample people come with them where nobody else is served; elsewhere real people act on them, by a role over the
+    group. `person` is None for the command line. Raises PermissionDenied, and Conflict `name_taken` if another
+    cluster has the name of a sample, `sample_person` if real clusters are in the group of that name.
+    """
+    if person is not None and "register" not in over(person, None).rights:
+        raise PermissionDenied("the account may not add clusters", code="forbidden")
+    names = [one.name for one in SAMPLES]
+    if taken := Cluster.objects.filter(name__in=names, sample_twin__isnull=True).order_by("name").first():
+        raise Conflict(f"there is a cluster named {taken.name} already", code="name_taken")
+    missing = missing_samples()
+    try:
+        with transaction.atomic():
+            living = make_all()
+            (make_people if served_here_only() else make_group_of)(living)
+    except IntegrityError:
+        raise Conflict("somebody else is adding the samples", code="name_taken") from None
+    return missing

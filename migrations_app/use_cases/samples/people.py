@@ -7,22 +7,28 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from migrations_app.access import SAMPLE_PEOPLE
 from migrations_app.errors import PermissionDenied
-from migrations_app.models.account import Grant
+from migrations_app.models.account import Grant, Identity
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.use_cases.accounts.management import RoleGrant, grant_role, set_active
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import SAMPLE_PEOPLE, drop_group, make_group, put_in
+from migrations_app.use_cases.clusters.groups import drop_group, make_group, put_in
 
 GROUP = "Sample clusters"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
-FORWARDED = ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via")
+UNSPECIFIED = frozenset({"0.0.0.0", "[::]", "::"})  # noqa: S104 # nosec B104 - compared, never bound
+FORWARDED = frozenset({"forwarded", "via", "client-ip", "true-client-ip", "cf-connecting-ip", "fastly-client-ip"})
+FORWARDED_BEGINNINGS = ("x-forwarded", "x-real-", "x-original-", "x-client-", "x-cluster-", "x-envoy-", "x-amzn-")
 """Headers of a proxy: behind one every request comes from this machine, wherever its sender is."""
+OLD_PROTOCOL = "HTTP/1.0"
+"""No browser speaks it; nginx does to what is behind it, unless it is told otherwise, and without any header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,59 +48,116 @@ PEOPLE = (
 
 
 def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
-    """Makes both accounts with their roles over a group of these clusters. An account of that name is left alone."""
+    """Makes both accounts with their roles over a group of these clusters, or opens them again.
+
+    An account of that name that is somebody's own is left alone.
+    """
     with transaction.atomic():
-        group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
-        put_in(group, cluster_ids)
+        group = make_group_of(cluster_ids)
         for one in PEOPLE:
-            if User.objects.filter(username=one.name).exists():
+            account = User.objects.filter(username=one.name).first()
+            if account is not None and not _has_nothing_else(account):
                 continue
-            account = User(username=one.name)
-            account.set_unusable_password()
-            account.save()
-            record_audit_event("account.made", one.name, rights="over the sample clusters")
-            grant_role(RoleGrant(role=one.role, person=one.name, over=group), person=None)
+            if account is None:
+                _make_account(one.name)
+            else:
+                set_active(one.name, active=True, person=None)
+            if not Grant.objects.filter(person__username=one.name, over=group).exists():
+                grant_role(RoleGrant(role=one.role, person=one.name, over=group), person=None)
+
+
+def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
+    """Puts these clusters into the group of samples, which is made if it is missing; returns its id."""
+    group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
+    put_in(group, cluster_ids)
+    return group
+
+
+def _make_account(name: str) -> None:
+    account = User(username=name)
+    account.set_unusable_password()
+    account.save()
+    record_audit_event("account.made", name, rights="over the sample clusters")
 
 
 def remove_people() -> None:
-    """Closes both accounts, which ends their sessions and tokens, and removes their group. The audit log keeps them."""
+    """Closes both accounts, which ends their sessions and tokens, and removes their group. The audit log keeps them.
+
+    An account of that name without a role over the group is somebody's own and stays.
+    """
     with transaction.atomic():
         group = ClusterGroup.objects.filter(name=GROUP).first()
-        if group is not None:
-            drop_group(group.pk)
-        for name in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True).values_list("username", flat=True):
+        if group is None:
+            return
+        mine = User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True, grants__over=group).distinct()
+        names = list(mine.values_list("username", flat=True))
+        drop_group(group.pk)
+        for name in names:
             set_active(name, active=False, person=None)
 
 
-def offered(*, address: str, host: str, headers: Collection[str]) -> tuple[SamplePerson, ...]:
-    """The sample people as whom a request may sign in; none unless it comes from this machine, through no proxy.
-
-    `host` is the Host header without its port, `headers` are the names of the headers of the request.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOrigin:
+    """Where a request seems to come from: the peer's address, the Host header without its port, the names of all
+    headers, and the protocol.
     """
-    given = {name.lower() for name in headers}
-    if address not in LOOPBACK or host not in LOCAL_HOSTS or any(name.lower() in given for name in FORWARDED):
+
+    address: str
+    host: str
+    headers: Collection[str]
+    protocol: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it comes from this machine, and through no proxy that can be seen."""
+        names = [name.lower() for name in self.headers]
+        passed_on = any(name in FORWARDED or name.startswith(FORWARDED_BEGINNINGS) for name in names)
+        local = self.address in LOOPBACK and self.host in LOCAL_HOSTS
+        return local and not passed_on and self.protocol != OLD_PROTOCOL
+
+
+def served_here_only() -> bool:
+    """Whether nothing in the settings says that others reach this installation, directly or through a proxy.
+
+    A proxy on this machine may pass requests on with a local Host header and without a word of where they come from.
+    """
+    env = settings.ENV
+    if env.https or env.behind_proxy or env.plain_http or env.trusted_origins:
+        return False
+    return {one.lower() for one in env.allowed_hosts} <= LOCAL_HOSTS | UNSPECIFIED
+
+
+def offered(origin: RequestOrigin) -> tuple[SamplePerson, ...]:
+    """The sample people as whom a request may sign in; none unless it comes from this machine, through no proxy, and
+    nobody else is served.
+    """
+    if not (origin.is_here and served_here_only()):
         return ()
     if not SampleTwin.objects.exists():
         return ()
-    there = set(User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True).values_list("username", flat=True))
-    return tuple(one for one in PEOPLE if one.name in there and _only_samples(one.name))
+    there = {one.username: one for one in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True)}
+    return tuple(one for one in PEOPLE if one.name in there and _only_samples(there[one.name]))
 
 
-def _only_samples(name: str) -> bool:
+def _only_samples(account: User) -> bool:
+    """Whether the account has roles over samples, and nothing else."""
+    return Grant.objects.filter(person=account).exists() and _has_nothing_else(account)
+
+
+def _has_nothing_else(account: User) -> bool:
     """Whether the account can do nothing else: no password, no rights of its own, no team, roles over samples only."""
-    account = User.objects.get(username=name)
     wide = account.is_superuser or account.is_staff or account.has_usable_password() or account.groups.exists()
-    if wide or account.user_permissions.exists():
+    if wide or account.user_permissions.exists() or Identity.objects.filter(user=account).exists():
         return False
     roles = Grant.objects.filter(person=account)
     others = ClusterGroup.clusters.through.objects.filter(clustergroup__grants__person=account).exclude(
         cluster__in=SampleTwin.objects.values("pk")
     )
-    return roles.exists() and not roles.filter(over=None).exists() and not others.exists()
+    return not roles.filter(over=None).exists() and not others.exists()
 
 
-def person_named(name: str, *, address: str, host: str, headers: Collection[str]) -> User:
+def person_named(name: str, origin: RequestOrigin) -> User:
     """The account to sign in as. Raises PermissionDenied unless it is offered to this request."""
-    if name not in [one.name for one in offered(address=address, host=host, headers=headers)]:
+    if name not in [one.name for one in offered(origin)]:
         raise PermissionDenied("sample people sign in from this machine only, while there are sample clusters")
     return User.objects.get(username=name)

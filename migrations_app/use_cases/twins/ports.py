@@ -1,4 +1,6 @@
-"""A sample cluster through the ports of clients: scans, previews and rollouts run on it unchanged."""
+"""A sample cluster through the ports of clients: scans, previews and rollouts run on it unchanged; and what a rehearsal
+has to know of it.
+"""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -10,9 +12,10 @@ from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.aws.client import AwsApi
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
 from migrations_app.samples.living import clusters
+from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter
-from migrations_app.use_cases.twins.state import StoredTwin
+from migrations_app.use_cases.twins.state import StoredTwin, behaviour
 
 ENDPOINT = "sample://"
 
@@ -30,6 +33,11 @@ def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
         return None
     docs = tuple(stored.current().saved().documents)
     return clusters.account(sample, docs, tagged=stored.control().version == "v1")
+
+
+def behaviour_of(cluster_id: uuid.UUID) -> Behaviour:
+    """How the simulator of that sample cluster behaves now. Raises SampleGone."""
+    return behaviour(StoredTwin(cluster_id).control())
 
 
 class SampleWriter:

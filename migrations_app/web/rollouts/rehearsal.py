@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from migrations_app.access import Person, may_prepare
-from migrations_app.actions.rehearsable import unplayed_kinds
+from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
@@ -97,7 +97,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
         "rehearsal_tone": "pass" if shown and shown.ends_well else "warning",
         "rehearsing": any(one.state in ("queued", "running") for one in found),
         "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
-        "unplayed": unplayed_kinds(plan) if plan else (),
+        "unplayed": why_unplayed(plan) if plan else "",
         "failure_words": tuple((scenario, FAILURE_WORDS[scenario]) for scenario in SCENARIOS),
     }
 

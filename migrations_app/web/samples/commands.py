@@ -10,8 +10,10 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.tasks import prepare_rollout, wake_rollout, wake_sample_history
 from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.samples.clusters import visible_samples
+from migrations_app.use_cases.samples.load import add_samples
 from migrations_app.use_cases.samples.path import do_next
 from migrations_app.use_cases.samples.reset import remove_samples, reset_sample
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -54,6 +56,22 @@ def reset(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     start_scan(cluster_id, by=request.user.get_username(), waits=True)
     messages.success(request, "The sample cluster is as it was at first.")
     return redirect("sample", cluster_id)
+
+
+@require_right("add_cluster")
+@require_POST
+def add(request: HttpRequest) -> HttpResponse:
+    """Adds the sample clusters that are missing; their past is made up meanwhile."""
+    try:
+        count = add_samples(person=person_of(request))
+    except (Conflict, PermissionDenied) as refused:
+        messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+        return redirect("samples")
+    transaction.on_commit(wake_sample_history)
+    for cluster_id, _ in visible_samples():
+        start_scan(cluster_id, by=request.user.get_username(), waits=True)
+    messages.success(request, f"{count} sample clusters are here. Scans are under way.")
+    return redirect("samples")
 
 
 @require_right("delete_cluster")

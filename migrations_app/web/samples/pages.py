@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.use_cases.samples.clusters import visible_samples
+from migrations_app.use_cases.samples.clusters import sees_samples, visible_samples
+from migrations_app.use_cases.samples.load import missing_samples
 from migrations_app.use_cases.samples.path import SamplePath
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.twins.state import SPEED
@@ -28,7 +29,8 @@ def samples(request: HttpRequest) -> HttpResponse:
         "paths": found,
         "people": people_for(request),
         "speed": SPEED,
-        "may_remove": request.user.has_perm("migrations_app.delete_cluster"),
+        "may_add": missing_samples() > 0 and request.user.has_perm("migrations_app.add_cluster"),
+        "may_remove": sees_samples() and request.user.has_perm("migrations_app.delete_cluster"),
     }
     return render(request, "samples/list.html", context)
 

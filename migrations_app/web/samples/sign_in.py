@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from migrations_app.errors import PermissionDenied
 from migrations_app.use_cases.accounts import sign_in
 from migrations_app.use_cases.audit.log import Actor, acting_as
-from migrations_app.use_cases.samples.people import SamplePerson, offered, person_named
+from migrations_app.use_cases.samples.people import RequestOrigin, SamplePerson, offered, person_named
 from migrations_app.web.access import address_of, next_page, open_page
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -20,7 +20,16 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 def people_for(request: HttpRequest) -> tuple[SamplePerson, ...]:
     """The sample people as whom this request may sign in."""
-    return offered(address=address_of(request), host=_host(request), headers=tuple(request.headers))
+    return offered(_origin(request))
+
+
+def _origin(request: HttpRequest) -> RequestOrigin:
+    return RequestOrigin(
+        address=address_of(request),
+        host=_host(request),
+        headers=tuple(request.headers),
+        protocol=str(request.META.get("SERVER_PROTOCOL", "")),
+    )
 
 
 @open_page
@@ -30,7 +39,7 @@ def sign_in_as(request: HttpRequest) -> HttpResponse:
     name = request.POST.get("name", "")[:150]
     address = address_of(request)
     try:
-        user = person_named(name, address=address, host=_host(request), headers=tuple(request.headers))
+        user = person_named(name, _origin(request))
     except PermissionDenied as refused:
         sign_in.refused(name, address=address, locked=False)
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")

@@ -133,7 +133,8 @@ def test_a_plan_that_cannot_be_rehearsed_says_so(ada, shop):
     target = msgspec.structs.replace(step.change.target, kind="Deployment")
     moved = msgspec.structs.replace(step, change=msgspec.structs.replace(step.change, target=target))
     row = a_rollout(shop, moved, author=ada.user)
-    assert "This plan cannot be rehearsed: changes of Deployment are not played" in text(page(ada, row))
+    words = "This plan cannot be rehearsed: changes of Deployment are not rehearsed: its pods start anew"
+    assert words in text(page(ada, row))
     assert ada.post(f"/rollouts/{row.pk}/rehearse").status_code == 400
 
 

@@ -1,0 +1,40 @@
+"""A sample cluster is rehearsed as it is simulated: at its speed, with its sizes and without consolidation."""
+
+import dataclasses
+
+import pytest
+from django.db import transaction
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.use_cases.rehearsal_runs import queue
+from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
+from migrations_app.use_cases.rehearsals.document import read_document
+from migrations_app.use_cases.rollouts.preview import prepare
+from migrations_app.use_cases.samples.clusters import make_all
+from migrations_app.use_cases.samples.path import SamplePath, do_next
+from tests.use_cases.cast import OPERATE, actor, person, user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _keys(settings):
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
+
+
+def test_the_speed_of_the_samples_is_that_of_their_rehearsals():
+    with transaction.atomic():
+        make_all()
+    row = Cluster.objects.get(name="live-halfway")
+    ada = user("ada", OPERATE)
+    with transaction.atomic():
+        rollout = do_next(row.pk, SamplePath(row.pk).next.step.id, person=person(ada), by=actor(ada))
+    prepare(rollout)
+    rehearse_claimed(queue.claim(queue.request_rehearsal(rollout, person(ada), by=actor(ada))))
+    calm = read_document(bytes(Rehearsal.objects.get().result)).calm
+    assert (calm.finished, calm.assumptions) == (
+        True, ("this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there",),
+    )  # fmt: skip
+    assert (calm.seconds < 300, [one.code for one in calm.unknown]) == (True, ["aws_unread"])
+    assert {one.size for one in calm.groups if one.pool == "NodePool/general"} <= {"c6a.xlarge", "m6i.2xlarge"}
