@@ -8,66 +8,67 @@ from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
 from migrations_app.templatetags.readiness_tags import NONE, icon
+from migrations_app.texts import text as _
 
 register = template.Library()
 MEMBER_LOOKS: dict[str, Look] = {
-    "waiting": Look("Waiting", "muted", "na"),
-    "preparing": Look("Preparing", "accent", "going"),
-    "asking": Look("Needs approval", "warning", "person"),
-    "running": Look("In progress", "accent", "going"),
-    "stopped": Look("Stopped", "blocker", "blocker"),
-    "done": Look("Done", "pass", "pass"),
-    "out": Look("Left out", "waived", "waived"),
+    "waiting": Look(_("Waiting"), "muted", "na"),
+    "preparing": Look(_("Preparing"), "accent", "going"),
+    "asking": Look(_("Needs approval"), "warning", "person"),
+    "running": Look(_("In progress"), "accent", "going"),
+    "stopped": Look(_("Stopped"), "blocker", "blocker"),
+    "done": Look(_("Done"), "pass", "pass"),
+    "out": Look(_("Left out"), "waived", "waived"),
 }
 MEMBER_CAUSES: dict[str, str] = {
-    "read_only": "it is only read: nothing of it can be changed from here",
-    "never_scanned": "it was never scanned",
-    "scan_old": "its newest scan is older than a day",
-    "scan_unreadable": "its stored scan cannot be read",
-    "unreachable": "it does not answer",
-    "other_cluster": "another cluster answers in its place",
-    "registered_twice": "it is registered twice, and the other registration joins",
-    "in_campaign": "another campaign has it",
-    "journey_open": "it has an upgrade of its own that did not end",
-    "release_unknown": "the release that runs is not known",
-    "reached": "it runs the target already",
-    "target_not_on_path": "the target is not on its upgrade path",
-    "kubernetes_outside": "its Kubernetes version does not fit the target",
-    "cluster_gone": "its registration was removed",
-    "left_out": "a person left it out",
-    "reverted": "a later scan does not show the release any more",
-    "other_release": "its plan leads to another release than shown",
-    "action_added": "its plan has an action that was not shown",
-    "more_nodes": "its plan is about more nodes than shown",
-    "nodes_unknown": "its nodes were not all counted when it was shown",
-    "approval_old": "the campaign was started more than 30 days ago",
-    "approval_missing": "approvals are missing, by the policy of now",
-    "member_stopped": "a cluster is stopped",
-    "nothing_done": "every cluster was left out: nothing was done",
-    "nothing_joins": "no cluster can join",
-    "right_missing": "an account lacks a permission over it",
-    "author_gone": "the account that made the campaign is closed",
-    "journey_paused": "its upgrade stopped",
-    "journey_aborted": "its upgrade was ended by a person",
-    "journey_rejected": "its upgrade was rejected",
-    "journey_expired": "its upgrade was not started in time",
-    "rollout_paused": "its rollout paused",
-    "rollout_needs_attention": "its rollout needs attention",
-    "withdrawn": "it was withdrawn",
-    "rejected": "it was rejected",
-    "expired": "nobody started it in time",
+    "read_only": _("it is only read: nothing of it can be changed from here"),
+    "never_scanned": _("it was never scanned"),
+    "scan_old": _("its newest scan is older than a day"),
+    "scan_unreadable": _("its stored scan cannot be read"),
+    "unreachable": _("it does not answer"),
+    "other_cluster": _("another cluster answers in its place"),
+    "registered_twice": _("it is registered twice, and the other registration joins"),
+    "in_campaign": _("another campaign has it"),
+    "journey_open": _("it has an upgrade of its own that did not end"),
+    "release_unknown": _("the release that runs is not known"),
+    "reached": _("it runs the target already"),
+    "target_not_on_path": _("the target is not on its upgrade path"),
+    "kubernetes_outside": _("its Kubernetes version does not fit the target"),
+    "cluster_gone": _("its registration was removed"),
+    "left_out": _("a person left it out"),
+    "reverted": _("a later scan does not show the release any more"),
+    "other_release": _("its plan leads to another release than shown"),
+    "action_added": _("its plan has an action that was not shown"),
+    "more_nodes": _("its plan is about more nodes than shown"),
+    "nodes_unknown": _("its nodes were not all counted when it was shown"),
+    "approval_old": _("the campaign was started more than 30 days ago"),
+    "approval_missing": _("approvals are missing, by the policy of now"),
+    "member_stopped": _("a cluster is stopped"),
+    "nothing_done": _("every cluster was left out: nothing was done"),
+    "nothing_joins": _("no cluster can join"),
+    "right_missing": _("an account lacks a permission over it"),
+    "author_gone": _("the account that made the campaign is closed"),
+    "journey_paused": _("its upgrade stopped"),
+    "journey_aborted": _("its upgrade was ended by a person"),
+    "journey_rejected": _("its upgrade was rejected"),
+    "journey_expired": _("its upgrade was not started in time"),
+    "rollout_paused": _("its rollout paused"),
+    "rollout_needs_attention": _("its rollout needs attention"),
+    "withdrawn": _("it was withdrawn"),
+    "rejected": _("it was rejected"),
+    "expired": _("nobody started it in time"),
 }
 GATE_WORDS: dict[str, str] = {
-    "verified": "every cluster of the waves before to be done",
-    "soak": "the time to soak",
-    "person": "a person who opens the next wave",
-    "stops": "a person who opens the next wave: clusters stopped in the one before",
-    "window": "the change window of the campaign",
+    "verified": _("every cluster of the waves before to be done"),
+    "soak": _("the time to soak"),
+    "person": _("a person who opens the next wave"),
+    "stops": _("a person who opens the next wave: clusters stopped in the one before"),
+    "window": _("the change window of the campaign"),
 }
 PERSON_WORDS: dict[str, str] = {
-    "never": "no wave needs a person",
-    "first": "a person opens the second wave",
-    "every": "a person opens every wave after the first",
+    "never": _("no wave needs a person"),
+    "first": _("a person opens the second wave"),
+    "every": _("a person opens every wave after the first"),
 }
 
 
@@ -101,7 +102,7 @@ def person_gate_word(code: str) -> str:
 def hours_word(minutes: int) -> str:
     """Minutes as hours and minutes."""
     hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if hours else f"{rest} min"
+    return _("{hours} h {rest} min").format(hours=hours, rest=rest) if hours else _("{rest} min").format(rest=rest)
 
 
 @register.filter

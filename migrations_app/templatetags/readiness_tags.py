@@ -18,6 +18,7 @@ from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.readiness.look import Look
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
+from migrations_app.texts import text as _
 
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
@@ -103,13 +104,13 @@ def fact_word(value: str | None, name: str) -> str:
 @register.filter
 def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None for a check that was not asked
     """The look of one finding; `Not asked` for None."""
-    return look_of(finding.status, finding.severity) if finding else Look("Not asked", "muted", "never")
+    return look_of(finding.status, finding.severity) if finding else Look(_("Not asked"), "muted", "never")
 
 
 def look_of(status: str, severity: str) -> Look:
     """A failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
-        return wording.SEVERITIES.get(severity, NONE)._replace(word="Fails")
+        return wording.SEVERITIES.get(severity, NONE)._replace(word=_("Fails"))
     return wording.STATUSES.get(status, NONE)
 
 

@@ -17,6 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from migrations_app.access import Person
 from migrations_app.errors import NotFound
 from migrations_app.queries.visibility import NOTHING, VisibilityScope, permissions_of, subject_of, visibility_scope
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts.rights import must_change_password, rights_of
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.audit.log import Actor, acting_as
@@ -37,16 +38,16 @@ SUBJECTS = {
 """The kind of object that a URL parameter identifies."""
 OWN_SITE = {"same-origin", "none"}
 RIGHTS = {
-    "add_cluster": "register clusters",
-    "change_cluster": "change clusters",
-    "delete_cluster": "remove clusters",
-    "add_scan": "start scans",
-    "view_auditevent": "read the audit log",
-    "operate_rollout": "prepare and start rollouts",
-    "approve_rollout": "approve plans",
-    "administer_policy": "change policies",
-    "break_glass": "approve alone in an emergency",
-    "change_grant": "decide what others may do",
+    "add_cluster": _("register clusters"),
+    "change_cluster": _("change clusters"),
+    "delete_cluster": _("remove clusters"),
+    "add_scan": _("start scans"),
+    "view_auditevent": _("read the audit log"),
+    "operate_rollout": _("prepare and start rollouts"),
+    "approve_rollout": _("approve plans"),
+    "administer_policy": _("change policies"),
+    "break_glass": _("approve alone in an emergency"),
+    "change_grant": _("decide what others may do"),
 }
 
 
@@ -105,7 +106,7 @@ def open_page(view: View[P]) -> View[P]:
 def _refuse_other_sites(request: HttpRequest) -> None:
     """In addition to the CSRF token (T09): browsers send the origin of a request, and scripts cannot change it."""
     if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
-        raise PermissionDenied("The request came from another site.")
+        raise PermissionDenied(_("The request came from another site."))
 
 
 def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
@@ -118,7 +119,7 @@ def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
 def _require(request: HttpRequest, right: str, *others: str) -> None:
     if right == LOOK or any(request.user.has_perm(f"migrations_app.{one}") for one in (right, *others)):
         return
-    raise PermissionDenied(f"Your account may not {RIGHTS[right]}.")
+    raise PermissionDenied(_("Your account may not {act}.").format(act=RIGHTS[right]))
 
 
 def next_page(request: HttpRequest) -> str:

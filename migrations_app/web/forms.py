@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 
+from migrations_app.texts import text as _
+
 MIB = 1024 * 1024
 LARGEST_KUBECONFIG = MIB // 4
 LARGEST_BUNDLE = 64 * MIB
@@ -19,12 +21,12 @@ class Unshown(forms.Textarea):
 class DetailsForm(forms.Form):
     """What a person enters about a cluster."""
 
-    name = forms.CharField(max_length=120, label="Name", help_text="Display name")
+    name = forms.CharField(max_length=120, label=_("Name"), help_text=_("Display name"))
     environment = forms.CharField(
-        max_length=40, required=False, label="Environment", help_text="e.g. production (sets the colour)"
+        max_length=40, required=False, label=_("Environment"), help_text=_("e.g. production (sets the colour)")
     )
     target = forms.CharField(
-        max_length=20, required=False, label="Target", help_text="Target minor, e.g. 1.4 (default: latest)"
+        max_length=20, required=False, label=_("Target"), help_text=_("Target minor, e.g. 1.4 (default: latest)")
     )
 
 
@@ -33,24 +35,24 @@ class ChangeForm(DetailsForm):
         min_value=1,
         max_value=10_080,
         required=False,
-        label="Minutes between scans",
-        help_text="Default: global interval. Max 1 week",
+        label=_("Minutes between scans"),
+        help_text=_("Default: global interval. Max 1 week"),
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
 class RemoveForm(forms.Form):
-    name = forms.CharField(max_length=200, strip=False, label="Type the cluster's name to remove it")
+    name = forms.CharField(max_length=200, strip=False, label=_("Type the cluster's name to remove it"))
 
 
 class EksForm(forms.Form):
     """Which EKS cluster: the first step of its registration or AWS access."""
 
     eks_cluster = forms.CharField(
-        max_length=300, label="EKS cluster", help_text="Its ARN, or its name together with the region."
+        max_length=300, label=_("EKS cluster"), help_text=_("Its ARN, or its name together with the region.")
     )
     eks_region = forms.CharField(
-        max_length=40, required=False, label="Region", help_text="Such as eu-west-1; an ARN holds it already."
+        max_length=40, required=False, label=_("Region"), help_text=_("Such as eu-west-1; an ARN holds it already.")
     )
 
 
@@ -58,8 +60,8 @@ def role_field(*, required: bool = True) -> forms.CharField:
     return forms.CharField(
         max_length=1000,
         required=required,
-        label="ARN of the role",
-        help_text="The role that you made with the two policies above.",
+        label=_("ARN of the role"),
+        help_text=_("The role that you made with the two policies above."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -78,19 +80,19 @@ class KubeconfigForm(forms.Form):
     kubeconfig = forms.CharField(
         max_length=LARGEST_KUBECONFIG,
         strip=False,
-        label="New kubeconfig",
-        help_text="With certificate-authority-data, and a token or client certificate data.",
+        label=_("New kubeconfig"),
+        help_text=_("With certificate-authority-data, and a token or client certificate data."),
         widget=Unshown(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off"}),
     )
     context = forms.CharField(
-        max_length=253, required=False, label="Context", help_text="Empty: the current context of the file."
+        max_length=253, required=False, label=_("Context"), help_text=_("Empty: the current context of the file.")
     )
     typed_name = forms.CharField(
         max_length=200,
         required=False,
         strip=False,
-        label="The cluster's name",
-        help_text="Only where karpdash can not tell by itself that it is the same cluster.",
+        label=_("The cluster's name"),
+        help_text=_("Only where karpdash can not tell by itself that it is the same cluster."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
@@ -106,7 +108,7 @@ class IdentityForm(forms.Form):
     typed_name = forms.CharField(
         max_length=200,
         strip=False,
-        label="Type the cluster's name",
+        label=_("Type the cluster's name"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     uid = forms.CharField(max_length=64, widget=forms.HiddenInput)
@@ -125,8 +127,8 @@ class RegisterForm(DetailsForm):
         required=False,
         max_length=LARGEST_KUBECONFIG,
         strip=False,
-        label="Kubeconfig",
-        help_text="With certificate-authority-data, and a token or client certificate data.",
+        label=_("Kubeconfig"),
+        help_text=_("With certificate-authority-data, and a token or client certificate data."),
         widget=Unshown(
             attrs={
                 "rows": 9,
@@ -136,10 +138,10 @@ class RegisterForm(DetailsForm):
             }
         ),
     )
-    kubeconfig_file = forms.FileField(required=False, label="Kubeconfig file", help_text="At most 256 KiB.")
-    bundle = forms.FileField(required=False, label="Bundle", help_text=".tar.gz, .yaml or .json, at most 64 MiB.")
+    kubeconfig_file = forms.FileField(required=False, label=_("Kubeconfig file"), help_text=_("At most 256 KiB."))
+    bundle = forms.FileField(required=False, label=_("Bundle"), help_text=_(".tar.gz, .yaml or .json, at most 64 MiB."))
     context = forms.CharField(
-        max_length=253, required=False, label="Context", help_text="Empty: the current context of the file."
+        max_length=253, required=False, label=_("Context"), help_text=_("Empty: the current context of the file.")
     )
     role_arn = role_field(required=False)
     draft = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
@@ -148,7 +150,7 @@ class RegisterForm(DetailsForm):
         """Requires the chosen source within its size limit."""
         cleaned = super().clean() or {}
         if cleaned.get("way") == "eks" and not cleaned.get("draft"):
-            self.add_error(None, "Make the external id first: the role is made with it.")
+            self.add_error(None, _("Make the external id first: the role is made with it."))
             return cleaned
         field, largest = {
             "paste": ("kubeconfig", LARGEST_KUBECONFIG),
@@ -158,9 +160,9 @@ class RegisterForm(DetailsForm):
         }.get(str(cleaned.get("way", "")), ("", 0))
         given = cleaned.get(field)
         if field and not given and field not in self.errors:
-            self.add_error(field, "Nothing was given here.")
+            self.add_error(field, _("Nothing was given here."))
         elif given and getattr(given, "size", 0) > largest:
-            self.add_error(field, f"Larger than {largest // 1024:,} KiB.")
+            self.add_error(field, _("Larger than {size:,} KiB.").format(size=largest // 1024))
         return cleaned
 
     def secret(self) -> bytes:

@@ -10,21 +10,22 @@ from django.views.decorators.http import require_safe
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.registry import all_checks
 from migrations_app.queries.fleet.all_clusters import named_clusters
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 
 MOST = 8
 PAGES: tuple[tuple[str, str], ...] = (
-    ("Fleet", "fleet"),
-    ("Causes: what blocks several clusters", "fleet-causes"),
-    ("Progress", "burndown"),
-    ("Groups", "groups"),
-    ("Waivers", "waivers"),
-    ("Rollouts", "rollouts"),
-    ("Convert manifests", "convert"),
-    ("Check catalogue", "catalogue"),
-    ("API tokens", "tokens"),
-    ("Change your password", "password"),
-    ("API documentation", "api-docs"),
+    (_("Fleet"), "fleet"),
+    (_("Causes: what blocks several clusters"), "fleet-causes"),
+    (_("Progress"), "burndown"),
+    (_("Groups"), "groups"),
+    (_("Waivers"), "waivers"),
+    (_("Rollouts"), "rollouts"),
+    (_("Convert manifests"), "convert"),
+    (_("Check catalogue"), "catalogue"),
+    (_("API tokens"), "tokens"),
+    (_("Change your password"), "password"),
+    (_("API documentation"), "api-docs"),
 )
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.tasks import wake_campaign, wake_campaign_preview
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
@@ -161,7 +162,7 @@ def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable
     try:
         return _done(request, campaign_id, change=partial(change, member=member))
     except NotFound:
-        raise InvalidInput("the campaign has no such cluster", where="member", code="unknown_member") from None
+        raise InvalidInput(_("the campaign has no such cluster"), where="member", code="unknown_member") from None
 
 
 def _done(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:

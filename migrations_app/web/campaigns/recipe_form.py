@@ -5,6 +5,7 @@ from django.http import QueryDict
 from migrations_app.campaigns.recipe import REST, Gates, Limits, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
+from migrations_app.texts import text as _
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.web.rollouts.policies import read
 
@@ -56,7 +57,7 @@ def _sizes(text: str) -> tuple[int, ...]:
     found = []
     for word in words:
         if word != "rest" and not (word.isdecimal() and len(word) < 6 and int(word) > 0):
-            raise InvalidInput("sizes such as 1, 5, rest", where="waves", code="bad_parameter")
+            raise InvalidInput(_("sizes such as 1, 5, rest"), where="waves", code="bad_parameter")
         found.append(REST if word == "rest" else int(word))
     return tuple(found)
 
@@ -66,7 +67,7 @@ def _labels(text: str) -> tuple[tuple[str, str], ...]:
     for word in _words(text):
         key, sign, value = word.partition("=")
         if not sign or not key.strip():
-            raise InvalidInput("labels such as team=pay", where="labels", code="bad_parameter")
+            raise InvalidInput(_("labels such as team=pay"), where="labels", code="bad_parameter")
         found.append((key.strip(), value.strip()))
     return tuple(found)
 
@@ -80,5 +81,5 @@ def _number(said: QueryDict, name: str, *, otherwise: int = 0) -> int:
     if not text:
         return otherwise
     if not text.isdecimal() or len(text) > 6:
-        raise InvalidInput("a whole number", where=name, code="out_of_range")
+        raise InvalidInput(_("a whole number"), where=name, code="out_of_range")
     return int(text)

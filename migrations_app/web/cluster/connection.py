@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError
 from migrations_app.queries.cluster.detail import ClusterHead
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import credentials, eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest
@@ -156,7 +157,7 @@ def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         except REFUSALS as refused:
             explain(form, refused)
         else:
-            messages.success(request, "The role is proven and kept; the next scan reads the AWS account with it.")
+            messages.success(request, _("The role is proven and kept; the next scan reads the AWS account with it."))
             return redirect("cluster-connection", context["head"].id)
     return _page(request, context, form=form)
 
@@ -168,7 +169,7 @@ def _removed(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     except (InvalidInput, Conflict) as refused:
         messages.error(request, f"{refused.message[:1].upper()}{refused.message[1:]}.")
     else:
-        messages.success(request, "karpdash has forgotten the role. You may delete it in AWS.")
+        messages.success(request, _("karpdash has forgotten the role. You may delete it in AWS."))
     return redirect("cluster-connection", context["head"].id)
 
 
@@ -197,7 +198,7 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         named = refused.where in form.fields
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
         return _page(request, context, file=form)
-    messages.success(request, "The new kubeconfig is proven and kept; plans made before it are over.")
+    messages.success(request, _("The new kubeconfig is proven and kept; plans made before it are over."))
     return redirect("cluster-connection", context["head"].id)
 
 
@@ -211,14 +212,16 @@ def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     except (InvalidInput, Conflict) as refused:
         form.add_error(refused.where if refused.where in form.fields else None, refused.message)
         return _page(request, context, identity=form)
-    messages.success(request, "It is this cluster from now on; plans made before are over, and a scan begins.")
+    messages.success(request, _("It is this cluster from now on; plans made before are over, and a scan begins."))
     return redirect("cluster-connection", context["head"].id)
 
 
 SAME = {
     "same": "",
-    "other": "It leads to another cluster than the one that is registered here: it would not be kept.",
-    "unknown": "Whether it leads to the same cluster can not be told: to keep it, the cluster's name has to be typed.",
+    "other": _("It leads to another cluster than the one that is registered here: it would not be kept."),
+    "unknown": _(
+        "Whether it leads to the same cluster can not be told: to keep it, the cluster's name has to be typed."
+    ),
 }
 STEPS = {
     "draft": _drafted,

@@ -12,6 +12,7 @@ from migrations_app.conversion.findings import ConversionFinding, worst
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.side_by_side import SideBySideRow, rows
 from migrations_app.readiness.look import Look
+from migrations_app.texts import text as _
 
 MOST_LINES = 6000
 """Maximum number of lines on a page; the downloads contain all objects."""
@@ -20,17 +21,17 @@ FLAGS = 3
 ALIKE = 0.4
 """Minimum share of equal text at both ends for which only the middle counts as changed."""
 OUTCOMES: tuple[Look, ...] = (
-    Look("Not converted", "blocker", "blocker", id="refused"),
-    Look("Decide first", "warning", "manual", id="decide"),
-    Look("Converted", "pass", "pass", id="converted"),
-    Look("Nothing to do", "muted", "na", id="same"),
-    Look("Left alone", "muted", "na", id="other"),
+    Look(_("Not converted"), "blocker", "blocker", id="refused"),
+    Look(_("Decide first"), "warning", "manual", id="decide"),
+    Look(_("Converted"), "pass", "pass", id="converted"),
+    Look(_("Nothing to do"), "muted", "na", id="same"),
+    Look(_("Left alone"), "muted", "na", id="other"),
 )
 SEVERITIES = {
-    "error": Look("Error", "blocker", "blocker", id="error"),
-    "action": Look("Decide", "warning", "manual", id="action"),
-    "warn": Look("May change", "warning", "warning", id="warn"),
-    "info": Look("Note", "accent", "info", id="info"),
+    "error": Look(_("Error"), "blocker", "blocker", id="error"),
+    "action": Look(_("Decide"), "warning", "manual", id="action"),
+    "warn": Look(_("May change"), "warning", "warning", id="warn"),
+    "info": Look(_("Note"), "accent", "info", id="info"),
 }
 UNTOUCHED = {"already-v1", "already-v1beta1"}
 _WORDS = re.compile(r"\s+|\w+|.")

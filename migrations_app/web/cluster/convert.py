@@ -20,6 +20,7 @@ from migrations_app.conversion.report import ConversionReport, convert_texts
 from migrations_app.manifests import writer
 from migrations_app.queries.cluster.detail import nodes_of
 from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.conversion_cards import SEVERITIES, cards, changed, tally
@@ -28,26 +29,26 @@ from migrations_app.web.cluster.readiness import about
 MIB = 1024 * 1024
 TARGETS = tuple((word, word) for word in get_args(Target))
 NEXT = (("", "next"),)
-DEFAULTS = (("keep", "Same behaviour"), ("leave", "Ignore defaults"))
-ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "A role name has letters, digits and + = , . @ _ - only.")
+DEFAULTS = (("keep", _("Same behaviour")), ("leave", _("Ignore defaults")))
+ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", _("A role name has letters, digits and + = , . @ _ - only."))
 
 
 class ConversionForm(forms.Form):
     """The options of a conversion. Missing and invalid ones have their value in `initial`."""
 
-    to = forms.ChoiceField(choices=TARGETS, label="Target", widget=forms.RadioSelect)
-    defaults = forms.ChoiceField(choices=DEFAULTS, label="Defaults", widget=forms.RadioSelect)
+    to = forms.ChoiceField(choices=TARGETS, label=_("Target"), widget=forms.RadioSelect)
+    defaults = forms.ChoiceField(choices=DEFAULTS, label=_("Defaults"), widget=forms.RadioSelect)
     role = forms.CharField(
         max_length=200,
         required=False,
-        label="Node role",
+        label=_("Node role"),
         validators=[ROLE],
-        help_text="Name of the IAM role of the nodes; empty: a placeholder, where the object names none.",
+        help_text=_("Name of the IAM role of the nodes; empty: a placeholder, where the object names none."),
         widget=forms.TextInput(
             attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "KarpenterNodeRole"}
         ),
     )
-    profile = forms.BooleanField(required=False, label="Keep the instance profile instead of a role")
+    profile = forms.BooleanField(required=False, label=_("Keep the instance profile instead of a role"))
 
     def options(self, *, live: bool) -> Options:
         """The options as the conversion expects them."""
@@ -65,12 +66,12 @@ class ConversionForm(forms.Form):
 class PasteForm(ConversionForm):
     """The same options, with manifests to convert."""
 
-    to = forms.ChoiceField(choices=NEXT + TARGETS, required=False, label="Target", widget=forms.RadioSelect)
+    to = forms.ChoiceField(choices=NEXT + TARGETS, required=False, label=_("Target"), widget=forms.RadioSelect)
     manifests = forms.CharField(
         required=False,
         strip=False,
-        label="Manifests",
-        help_text="YAML or JSON, several documents, or what kubectl get prints. At most 1 MiB.",
+        label=_("Manifests"),
+        help_text=_("YAML or JSON, several documents, or what kubectl get prints. At most 1 MiB."),
         widget=forms.Textarea(
             attrs={
                 "rows": 18,
@@ -81,18 +82,18 @@ class PasteForm(ConversionForm):
             }
         ),
     )
-    file = forms.FileField(required=False, allow_empty_file=True, label="Or a file", help_text="At most 1 MiB.")
+    file = forms.FileField(required=False, allow_empty_file=True, label=_("Or a file"), help_text=_("At most 1 MiB."))
 
     def clean(self) -> dict[str, Any]:
         """Requires a text or a file within the size limit."""
         cleaned = super().clean() or {}
         chosen, pasted = cleaned.get("file"), cleaned.get("manifests") or ""
         if chosen is None and not pasted.strip():
-            self.add_error("manifests", "Nothing was given here.")
+            self.add_error("manifests", _("Nothing was given here."))
         elif chosen is not None and chosen.size > MIB:
-            self.add_error("file", "Larger than 1 MiB; use the karpdash command.")
+            self.add_error("file", _("Larger than 1 MiB; use the karpdash command."))
         elif len(pasted) > MIB:
-            self.add_error("manifests", "Larger than 1 MiB; use the karpdash command.")
+            self.add_error("manifests", _("Larger than 1 MiB; use the karpdash command."))
         return cleaned
 
     def source(self) -> tuple[str, bytes | str]:
@@ -105,8 +106,8 @@ class PasteForm(ConversionForm):
 
 DOWNLOADS = (
     ("yaml", "YAML", "karpenter.yaml"),
-    ("terraform", "Terraform", "karpenter.tf"),
-    ("kustomize", "Flux or Argo CD patch", "kustomization.yaml"),
+    ("terraform", _("Terraform"), "karpenter.tf"),
+    ("kustomize", _("Flux or Argo CD patch"), "kustomization.yaml"),
 )
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.fleet.labels import USUAL, labels_of
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details
@@ -25,7 +26,7 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Enqueues a scan unless one is already active."""
     try:
         if not start_scan(cluster_id, by=request.user.get_username()):
-            messages.info(request, "A scan of this cluster was already under way.")
+            messages.info(request, _("A scan of this cluster was already under way."))
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
     return redirect("cluster", cluster_id)
@@ -61,7 +62,7 @@ def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -
     except Conflict as refused:
         form.add_error("name" if refused.code == "name_taken" else None, f"{refused.message.capitalize()}.")
     else:
-        messages.success(request, "The change is saved.")
+        messages.success(request, _("The change is saved."))
         return True
     return False
 
@@ -76,9 +77,9 @@ def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         try:
             clusters.remove(cluster_id, typed_name=form.cleaned_data["name"])
         except InvalidInput:
-            form.add_error("name", "That is not its name. Nothing was removed.")
+            form.add_error("name", _("That is not its name. Nothing was removed."))
         else:
-            messages.success(request, f"{head.name} is removed from karpdash.")
+            messages.success(request, _("{name} is removed from karpdash.").format(name=head.name))
             return redirect("fleet")
     context = {"section": "fleet", "head": head, "form": form, "snapshots": head.snapshots}
     return render(request, "cluster/remove.html", context, status=422 if form.errors else 200)
@@ -91,7 +92,7 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     head = cluster_head(cluster_id, now=timezone.now())
     problem = _set(request, cluster_id, version=head.version) if request.method == "POST" else ""
     if request.method == "POST" and not problem:
-        messages.success(request, "The labels are saved.")
+        messages.success(request, _("The labels are saved."))
         return redirect("cluster", cluster_id)
     told = labels_of(cluster_id)
     known = {one.key for one in told}

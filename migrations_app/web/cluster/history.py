@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from migrations_app.queries.cluster.detail import SnapshotRow, cluster_head, legacy_trend, report_of, snapshots_of
 from migrations_app.readiness.report_diff import difference
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 
@@ -70,7 +71,7 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     before, after = sorted((row for row in seen if row), key=lambda row: row.scanned_at)
     context = about(request, cluster_id, tab="cluster-history")
     if before.replaced != after.replaced:
-        messages.error(request, "These two show different clusters: another one was accepted between them.")
+        messages.error(request, _("These two show different clusters: another one was accepted between them."))
         return redirect("cluster-history", cluster_id)
     change = difference(report_of(before.id), report_of(after.id))
     return render(request, "cluster/changes.html", context | {"before": before, "after": after, "change": change})

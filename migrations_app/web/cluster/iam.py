@@ -28,46 +28,47 @@ from migrations_app.readiness.iam_sheet.values import (
     IamSize,
 )
 from migrations_app.readiness.look import Look
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 
-NOT_NEEDED = Look("Not needed", "muted", "na", id="not_needed")
-ALLOWED = Look("Allowed", "pass", "pass", id="allowed")
-UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
+NOT_NEEDED = Look(_("Not needed"), "muted", "na", id="not_needed")
+ALLOWED = Look(_("Allowed"), "pass", "pass", id="allowed")
+UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
 _WORDS = {
-    "missing": "Missing",
-    "denied": "Denied",
-    "blocked_by_condition": "Condition",
-    "blocked_by_resource": "Resource",
+    "missing": _("Missing"),
+    "denied": _("Denied"),
+    "blocked_by_condition": _("Condition"),
+    "blocked_by_resource": _("Resource"),
 }
 _NOTES = {
-    "missing": "no statement names the action",
-    "denied": "a Deny applies, or the boundary stops it",
-    "blocked_by_condition": "named, but a condition is not met",
-    "blocked_by_resource": "named, but not for this resource",
-    "unknown": "hangs on what nobody states",
+    "missing": _("no statement names the action"),
+    "denied": _("a Deny applies, or the boundary stops it"),
+    "blocked_by_condition": _("named, but a condition is not met"),
+    "blocked_by_resource": _("named, but not for this resource"),
+    "unknown": _("hangs on what nobody states"),
 }
 ANSWERS = {
-    "yes": Look("Enough", "pass", "pass", id="yes"),
-    "no": Look("Not enough", "blocker", "blocker", id="no"),
-    "unknown": Look("Cannot tell", "unknown", "unknown", id="unknown"),
+    "yes": Look(_("Enough"), "pass", "pass", id="yes"),
+    "no": Look(_("Not enough"), "blocker", "blocker", id="no"),
+    "unknown": Look(_("Cannot tell"), "unknown", "unknown", id="unknown"),
 }
 FOUND_BY = {
-    "irsa": "annotation of the service account (IRSA)",
-    "pod_identity": "EKS Pod Identity association",
-    "pod_identity_target": "target role of a Pod Identity association",
-    "environment": "AWS_ROLE_ARN of the controller",
-    "assume_role": "role that the settings tell the controller to assume",
-    "given": "documents that were handed in",
+    "irsa": _("annotation of the service account (IRSA)"),
+    "pod_identity": _("EKS Pod Identity association"),
+    "pod_identity_target": _("target role of a Pod Identity association"),
+    "environment": _("AWS_ROLE_ARN of the controller"),
+    "assume_role": _("role that the settings tell the controller to assume"),
+    "given": _("documents that were handed in"),
 }
-KINDS = {"aws_managed": "managed by AWS", "customer_managed": "managed policy", "inline": "inline"}
+KINDS = {"aws_managed": _("managed by AWS"), "customer_managed": _("managed policy"), "inline": "inline"}
 
 
 _GROUPS = (
-    (Look("Refused", "blocker", "blocker", "always needed", id="refused"), False),
-    (Look("Cannot be told", "unknown", "unknown", "always needed", id="doubt"), False),
-    (Look("Only with a setting", "muted", "info", "that is not assumed here", id="rare"), True),
-    (Look("Allowed", "pass", "pass", "wherever they are needed", id="allowed"), True),
+    (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
+    (Look(_("Cannot be told"), "unknown", "unknown", _("always needed"), id="doubt"), False),
+    (Look(_("Only with a setting"), "muted", "info", _("that is not assumed here"), id="rare"), True),
+    (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
 )
 
 
@@ -221,7 +222,7 @@ def found_by(role: IamRole) -> str:
 
 def kind_of(document: IamDocument) -> str:
     kind = KINDS.get(document.kind, document.kind)
-    return f"{kind}, permissions boundary" if document.boundary else kind
+    return _("{kind}, permissions boundary").format(kind=kind) if document.boundary else kind
 
 
 def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
@@ -243,7 +244,7 @@ def _worst(cells: Iterable[IamCell]) -> Look:
         return min(refused, key=lambda look: look.tone)._replace(id="refused")
     if always:
         return UNKNOWN._replace(id="doubt")
-    return Look("Only with a setting", "muted", "info", id="rare") if open_cells else ALLOWED
+    return Look(_("Only with a setting"), "muted", "info", id="rare") if open_cells else ALLOWED
 
 
 def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
@@ -259,22 +260,25 @@ def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyFo
         PolicyForm(
             "json",
             "JSON",
-            "Attach it to the role beside what is there.",
+            _("Attach it to the role beside what is there."),
             _listed(patch.documents, form="json", number=number),
         ),
         PolicyForm(
             "cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)
         ),
-        PolicyForm("terraform", "Terraform", "", _file(patch.terraform, form="terraform", number=number)),
-        PolicyForm("module", "EKS module", "The Karpenter submodule, by its version.", _modules(patch, number)),
+        PolicyForm("terraform", _("Terraform"), "", _file(patch.terraform, form="terraform", number=number)),
+        PolicyForm("module", _("EKS module"), _("The Karpenter submodule, by its version."), _modules(patch, number)),
         PolicyForm(
             "merged",
-            "Merged",
-            "Old and new in one, in place of both.",
+            _("Merged"),
+            _("Old and new in one, in place of both."),
             _listed(patch.merged, form="merged", number=number),
         ),
         PolicyForm(
-            "whole", "New role", f"All that {column.release} needs.", _listed(column.whole, form="whole", number=number)
+            "whole",
+            _("New role"),
+            _("All that {release} needs.").format(release=column.release),
+            _listed(column.whole, form="whole", number=number),
         ),
     )
     return tuple(one for one in made if one.sheets)
@@ -282,7 +286,12 @@ def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyFo
 
 def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[DocumentText, ...]:
     return tuple(
-        DocumentText(as_json([one.document]), f"{one.size:,} of {one.limit:,} characters", f"{form}-{place}", number)
+        DocumentText(
+            as_json([one.document]),
+            _("{size:,} of {limit:,} characters").format(size=one.size, limit=one.limit),
+            f"{form}-{place}",
+            number,
+        )
         for place, one in enumerate(documents, start=1)
     )
 
@@ -293,7 +302,8 @@ def _file(text: str, *, form: str, number: int) -> tuple[DocumentText, ...]:
 
 def _modules(patch: IamPatch, number: int) -> tuple[DocumentText, ...]:
     return tuple(
-        DocumentText(one.text, f"version {one.version}", f"module-{one.version}", number) for one in patch.modules
+        DocumentText(one.text, _("version {version}").format(version=one.version), f"module-{one.version}", number)
+        for one in patch.modules
     )
 
 
@@ -306,9 +316,11 @@ def _panels(
     if sheet.seen and role is not None:
         today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
         return (
-            PolicyComparison("On the role today", "It stays until nobody wants to roll back.", tuple(today)),
+            PolicyComparison(_("On the role today"), _("It stays until nobody wants to roll back."), tuple(today)),
             PolicyComparison(
-                "To be attached", f"Before the controller moves to {column.release}.", _texts(patch.documents)
+                _("To be attached"),
+                _("Before the controller moves to {release}.").format(release=column.release),
+                _texts(patch.documents),
             ),
         )
     place = sheet.columns.index(column)
@@ -316,8 +328,16 @@ def _panels(
         return ()
     before = sheet.columns[place - 1]
     return (
-        PolicyComparison(f"For {before.release}", "It stays until nobody wants to roll back.", _texts(before.whole)),
-        PolicyComparison(f"For {column.release}", "Attached before the controller moves.", _texts(column.whole)),
+        PolicyComparison(
+            _("For {release}").format(release=before.release),
+            _("It stays until nobody wants to roll back."),
+            _texts(before.whole),
+        ),
+        PolicyComparison(
+            _("For {release}").format(release=column.release),
+            _("Attached before the controller moves."),
+            _texts(column.whole),
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from migrations_app.readiness.next_step import FindingGroup, group_findings, nex
 from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.plan.work_order import OPEN
 from migrations_app.readiness.report import Report, Verdict
+from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
 from migrations_app.web.cluster.sections import SharedRemedies, in_work_order
 
@@ -39,7 +40,9 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
     blockers = [group for group in groups if group.severity == "blocker"]
     failing = [group for group in blockers if group.status == "fail"]
     if failing:
-        return _fix(failing[0], f"Not ready: {_many(len(failing), 'blocker')}", of=len(failing))
+        return _fix(
+            failing[0], _("Not ready: {blockers}").format(blockers=_many(len(failing), "blocker")), of=len(failing)
+        )
     if blockers:
         return _unchecked(blockers, hop, report=report)
     return _upgrade(hop, warnings=sum(group.severity == "warning" for group in groups))
@@ -62,13 +65,13 @@ def commands_of(told: NextThing | None, hop: Hop, *, report: Report) -> SharedRe
 def _later(hop: Hop) -> str:
     ahead = [_many(hop.blockers, "blocker")] if hop.blockers else []
     ahead += [_many(hop.warnings, "warning")] if hop.warnings else []
-    fixes = f"; {' and '.join(ahead)} can be fixed ahead" if ahead else ""
-    return f"Later: the upgrade before it comes first{fixes}"
+    fixes = _("; {ahead} can be fixed ahead").format(ahead=" and ".join(ahead)) if ahead else ""
+    return _("Later: the upgrade before it comes first{fixes}").format(fixes=fixes)
 
 
 def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:
     first = group.first
-    why = first.why if group.alone else f"{len(group.findings)} checks depend on it."
+    why = first.why if group.alone else _("{count} checks depend on it.").format(count=len(group.findings))
     title = group.summary or first.title
     return NextThing(headline=headline, title=title, why=why, check=first.id, of=of, group=group)
 
@@ -79,19 +82,29 @@ def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> Nex
     asked = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
     first = next((group for group in blockers if group.first.id == asked.check), blockers[0])
     open_now = sum(finding.open_blocker for group in blockers for finding in group.findings)
-    return _fix(first, f"Cannot tell: {_many(open_now, 'possible blocker')} unchecked", of=len(blockers))
+    return _fix(
+        first,
+        _("Cannot tell: {open_now} unchecked").format(open_now=_many(open_now, "possible blocker")),
+        of=len(blockers),
+    )
 
 
 def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
     if hop.verdict == "needs_facts":
-        return NextThing(headline="Cannot tell: nothing could be checked", title="Give karpdash access, then rescan")
+        return NextThing(
+            headline=_("Cannot tell: nothing could be checked"), title=_("Give karpdash access, then rescan")
+        )
     if hop.step is None:
-        return NextThing(headline="On target version" if hop.verdict == "done" else "Upgraded; migration in progress")
-    ready = f"Ready: review {_many(warnings, 'warning')}" if warnings else "Ready to upgrade"
+        return NextThing(
+            headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
+        )
+    ready = (
+        _("Ready: review {warnings}").format(warnings=_many(warnings, "warning")) if warnings else _("Ready to upgrade")
+    )
     return NextThing(
         headline=ready,
-        title=f"Upgrade to {hop.release}: install its CRDs first",
-        why="Then upgrade the controller. The runbook has every step in order, with its rollback.",
+        title=_("Upgrade to {release}: install its CRDs first").format(release=hop.release),
+        why=_("Then upgrade the controller. The runbook has every step in order, with its rollback."),
         upgrades=True,
     )
 

@@ -17,20 +17,21 @@ from migrations_app.readiness.next_step import FindingGroup, in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 from migrations_app.web.cluster.sections import SharedRemedies, told_of
 
-PARTS = {"before": "Prepare", "land": "Upgrade", "after": "Migrate", "verify": "Verify"}
+PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
-_OPEN = Look("open", "warning", "warning", id="open")
+_OPEN = Look(_("open"), "warning", "warning", id="open")
 _LOOKS = (
-    Look("blocker", "blocker", "blocker", id="blocker"),
-    Look("unknown", "unknown", "unknown", id="unknown"),
+    Look(_("blocker"), "blocker", "blocker", id="blocker"),
+    Look(_("unknown"), "unknown", "unknown", id="unknown"),
     _OPEN,
-    Look("note", "accent", "info", id="note"),
-    Look("to do", "accent", "arrow", id="land"),
-    Look("OK", "pass", "pass", id="clear"),
+    Look(_("note"), "accent", "info", id="note"),
+    Look(_("to do"), "accent", "arrow", id="land"),
+    Look(_("OK"), "pass", "pass", id="clear"),
 )
 
 

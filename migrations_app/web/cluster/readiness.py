@@ -21,6 +21,7 @@ from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
+from migrations_app.texts import text as _
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
@@ -29,14 +30,14 @@ from migrations_app.web.cluster.node_map import node_map, ownership_tree
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
-    ("cluster", "Readiness"),
-    ("cluster-plan", "Runbook"),
-    ("cluster-nodes", "Nodes"),
-    ("cluster-parts", "Data sources"),
+    ("cluster", _("Readiness")),
+    ("cluster-plan", _("Runbook")),
+    ("cluster-nodes", _("Nodes")),
+    ("cluster-parts", _("Data sources")),
     ("cluster-iam", "IAM"),
-    ("cluster-convert", "Manifests"),
-    ("cluster-rollouts", "Rollouts"),
-    ("cluster-history", "History"),
+    ("cluster-convert", _("Manifests")),
+    ("cluster-rollouts", _("Rollouts")),
+    ("cluster-history", _("History")),
 )
 LIVE = ("kubeconfig", "in_cluster", "eks")
 ANOMALIES = 50
@@ -199,7 +200,7 @@ def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, cho
     unread = len(_unread(report))
     counts = {
         "cluster-nodes": report.nodes.total if report else None,
-        "cluster-parts": f"{unread} missing" if unread else None,
+        "cluster-parts": _("{unread} missing").format(unread=unread) if unread else None,
         "cluster-history": head.snapshots,
     }
     return [

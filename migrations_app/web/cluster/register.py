@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
 from migrations_app.readiness.rbac.roles import everything, scan_roles
 from migrations_app.tasks import wake
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, example_rights
@@ -73,7 +74,7 @@ def _try_eks(request: HttpRequest, form: RegisterForm) -> AccessAttempt:
     form.is_valid()  # as in `_try`
     said = form.cleaned_data
     if not said.get("draft") or not said.get("role_arn"):
-        return AccessAttempt(refused="The external id comes first, then the ARN of the role that was made with it.")
+        return AccessAttempt(refused=_("The external id comes first, then the ARN of the role that was made with it."))
     try:
         return access_attempt(eks_registration.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
     except InvalidInput as refused:
@@ -86,7 +87,7 @@ def _try(form: RegisterForm) -> AccessAttempt:
     if wrong:
         return AccessAttempt(refused=" ".join(wrong))
     if form.cleaned_data["way"] == "bundle":
-        return AccessAttempt(refused="A bundle needs no connection; register it and the scan tells what it holds.")
+        return AccessAttempt(refused=_("A bundle needs no connection; register it and the scan tells what it holds."))
     try:
         return AccessAttempt(clusters.try_kubeconfig(form.secret(), context=form.cleaned_data.get("context", "")))
     except InvalidInput as refused:
@@ -103,7 +104,7 @@ def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
         explain(form, refused)
         return None
     start_scan(cluster, by=user_name(request), waits=True)
-    messages.success(request, f"{details.name} is registered; its first scan is on the way.")
+    messages.success(request, _("{name} is registered; its first scan is on the way.").format(name=details.name))
     return cluster
 
 

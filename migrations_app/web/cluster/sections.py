@@ -8,18 +8,19 @@ from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.plan.work_order import Part, by_work, parts_of
 from migrations_app.readiness.verdict import order
+from migrations_app.texts import text as _
 
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
 _FAILS = {
-    "blocker": Look("Blocker", "blocker", "blocker", id="blocker"),
-    "warning": Look("Warning", "warning", "warning", id="warning"),
-    "info": Look("Info", "accent", "info", id="info"),
+    "blocker": Look(_("Blocker"), "blocker", "blocker", id="blocker"),
+    "warning": Look(_("Warning"), "warning", "warning", id="warning"),
+    "info": Look(_("Info"), "accent", "info", id="info"),
 }
-_UNKNOWN = Look("Unknown", "unknown", "unknown", id="unknown")
-_MANUAL = Look("Verify manually", "unknown", "manual", id="manual")
-_TOLD = Look("Reason", "muted", "info", id="told")
+_UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
+_MANUAL = Look(_("Verify manually"), "unknown", "manual", id="manual")
+_TOLD = Look(_("Reason"), "muted", "info", id="told")
 PART_ORDER: tuple[Part, ...] = ("before", "land", "after", "verify")
 
 
@@ -37,14 +38,14 @@ def phase_look(phase: str) -> Look:
 
 
 SECTIONS: tuple[Look, ...] = (
-    Look("Blockers", "blocker", "blocker", "in the order of the work", id="blockers"),
-    Look("Unknown", "unknown", "unknown", "could not be checked; treated as not passed", id="unknown"),
-    Look("Verify manually", "unknown", "manual", "karpdash cannot check this", id="manual"),
-    Look("Warnings", "warning", "warning", "do not block the upgrade", id="warnings"),
-    Look("Info", "accent", "info", id="infos"),
-    Look("Waived", "waived", "waived", "accepted temporarily", id="waived"),
-    Look("Passed", "pass", "pass", id="passed"),
-    Look("Not applicable", "muted", "na", id="na"),
+    Look(_("Blockers"), "blocker", "blocker", _("in the order of the work"), id="blockers"),
+    Look(_("Unknown"), "unknown", "unknown", _("could not be checked; treated as not passed"), id="unknown"),
+    Look(_("Verify manually"), "unknown", "manual", _("karpdash cannot check this"), id="manual"),
+    Look(_("Warnings"), "warning", "warning", _("do not block the upgrade"), id="warnings"),
+    Look(_("Info"), "accent", "info", id="infos"),
+    Look(_("Waived"), "waived", "waived", _("accepted temporarily"), id="waived"),
+    Look(_("Passed"), "pass", "pass", id="passed"),
+    Look(_("Not applicable"), "muted", "na", id="na"),
 )
 SETTLED = ("passed", "na")
 FOLDED = ("infos", *SETTLED)

@@ -16,6 +16,7 @@ from migrations_app.karpenter.hops import every_hop
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_of, waiver_page
+from migrations_app.texts import text as _
 from migrations_app.use_cases.scans import waivers as waiving
 from migrations_app.use_cases.scans.waivers import WaiverRequest
 from migrations_app.web.access import person_of, require_right, uuid_in
@@ -26,26 +27,28 @@ USUAL = timedelta(days=90)
 class WaiveForm(forms.Form):
     """Which check is accepted at which hop, why, by whom and until when."""
 
-    check = forms.CharField(max_length=80, label="Check")
+    check = forms.CharField(max_length=80, label=_("Check"))
     hop = forms.ChoiceField(
         required=False,
-        label="At hop",
-        help_text="What a person looked at for one hop says nothing of the next one.",
-        choices=[("", "Every hop"), *((hop, hop) for hop in every_hop())],
+        label=_("At hop"),
+        help_text=_("What a person looked at for one hop says nothing of the next one."),
+        choices=[("", _("Every hop")), *((hop, hop) for hop in every_hop())],
     )
     reason = forms.CharField(
-        max_length=500, label="Reason", help_text="Why the hop may be taken all the same; it stays beside the check."
+        max_length=500,
+        label=_("Reason"),
+        help_text=_("Why the hop may be taken all the same; it stays beside the check."),
     )
-    owner = forms.CharField(max_length=150, label="Owner", help_text="Who answers for it: a person or a team.")
+    owner = forms.CharField(max_length=150, label=_("Owner"), help_text=_("Who answers for it: a person or a team."))
     ends_on = forms.DateField(
-        label="Until",
-        help_text="The last day, UTC; at most a year ahead.",
+        label=_("Until"),
+        help_text=_("The last day, UTC; at most a year ahead."),
         widget=forms.DateInput(attrs={"type": "date"}),
     )
     group = forms.ChoiceField(
-        required=False, label="For a group", help_text="All clusters that are in it, now and later."
+        required=False, label=_("For a group"), help_text=_("All clusters that are in it, now and later.")
     )
-    everywhere = forms.BooleanField(required=False, label="For all clusters")
+    everywhere = forms.BooleanField(required=False, label=_("For all clusters"))
 
 
 @require_right()
@@ -70,7 +73,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = WaiveForm(request.POST or None, initial=_usual(request))
     _offer_groups(form, cluster_id)
     if request.method == "POST" and form.is_valid() and _waived(request, head, form=form):
-        messages.success(request, "The check is waived. It stays in sight, and fails again when the waiver ends.")
+        messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
     return render(request, "waivers/form.html", context, status=422 if form.errors else 200)
@@ -83,9 +86,11 @@ def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
     row = waiver_of(waiver_id, now=timezone.now())
     try:
         waiving.revoke(waiver_id, person_of(request), now=timezone.now())
-        messages.success(request, f"The waiver of {row.check} is revoked: it fails again where it fails.")
+        messages.success(
+            request, _("The waiver of {check} is revoked: it fails again where it fails.").format(check=row.check)
+        )
     except PermissionDenied as refused:
-        messages.error(request, f"Not revoked: {refused.message}.")
+        messages.error(request, _("Not revoked: {message}.").format(message=refused.message))
     return redirect("cluster-waivers", row.cluster) if row.cluster else redirect("waivers")
 
 
@@ -93,7 +98,7 @@ def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
     """Offers the cluster's groups in the form."""
     choices = [(str(key), name) for key, name in groups_of_cluster(cluster_id)]
     if isinstance(field := form.fields["group"], forms.ChoiceField):
-        field.choices = [("", "This cluster alone"), *choices]
+        field.choices = [("", _("This cluster alone")), *choices]
 
 
 def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:

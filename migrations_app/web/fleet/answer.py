@@ -11,6 +11,7 @@ from migrations_app.checks.base import Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.queries.fleet.causes import Cause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
+from migrations_app.texts import text as _
 from migrations_app.web.fleet.paths import ReleasePath, path_of
 
 ORDER: tuple[str, ...] = (
@@ -26,12 +27,12 @@ ORDER: tuple[str, ...] = (
 )
 """The status groups in the order of the page: what can be done today first."""
 STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("ready", "Ready now", ("ready", "ready_with_warnings")),
-    ("progress", "In progress", ("in_progress",)),
-    ("blocked", "Blocked", ("blocked",)),
-    ("access", "Needs access", ("needs_facts", "unreachable", "never_scanned")),
-    ("target", "On target", ("done",)),
-    ("none", "No Karpenter", ("no_karpenter",)),
+    ("ready", _("Ready now"), ("ready", "ready_with_warnings")),
+    ("progress", _("In progress"), ("in_progress",)),
+    ("blocked", _("Blocked"), ("blocked",)),
+    ("access", _("Needs access"), ("needs_facts", "unreachable", "never_scanned")),
+    ("target", _("On target"), ("done",)),
+    ("none", _("No Karpenter"), ("no_karpenter",)),
 )
 """Value in the address, word, and the statuses of each tab."""
 WORDS_SHOWN = 2
@@ -129,15 +130,15 @@ def _action(row: FleetRow) -> RowAction | None:
     if row.active:
         return None
     if row.bucket in ("ready", "ready_with_warnings"):
-        return RowAction("Open runbook", _address("cluster-plan", row.id), primary=True)
+        return RowAction(_("Open runbook"), _address("cluster-plan", row.id), primary=True)
     if row.bucket == "blocked":
-        return RowAction("Fix next blocker", f"{cluster}#next")
+        return RowAction(_("Fix next blocker"), f"{cluster}#next")
     if row.bucket == "in_progress":
-        return RowAction("Finish", f"{cluster}#next")
+        return RowAction(_("Finish"), f"{cluster}#next")
     if row.bucket == "needs_facts":
-        return RowAction("Fix access", _address("cluster-parts", row.id) if not row.complete else cluster)
+        return RowAction(_("Fix access"), _address("cluster-parts", row.id) if not row.complete else cluster)
     if row.bucket in ("unreachable", "never_scanned"):
-        return RowAction("Connect", cluster)
+        return RowAction(_("Connect"), cluster)
     return None
 
 

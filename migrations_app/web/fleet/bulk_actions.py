@@ -6,12 +6,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.queries.fleet.clusters import fleet_ids
 from migrations_app.queries.fleet.groups import group_of
 from migrations_app.queries.visibility import permitted_ids
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import label_all
 from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
@@ -32,14 +34,20 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
     try:
         done, refused = label_all(_chosen(request), {key: value})
     except InvalidInput as wrong:
-        messages.error(request, f"Nothing was labelled: {wrong.message}.")
+        messages.error(request, _("Nothing was labelled: {message}.").format(message=wrong.message))
         return _back(request)
-    what = f"labelled {key.strip()}:{value.strip()}" if value.strip() else f"freed of the label {key.strip()}"
-    messages.success(request, f"{done} cluster{'' if done == 1 else 's'} {what}.")
+    if value.strip():
+        said = ngettext("{done} cluster labelled {key}:{value}.", "{done} clusters labelled {key}:{value}.", done)
+    else:
+        said = ngettext("{done} cluster freed of the label {key}.", "{done} clusters freed of the label {key}.", done)
+    messages.success(request, said.format(done=done, key=key.strip(), value=value.strip()))
     if refused:
-        more = f" and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
+        more = _(" and {count} more").format(count=len(refused) - NAMED) if len(refused) > NAMED else ""
         messages.warning(
-            request, f"Left as they are, since their ARN says otherwise: {', '.join(refused[:NAMED])}{more}."
+            request,
+            _("Left as they are, since their ARN says otherwise: {names}{more}.").format(
+                names=", ".join(refused[:NAMED]), more=more
+            ),
         )
     return _back(request)
 
@@ -54,10 +62,13 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
         row = group_of(group_id or uuid.UUID(int=0))
         number = (groups.take_out if out else groups.put_in)(row.id, _chosen(request))
     except NotFound:
-        messages.error(request, "Choose a group. Nothing was changed.")
+        messages.error(request, _("Choose a group. Nothing was changed."))
     else:
-        said = "removed from" if out else "added to"
-        messages.success(request, f"{number} cluster{'' if number == 1 else 's'} {said} {row.name}.")
+        if out:
+            said = ngettext("{number} cluster removed from {group}.", "{number} clusters removed from {group}.", number)
+        else:
+            said = ngettext("{number} cluster added to {group}.", "{number} clusters added to {group}.", number)
+        messages.success(request, said.format(number=number, group=row.name))
     return _back(request)
 
 
@@ -71,9 +82,11 @@ def scan_chosen(request: HttpRequest) -> HttpResponse:
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return _back(request)
-    messages.success(request, f"{sum(asked)} cluster{'' if sum(asked) == 1 else 's'} queued for a scan.")
+    said = ngettext("{count} cluster queued for a scan.", "{count} clusters queued for a scan.", sum(asked))
+    messages.success(request, said.format(count=sum(asked)))
     if len(chosen) > MOST_SCANS:
-        messages.warning(request, f"The other {len(chosen) - MOST_SCANS} were left out: use “Scan all now”.")
+        others = len(chosen) - MOST_SCANS
+        messages.warning(request, _("The other {others} were left out: use “Scan all now”.").format(others=others))
     return _back(request)
 
 
@@ -84,9 +97,9 @@ def keep(request: HttpRequest) -> HttpResponse:
     try:
         name = request.POST.get("name", "")
         keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
-        messages.success(request, f"View {name.strip()} saved.")
+        messages.success(request, _("View {name} saved.").format(name=name.strip()))
     except InvalidInput as wrong:
-        messages.error(request, f"The view was not saved: {wrong.message}.")
+        messages.error(request, _("The view was not saved: {message}.").format(message=wrong.message))
     return _back(request)
 
 
@@ -95,7 +108,7 @@ def keep(request: HttpRequest) -> HttpResponse:
 def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
     """Deletes one of the user's own views."""
     forget_view(view_id, person_id=_me(request))
-    messages.success(request, "View removed.")
+    messages.success(request, _("View removed."))
     return _back(request)
 
 

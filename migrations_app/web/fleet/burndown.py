@@ -25,15 +25,16 @@ from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_asked
 from migrations_app.web.fleet.progress_chart import WAY, WORDS, ProgressDay, chart, days_of, ends_of
 
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
-    "objects": ("Legacy objects", "Provisioners, AWSNodeTemplates and Machines"),
-    "nodes": ("Legacy nodes", "to be replaced by nodes of NodePools"),
-    "stored_versions": ("Older stored versions", "CRDs that do not store v1 alone"),
-    "claims": ("Claims not stored as v1", "Machines, and NodeClaims that are not rewritten"),
+    "objects": (_("Legacy objects"), _("Provisioners, AWSNodeTemplates and Machines")),
+    "nodes": (_("Legacy nodes"), _("to be replaced by nodes of NodePools")),
+    "stored_versions": (_("Older stored versions"), _("CRDs that do not store v1 alone")),
+    "claims": (_("Claims not stored as v1"), _("Machines, and NodeClaims that are not rewritten")),
 }
 """The word of each measure for what is left, and what it counts."""
 
@@ -195,4 +196,4 @@ def _percent(done: DonePercent) -> str:
 def _name(ask: BurndownAsk, *, now: datetime) -> str:
     if ask.cluster:
         return cluster_head(ask.cluster, now=now).name
-    return group_of(ask.group).name if ask.group else "the fleet"
+    return group_of(ask.group).name if ask.group else _("the fleet")

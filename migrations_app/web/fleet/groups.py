@@ -6,10 +6,12 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound
 from migrations_app.queries.fleet.groups import group_of, group_page, members_of, outside_of
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.web.access import require_right, uuids_in
 
@@ -20,13 +22,13 @@ RIGHT = "administer_policy"
 class GroupForm(forms.Form):
     """A group's name and scan interval."""
 
-    name = forms.CharField(max_length=80, label="Name", help_text="Such as a team, or all of production.")
+    name = forms.CharField(max_length=80, label=_("Name"), help_text=_("Such as a team, or all of production."))
     interval = forms.IntegerField(
         min_value=1,
         max_value=10_080,
         required=False,
-        label="Minutes between scans",
-        help_text="For clusters without an interval of their own; of several groups the shortest counts.",
+        label=_("Minutes between scans"),
+        help_text=_("For clusters without an interval of their own; of several groups the shortest counts."),
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -83,7 +85,7 @@ def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
         version = said["version"] or group_of(group_id).version
         try:
             arrange.change_group(group_id, name=said["name"], interval=form.seconds(), version=version)
-            messages.success(request, "The change is saved.")
+            messages.success(request, _("The change is saved."))
             return redirect("group", group_id)
         except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
@@ -98,7 +100,11 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     out = request.POST.get("act") == "out"
     try:
         number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
-        messages.success(request, f"{number} cluster{'' if number == 1 else 's'} {'taken out' if out else 'put in'}.")
+        if out:
+            said = ngettext("{number} cluster taken out.", "{number} clusters taken out.", number)
+        else:
+            said = ngettext("{number} cluster put in.", "{number} clusters put in.", number)
+        messages.success(request, said.format(number=number))
     except NotFound as missing:
         messages.error(request, _sentence(missing))
     return redirect("group", group_id)
@@ -110,10 +116,10 @@ def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Removes the group after its name was typed."""
     row = group_of(group_id)
     if request.POST.get("name", "") != row.name:
-        messages.error(request, "That is not its name. Nothing was removed.")
+        messages.error(request, _("That is not its name. Nothing was removed."))
         return redirect("group", group_id)
     arrange.drop_group(group_id)
-    messages.success(request, f"The group {row.name} is removed; its clusters stay.")
+    messages.success(request, _("The group {name} is removed; its clusters stay.").format(name=row.name))
     return redirect("groups")
 
 

@@ -31,6 +31,7 @@ from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.answer import (
     ORDER,
@@ -49,12 +50,12 @@ EXPORTED = 500
 BY_LABEL = "label:"
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}", re.ASCII)
 COLUMNS = (
-    ("Cluster", "name", ""),
-    ("Upgrade", "hop", "hide-cards"),
-    ("Path", "stage", "hide-cards hide-medium"),
-    ("What blocks", "blockers", ""),
-    ("Legacy objects", "legacy", "right hide-cards hide-medium"),
-    ("Last scan", "scanned", "hide-cards"),
+    (_("Cluster"), "name", ""),
+    (_("Upgrade"), "hop", "hide-cards"),
+    (_("Path"), "stage", "hide-cards hide-medium"),
+    (_("What blocks"), "blockers", ""),
+    (_("Legacy objects"), "legacy", "right hide-cards hide-medium"),
+    (_("Last scan"), "scanned", "hide-cards"),
 )
 """Title, sort key and CSS classes of each column; the last one, of the action, has no title."""
 
@@ -197,8 +198,8 @@ def _arranged_by(view: str) -> str:
 def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     whole = ",".join(ask.labels)
     labels = (Chip(one, ",".join(text for text in ask.labels if text != one), ask.check) for one in ask.labels)
-    at = {"": "", NEXT: " at the next hop"}.get(ask.hop, f" at {ask.hop}")
-    checks = (Chip(f"Failing: {ask.check}{at}", whole, ""),) if ask.check else ()
+    at = {"": "", NEXT: _(" at the next hop")}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
+    checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
     return (*checks, *labels)
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
 from migrations_app.readiness.progress.curve import Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way, end_of
+from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
 LEAST_DAYS = 7
@@ -21,7 +22,7 @@ FARTHEST = 180
 """Days after today that the axis covers at most; a later end is only written."""
 TICKS = 6
 WAY = "way"
-WORDS: Mapping[str, str] = {WAY: "Whole way", "to_v1beta1": "v1alpha5 to v1beta1", "to_v1": "v1beta1 to v1"}
+WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from migrations_app.errors import Conflict
 from migrations_app.queries.scans.fleet_scans import fleet_scan
 from migrations_app.tasks import wake_fleet_scan
+from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 from migrations_app.web.access import require_right
 
@@ -29,7 +30,7 @@ def scan_all(request: HttpRequest) -> HttpResponse:
     if asked.created:
         transaction.on_commit(partial(wake_fleet_scan, asked.id))
     else:
-        messages.info(request, "A scan of the fleet was already under way.")
+        messages.info(request, _("A scan of the fleet was already under way."))
     return redirect("fleet-scan", asked.id)
 
 

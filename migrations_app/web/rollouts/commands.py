@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rehearsal, wake_rollout
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
 from migrations_app.use_cases.rehearsals.play import Failure
@@ -51,7 +52,7 @@ def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     typed = request.POST.get("typed", "")
     row = flow.ask(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
     if row.state == "approved":
-        messages.success(request, "No approval is asked for a plan of this risk; it may be started.")
+        messages.success(request, _("No approval is asked for a plan of this risk; it may be started."))
     return redirect("rollout", rollout_id)
 
 
@@ -62,7 +63,9 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
     row = flow.approve(rollout_id, person_of(request), yes=_yes(request), by=actor())
     done = row.state == "approved"
-    messages.success(request, "Approved; it may be started." if done else "Your approval is given; others are missing.")
+    messages.success(
+        request, _("Approved; it may be started.") if done else _("Your approval is given; others are missing.")
+    )
     return redirect("rollout", rollout_id)
 
 
@@ -72,7 +75,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves alone, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_yes(request), by=actor())
-    messages.warning(request, "Approved by you alone. Every approver is told, and it stays marked.")
+    messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))
     return redirect("rollout", rollout_id)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from migrations_app.actions.spans import span_words
+from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsals.comparison import (
     Agreement,
     ComparedMeasure,
@@ -13,20 +14,20 @@ from migrations_app.use_cases.rehearsals.comparison import (
 )
 
 MEASURES: Mapping[str, str] = {
-    "seconds": "Time",
-    "nodes_peak": "Nodes at the peak",
-    "pods_moved": "Pods moved",
-    "budgets_held": "Budgets that held pods",
+    "seconds": _("Time"),
+    "nodes_peak": _("Nodes at the peak"),
+    "pods_moved": _("Pods moved"),
+    "budgets_held": _("Budgets that held pods"),
 }
 AGREEMENTS: Mapping[Agreement, str] = {
-    "as_foretold": "as foretold",
-    "more": "more than foretold",
-    "less": "less than foretold",
-    "other": "other than foretold",
-    "unknown": "not known",
+    "as_foretold": _("as foretold"),
+    "more": _("more than foretold"),
+    "less": _("less than foretold"),
+    "other": _("other than foretold"),
+    "unknown": _("not known"),
 }
 TONES: Mapping[Agreement, str] = {"as_foretold": "pass", "unknown": "unknown"}
-UNKNOWN = "not known"
+UNKNOWN = _("not known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +44,18 @@ class ForecastRow:
 def forecast_rows(told: ForecastComparison) -> tuple[ForecastRow, ...]:
     """The end, each measure, the budgets that held pods, and the order of the nodes."""
     ending = ForecastRow(
-        word="End",
-        foretold="reached" if told.finished else "not reached",
+        word=_("End"),
+        foretold="reached" if told.finished else _("not reached"),
         happened=told.ended.replace("_", " "),
         agreement=AGREEMENTS["as_foretold" if told.finished == (told.ended == "succeeded") else "other"],
         tone=TONES.get("as_foretold" if told.finished == (told.ended == "succeeded") else "other", "warning"),
     )
     order = ForecastRow(
-        word="Order of nodes",
-        foretold=f"{len(told.order_foretold)} nodes drained",
-        happened=UNKNOWN if told.order == "unknown" else f"{len(told.order_happened)} nodes drained",
+        word=_("Order of nodes"),
+        foretold=_("{count} nodes drained").format(count=len(told.order_foretold)),
+        happened=UNKNOWN
+        if told.order == "unknown"
+        else _("{count} nodes drained").format(count=len(told.order_happened)),
         agreement=AGREEMENTS[told.order],
         tone=TONES.get(told.order, "warning"),
     )
@@ -64,7 +67,9 @@ def _row(line: ComparedMeasure) -> ForecastRow:
     return ForecastRow(
         word=MEASURES[line.measure],
         foretold=_words(line, line.foretold),
-        happened=f"at least {happened}" if line.at_least and line.happened is not None else happened,
+        happened=_("at least {happened}").format(happened=happened)
+        if line.at_least and line.happened is not None
+        else happened,
         agreement=AGREEMENTS[line.agreement],
         tone=TONES.get(line.agreement, "warning"),
     )
@@ -80,9 +85,11 @@ def _held(told: ForecastComparison) -> tuple[ForecastRow, ...]:
     """The pods behind each budget: those that were not all tried in the run are no difference."""
     return tuple(
         ForecastRow(
-            word="Held by annotations" if one.by == "annotation" else f"Held by PDB {one.by}",
-            foretold=UNKNOWN if one.foretold is None else f"{one.foretold:,} evictions refused",
-            happened=f"{one.happened:,} pods seen behind it",
+            word=_("Held by annotations") if one.by == "annotation" else _("Held by PDB {by}").format(by=one.by),
+            foretold=UNKNOWN
+            if one.foretold is None
+            else _("{foretold:,} evictions refused").format(foretold=one.foretold),
+            happened=_("{happened:,} pods seen behind it").format(happened=one.happened),
             agreement=AGREEMENTS[_standing(one)],
             tone=TONES.get(_standing(one), "warning"),
         )

@@ -23,6 +23,7 @@ from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.live_mark import live_mark
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
+from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.use_cases.samples.clusters import is_living
@@ -113,7 +114,7 @@ def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  
     """The receipt as Markdown. Raises NotFound before the end."""
     found = _ending(rollout_detail(rollout_id))["receipt"]
     if found is None:
-        raise NotFound("the rollout has not ended")
+        raise NotFound(_("the rollout has not ended"))
     answer = HttpResponse(as_markdown(found), content_type="text/markdown; charset=utf-8")
     name = f"rollout-{rollout_id}.md"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
@@ -148,7 +149,7 @@ def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noq
     """The backups as manifests that can be applied again."""
     text = exports_yaml(rollout_id)
     if not text:
-        raise NotFound("nothing was exported")
+        raise NotFound(_("nothing was exported"))
     answer = HttpResponse(text, content_type="application/yaml; charset=utf-8")
     name = f"rollout-{rollout_id}.yaml"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"

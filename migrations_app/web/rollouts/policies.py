@@ -20,6 +20,7 @@ from migrations_app.actions.registry import all_actions
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, policy_row, switch_now
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
@@ -82,9 +83,8 @@ def _day(word: str, line: str) -> int:
 
 
 def _odd(line: str) -> InvalidInput:
-    return InvalidInput(
-        f"{line[:60]!r} is no window; write one such as Mon-Fri 22:00-04:00", where="windows", code="bad_window"
-    )
+    said = _("{line!r} is no window; write one such as Mon-Fri 22:00-04:00").format(line=line[:60])
+    return InvalidInput(said, where="windows", code="bad_window")
 
 
 REFUSALS = (InvalidInput, Conflict, PermissionDenied)
@@ -144,7 +144,7 @@ def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
         except REFUSALS as wrong:
             refused = wrong
         else:
-            messages.success(request, "The policy is changed. Plans made before it are refused; make them anew.")
+            messages.success(request, _("The policy is changed. Plans made before it are refused; make them anew."))
             return redirect("cluster-policy", cluster_id) if cluster_id else redirect("policy")
     row = policy_row(cluster_id)
     context = {"section": "rollouts", "head": head, "policy": row, "refused": refused, "own": own_policies()}
@@ -176,7 +176,7 @@ def _rules(said: QueryDict) -> Rules:
 def _whole(said: QueryDict, name: str) -> int:
     text = said.get(name, "").strip()
     if not text.isdecimal() or len(text) > 6:
-        raise InvalidInput("a whole number is needed", where=name, code="out_of_range")
+        raise InvalidInput(_("a whole number is needed"), where=name, code="out_of_range")
     return int(text)
 
 

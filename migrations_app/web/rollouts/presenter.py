@@ -26,6 +26,7 @@ from migrations_app.actions.states import about_one_node
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.queries.rollouts.rollouts import RolloutRow
+from migrations_app.texts import text as _
 from migrations_app.use_cases.rollouts import gates
 from migrations_app.use_cases.rollouts.approvals import TYPED
 from migrations_app.use_cases.rollouts.backups import diffs_of
@@ -171,13 +172,13 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     more = _more(now.pending_pods, before.pending_pods)
     held = None if now.legacy_nodes is None else len(now.blocked)
     return (
-        Counter(word="legacy nodes", value=now.legacy_nodes, was=before.legacy_nodes),
-        Counter(word="legacy objects", value=now.legacy_objects, was=before.legacy_objects),
-        Counter(word="NodePool nodes", value=now.new_nodes, was=before.new_nodes),
-        Counter(word="Ready nodes", value=now.ready_nodes, was=before.ready_nodes),
-        Counter(word="Pending pods", value=now.pending_pods, was=before.pending_pods, bad=more),
-        Counter(word="claims without a Ready node", value=now.unready_claims, was=before.unready_claims),
-        Counter(word="pods held back", value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
+        Counter(word=_("legacy nodes"), value=now.legacy_nodes, was=before.legacy_nodes),
+        Counter(word=_("legacy objects"), value=now.legacy_objects, was=before.legacy_objects),
+        Counter(word=_("NodePool nodes"), value=now.new_nodes, was=before.new_nodes),
+        Counter(word=_("Ready nodes"), value=now.ready_nodes, was=before.ready_nodes),
+        Counter(word=_("Pending pods"), value=now.pending_pods, was=before.pending_pods, bad=more),
+        Counter(word=_("claims without a Ready node"), value=now.unready_claims, was=before.unready_claims),
+        Counter(word=_("pods held back"), value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
     )
 
 
@@ -202,7 +203,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     done_already = any(one.by == person.name for one in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
-        approve=("you have approved it" if done_already else _when(waits, yes) or why_not_approve(row.id))
+        approve=(_("you have approved it") if done_already else _when(waits, yes) or why_not_approve(row.id))
         if waits
         else None,
         alone=(_when(waits, alone) or why_not_approve(row.id)) if waits and "break_glass" in person.rights else None,

@@ -11,6 +11,7 @@ from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.readiness.look import Look
+from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
 from migrations_app.use_cases.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
 from migrations_app.use_cases.rehearsals.result import RehearsalMoment, RehearsalResult, Scenario
@@ -19,17 +20,21 @@ from migrations_app.use_cases.rehearsals.text import WHY, limit_words
 from migrations_app.web.rollouts.run_board import WIDTH, step_path
 
 STATE_LOOKS: Mapping[str, Look] = {
-    "queued": Look("Waiting for a worker", "muted", "never"),
-    "running": Look("Being played", "accent", "going"),
-    "finished": Look("Played", "pass", "done"),
-    "failed": Look("Failed", "blocker", "blocker"),
+    "queued": Look(_("Waiting for a worker"), "muted", "never"),
+    "running": Look(_("Being played"), "accent", "going"),
+    "finished": Look(_("Played"), "pass", "done"),
+    "failed": Look(_("Failed"), "blocker", "blocker"),
 }
 FAILURE_WORDS: Mapping[Scenario, str] = {
-    "full_zone": "One zone has no capacity",
-    "nodes_never_ready": "New nodes never become Ready",
-    "webhook_down": "Karpenter's webhooks do not answer",
+    "full_zone": _("One zone has no capacity"),
+    "nodes_never_ready": _("New nodes never become Ready"),
+    "webhook_down": _("Karpenter's webhooks do not answer"),
 }
-LINES = (("nodes", "Nodes", "ready"), ("draining", "Draining nodes", "held"), ("waiting", "Pods that wait", "pending"))
+LINES = (
+    ("nodes", _("Nodes"), "ready"),
+    ("draining", _("Draining nodes"), "held"),
+    ("waiting", _("Pods that wait"), "pending"),
+)
 MOST_ROWS = 40
 """Moments in the table beside the lines."""
 
@@ -64,7 +69,11 @@ class ShownPlay:
         if self.result is None or self.length is None:
             return ""
         after, stop = span_words(self.length), self.result.stopped
-        return f"ends after {after}" if stop is None else f"stops at step {stop.step} ({stop.code}) after {after}"
+        return (
+            _("ends after {after}").format(after=after)
+            if stop is None
+            else _("stops at step {step} ({code}) after {after}").format(step=stop.step, code=stop.code, after=after)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,21 +10,22 @@ from migrations_app.actions.gate import BlockedEviction, ClusterCounters, NodeMa
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.queries.rollouts.samples import CounterSample
+from migrations_app.texts import text as _
 
 SquareState = Literal["ready", "not_ready", "cordoned", "draining", "held", "failed", "gone"]
 STATE_WORDS: Mapping[SquareState, str] = {
-    "ready": "Ready",
-    "not_ready": "not Ready",
+    "ready": _("Ready"),
+    "not_ready": _("not Ready"),
     "cordoned": "cordoned",
     "draining": "draining",
-    "held": "draining, held",
+    "held": _("draining, held"),
     "failed": "failed",
     "gone": "gone",
 }
 FAILED = ("refused", "unknown", "changed_by_other")
 WIDTH, HEIGHT = 600, 80
 COUNTER_WORDS: Mapping[str, str] = {
-    "ready": "Ready nodes", "pending": "Pending pods", "held": "Evictions refused",
+    "ready": _("Ready nodes"), "pending": _("Pending pods"), "held": _("Evictions refused"),
 }  # fmt: skip
 
 

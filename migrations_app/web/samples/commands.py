@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.tasks import prepare_rollout, wake_rollout, wake_sample_history
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.samples.clusters import visible_samples
 from migrations_app.use_cases.samples.load import add_samples
@@ -40,7 +41,7 @@ def _done(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
         return redirect("rollout", made)
     start_scan(cluster_id, by=request.user.get_username(), waits=True)
-    messages.success(request, "Done, as your helm upgrade would do it. A scan of the cluster is under way.")
+    messages.success(request, _("Done, as your helm upgrade would do it. A scan of the cluster is under way."))
     return redirect("sample", cluster_id)
 
 
@@ -54,7 +55,7 @@ def reset(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("sample", cluster_id)
     start_scan(cluster_id, by=request.user.get_username(), waits=True)
-    messages.success(request, "The sample cluster is as it was at first.")
+    messages.success(request, _("The sample cluster is as it was at first."))
     return redirect("sample", cluster_id)
 
 
@@ -68,7 +69,7 @@ def add(request: HttpRequest) -> HttpResponse:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("samples")
     transaction.on_commit(wake_sample_history)
-    for cluster_id, _ in visible_samples():
+    for cluster_id, _name in visible_samples():
         start_scan(cluster_id, by=request.user.get_username(), waits=True)
     messages.success(request, f"{count} sample clusters are here. Scans are under way.")
     return redirect("samples")
@@ -83,5 +84,5 @@ def remove(request: HttpRequest) -> HttpResponse:
     except (Conflict, PermissionDenied) as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("samples")
-    messages.success(request, f"{count} sample clusters and the sample people are gone.")
+    messages.success(request, _("{count} sample clusters and the sample people are gone.").format(count=count))
     return redirect("fleet")

@@ -11,6 +11,7 @@ from migrations_app.checks.base import PHASES
 from migrations_app.checks.registry import RETIRED, CheckDescription, about, all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.upgrade_path import HOPS
+from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 
 SEVERITIES = ("blocker", "warning", "info")
@@ -27,7 +28,7 @@ def catalogue(request: HttpRequest) -> HttpResponse:
         "section": "catalogue",
         "phases": [(phase, [_entry(told.check.id) for told in entries]) for phase, entries in phases if entries],
         "retired": RETIRED,
-        "coverage": (("Changes of releases", counted(CHANGES)), ("Known pains", counted(PAINS))),
+        "coverage": ((_("Changes of releases"), counted(CHANGES)), (_("Known pains"), counted(PAINS))),
         "total": len(every),
         "q": q,
         "severity": severity,

@@ -24,12 +24,13 @@ from migrations_app.queries.notifications.channels import (
 )
 from migrations_app.readiness.notification_events import TITLES
 from migrations_app.tasks import wake_channel
+from migrations_app.texts import text as _
 from migrations_app.use_cases.notifications import channels
 from migrations_app.use_cases.notifications.channels import ChannelSettings, ChannelUpdate
 from migrations_app.web.access import require_right
 from migrations_app.web.forms import Unshown
 
-KINDS = (("webhook", "Signed webhook"), ("slack", "Slack or the like"), ("email", "E-mail"))
+KINDS = (("webhook", _("Signed webhook")), ("slack", _("Slack or the like")), ("email", "E-mail"))
 BOXES = forms.CheckboxSelectMultiple
 SHOWN = 50
 
@@ -37,16 +38,16 @@ SHOWN = 50
 class ChannelForm(forms.Form):
     """A new channel; its address is never shown again."""
 
-    name = forms.CharField(max_length=80, label="Name")
-    kind = forms.ChoiceField(choices=KINDS, label="Kind")
+    name = forms.CharField(max_length=80, label=_("Name"))
+    kind = forms.ChoiceField(choices=KINDS, label=_("Kind"))
     target = forms.CharField(
         max_length=2000,
-        label="Address",
-        help_text="https://… or a mailbox. It is kept encrypted and not shown again.",
+        label=_("Address"),
+        help_text=_("https://… or a mailbox. It is kept encrypted and not shown again."),
         widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
     )
-    events = forms.MultipleChoiceField(choices=tuple(TITLES.items()), label="Events", widget=BOXES)
-    groups = forms.MultipleChoiceField(required=False, label="Only for clusters of these groups", widget=BOXES)
+    events = forms.MultipleChoiceField(choices=tuple(TITLES.items()), label=_("Events"), widget=BOXES)
+    groups = forms.MultipleChoiceField(required=False, label=_("Only for clusters of these groups"), widget=BOXES)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         super().__init__(*args, **kwargs)
@@ -64,11 +65,11 @@ class EditForm(ChannelForm):
     target = forms.CharField(
         max_length=2000,
         required=False,
-        label="Another address",
-        help_text="Empty: the one it has.",
+        label=_("Another address"),
+        help_text=_("Empty: the one it has."),
         widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
     )
-    enabled = forms.BooleanField(required=False, label="Switched on")
+    enabled = forms.BooleanField(required=False, label=_("Switched on"))
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
@@ -79,7 +80,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     form = ChannelForm(request.POST or None)
     secret = _added(request, form) if request.method == "POST" and form.is_valid() else None
     if secret == "":
-        messages.success(request, "The channel is made.")
+        messages.success(request, _("The channel is made."))
         return redirect("notifications")
     return _shown(request, ChannelForm() if secret else form, secret=secret or "")
 
@@ -91,7 +92,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     row = channel_row(channel_id)
     form = EditForm(request.POST or None, initial=_as_it_is(row))
     if request.method == "POST" and form.is_valid() and _changed(row, form):
-        messages.success(request, "The channel is changed.")
+        messages.success(request, _("The channel is changed."))
         return redirect("notifications")
     context = {"section": "settings", "form": form, "row": row}
     return render(request, "notifications/change.html", context, status=422 if form.errors else 200)
@@ -102,7 +103,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Removes a channel with its delivery log."""
     channels.forget_channel(channel_id)
-    messages.success(request, "The channel is removed.")
+    messages.success(request, _("The channel is removed."))
     return redirect("notifications")
 
 
@@ -124,7 +125,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     try:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, channel_id))
-        messages.success(request, "A test message is on its way; what comes of it stands in the deliveries.")
+        messages.success(request, _("A test message is on its way; what comes of it stands in the deliveries."))
     except InvalidInput as wrong:
         messages.error(request, wrong.message)
     return redirect("notifications")
@@ -135,7 +136,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """Resends a delivery."""
     transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
-    messages.success(request, "It is on its way again.")
+    messages.success(request, _("It is on its way again."))
     return redirect("notifications")
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from migrations_app.access import ROLES, Person
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.accounts.people import accounts, grant_page, group_choices, teams
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import management
 from migrations_app.use_cases.accounts.management import RoleGrant
 from migrations_app.web.access import person_of, require_right
@@ -36,7 +37,7 @@ def change(request: HttpRequest) -> HttpResponse:
     act = ACTS.get(request.POST.get("do", ""))
     try:
         if act is None:
-            raise InvalidInput("says nothing that can be done here", where="do")
+            raise InvalidInput(_("says nothing that can be done here"), where="do")
         said = act(request.POST, person_of(request))
     except (InvalidInput, Conflict, PermissionDenied, NotFound) as wrong:
         return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
@@ -80,29 +81,29 @@ def _drop_team(said: QueryDict, person: Person) -> str:
 
 def _close(said: QueryDict, person: Person) -> str:
     management.set_active(said.get("name", ""), active=False, person=person)
-    return "The account is closed; its sessions and tokens have ended."
+    return _("The account is closed; its sessions and tokens have ended.")
 
 
 def _open(said: QueryDict, person: Person) -> str:
     management.set_active(said.get("name", ""), active=True, person=person)
-    return "The account is open again."
+    return _("The account is open again.")
 
 
 def _join(said: QueryDict, person: Person) -> str:
     management.add_to_team(said.get("team", ""), member=said.get("name", ""), person=person)
-    return "The team has a member more."
+    return _("The team has a member more.")
 
 
 def _leave(said: QueryDict, person: Person) -> str:
     management.remove_from_team(said.get("team", ""), member=said.get("name", ""), person=person)
-    return "The team has a member less."
+    return _("The team has a member less.")
 
 
 def _give(said: QueryDict, person: Person) -> str:
-    kind, _, name = said.get("to", "").partition(":")
+    kind, _colon, name = said.get("to", "").partition(":")
     receiver = {"person": name} if kind == "person" else {"team": name} if kind == "team" else {}
     management.grant_role(RoleGrant(role=said.get("role", ""), over=_id(said, "over"), **receiver), person=person)
-    return "The role is given."
+    return _("The role is given.")
 
 
 def _take_back(said: QueryDict, person: Person) -> str:
@@ -110,7 +111,7 @@ def _take_back(said: QueryDict, person: Person) -> str:
     if grant is None:
         raise NotFound("no such grant")
     management.revoke_role(grant, person=person)
-    return "The role is taken back."
+    return _("The role is taken back.")
 
 
 def _id(said: QueryDict, name: str) -> uuid.UUID | None:

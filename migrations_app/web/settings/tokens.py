@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.accounts.tokens import tokens_of
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts.tokens import LONGEST_DAYS, SCOPES, IssuedToken, issue, revoke
 from migrations_app.web.access import require_right
 
@@ -47,5 +48,5 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def end(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
     """Revokes one of the user's own tokens at once."""
     revoke(token_id, owner_id=int(request.user.pk or 0))
-    messages.success(request, "The token is revoked.")
+    messages.success(request, _("The token is revoked."))
     return redirect("tokens")

@@ -12,9 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import sign_in
 from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
@@ -97,7 +99,7 @@ def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
 class CountedPasswordChangeForm(PasswordChangeForm):
     """Wrong old passwords are counted as wrong sign-ins are, and locked out in the same way (T27)."""
 
-    end_tokens = forms.BooleanField(required=False, label="End my API tokens, too")
+    end_tokens = forms.BooleanField(required=False, label=_("End my API tokens, too"))
     request: HttpRequest
 
     def clean_old_password(self) -> str:
@@ -111,7 +113,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
         """Refuses the old password as the new one: a one-time password would otherwise stay."""
         given = super().clean() or {}
         if given.get("new_password1") and given.get("new_password1") == given.get("old_password"):
-            self.add_error("new_password1", "This is the old password: choose another.")
+            self.add_error("new_password1", _("This is the old password: choose another."))
         return given
 
 
@@ -137,8 +139,8 @@ class ChangePassword(views.PasswordChangeView):
             password_changed(int(self.request.user.pk or 0))
             if form.cleaned_data["end_tokens"]:
                 ended = revoke_all(int(self.request.user.pk or 0))
-        tokens = f" {ended} API token{'' if ended == 1 else 's'} ended." if ended else ""
-        messages.success(self.request, f"Your password is changed.{tokens}")
+        tokens = ngettext("{count} API token ended.", "{count} API tokens ended.", ended).format(count=ended)
+        messages.success(self.request, _("Your password is changed.") + (f" {tokens}" if ended else ""))
         return answer
 
 

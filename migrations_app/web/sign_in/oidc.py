@@ -19,6 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from migrations_app.errors import PermissionDenied, ReadError
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import oidc, sign_in
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_again
 from migrations_app.use_cases.audit.log import Actor, acting_as
@@ -86,9 +87,9 @@ def back(request: HttpRequest) -> HttpResponse:
     kept = request.session.pop(KEPT, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
-        return _failed(request, "the answer belongs to no question of this browser", kept={})
+        return _failed(request, _("the answer belongs to no question of this browser"), kept={})
     if not code or len(code) > 4096:
-        return _failed(request, "the provider gave no code", kept=kept)
+        return _failed(request, _("the provider gave no code"), kept=kept)
     ticket = oidc.OidcState(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
     try:
         end = _proven_again if "again" in kept else _signed_in
@@ -109,7 +110,7 @@ def _signed_in(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> H
 def _proven_again(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != kept["again"]:
-        raise PermissionDenied("somebody else is signed in by now", code="sign_in_refused")
+        raise PermissionDenied(_("somebody else is signed in by now"), code="sign_in_refused")
     oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
     request.session.cycle_key()
     request.session[SESSION_KEY] = signed_in_again(actor_of(request))
@@ -120,7 +121,9 @@ def _failed(request: HttpRequest, why: str, *, kept: Kept) -> HttpResponse:
     log.warning("sign-in at the identity provider refused", extra={"why": why})
     again = "again" in kept and request.user.is_authenticated
     sign_in.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
-    messages.error(request, "The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
+    messages.error(
+        request, _("The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
+    )
     return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': kept['next']})}" if again else "login")
 
 
