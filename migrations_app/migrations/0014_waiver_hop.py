@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('migrations_app', '0009_sample_twins'),
+        ('migrations_app', '0013_services_and_feed'),
     ]
 
     operations = [
