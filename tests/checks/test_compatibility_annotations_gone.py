@@ -86,11 +86,13 @@ def test_the_remedy_carries_over_before_it_removes():
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
         f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
     ]
-    edit, removed = found[0].text.splitlines()
+    edit, then, removed = found[0].text.splitlines()
     where = "# In the source of the Argo CD Application (p): "
     told = """write {"maxPods":58} of NodePool web as spec.kubelet of the EC2NodeClass"""
-    assert edit == f"{where}{told}; Then argocd app sync p"
-    assert removed == f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-", "Karpenter wrote it, and no source"
+    assert (edit, then) == (f"{where}{told}", "# Then argocd app sync p")
+    assert removed == f"# Then kubectl annotate nodepools.karpenter.sh web {KUBELET}-", (
+        "Karpenter wrote it, and no source"
+    )
     patch, _ = leaves(found[1].change)
     assert patch.undo.body == {"spec": {"kubelet": None}}
 

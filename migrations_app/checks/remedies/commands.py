@@ -233,16 +233,10 @@ def removal(
 
 def beside_source(found: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
     """The remedies where a part of the change stands in no source, such as a mark that Karpenter wrote: behind what is
-    done there comes its command for the cluster."""
-    line = kubectl_lines.text(own)
+    done there, as comments, its commands for the cluster."""
+    lines = [note(f"Then {line}") for line in kubectl_lines.text(own).splitlines()]
     sources = ("flux", "argocd", "terraform")
-    told = (f"{note('; '.join(strip_notes(one.text)))}\n{line}" if one.how in sources else one.text for one in found)
-    return tuple(replace(one, text=text) for one, text in zip(found, told, strict=True))
-
-
-def strip_notes(text: str) -> list[str]:
-    """The lines of a text of comments, without their signs."""
-    return [line.removeprefix("#").strip() for line in text.splitlines()]
+    return tuple(replace(one, text="\n".join((one.text, *lines))) if one.how in sources else one for one in found)
 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:

@@ -220,7 +220,7 @@ def _whole_height(remedy: Remedy) -> int:
 
 def _on_one_line(remedy: Remedy) -> str:
     """The text with its comments behind its only command, or as one comment; as it is where it has more commands, or
-    the comments tell an edit of a source that comes before the command."""
+    is too long for one line."""
     text = remedy.text
     lines = text.splitlines()
     notes = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
@@ -229,8 +229,7 @@ def _on_one_line(remedy: Remedy) -> str:
         return text
     told = "; ".join(notes)
     joined = f"{commands[0]}  # {told}" if commands else f"# {told}"
-    edited = remedy.how in _ENDINGS and commands[:1] and commands[0].startswith("kubectl ")
-    kept = len(joined) > LONGEST_LINE or edited or (commands and "  # " in commands[0])
+    kept = len(joined) > LONGEST_LINE or (bool(commands) and "  # " in commands[0])
     return text if kept else joined
 
 
