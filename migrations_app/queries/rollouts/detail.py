@@ -135,7 +135,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
             Export(path=one.path, digest=one.digest, proven_at=one.proven_at)
             for one in row.exported.defer("sealed").order_by("pk")
         ),
-        skipped_nodes=skipped_nodes(rollout_id),
+        skipped_nodes=skipped_nodes(rollout_id) if row.started_at else (),
         taken_back_by=tuple(row.rolled_back_by.order_by("made_at").values_list("pk", flat=True)),
     )
 
