@@ -18,7 +18,7 @@ from migrations_app.actions.targets.deliveries import (
     the_delivery,
     upgrade_patch,
 )
-from migrations_app.actions.targets.delivery_settled import gate_of_way_back, settled_gate
+from migrations_app.actions.targets.delivery_settled import brought, gate_of_way_back, settled_gate
 from migrations_app.actions.targets.helm_releases import no_way_back
 from migrations_app.actions.undo import bare
 from migrations_app.inventory.facts.controller import CHART
@@ -55,7 +55,11 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield bare(delivery_target(_chosen(inventory, parameters).delivery))
+    one, wanted = _chosen(inventory, parameters), parse(str(parameters.get("release") or ""))
+    if wanted is not None and parse(one.version) == wanted and brought(inventory, one, release=wanted):
+        # Told before rights are asked for: what a person did meanwhile needs none.
+        raise Unavailable(f"{one.said} is at {wanted} already", code="nothing_to_do")
+    yield bare(delivery_target(one.delivery))
 
 
 @action.prepare

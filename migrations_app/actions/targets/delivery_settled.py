@@ -24,6 +24,13 @@ def settled_gate(inventory: Inventory, one: ChartDelivery, *, to: Release) -> Ga
     return Gate(delivery=delivery, controller=controller, seconds=SETTLE_SECONDS)
 
 
+def brought(inventory: Inventory, one: ChartDelivery, *, release: Release) -> bool:
+    """Whether that release of the chart is seen: for the controller's by its image, for others nothing tells more."""
+    found = installation(inventory) if one.chart == CHART else None
+    images = [each.image or "" for each in found.workload.template.spec.containers or ()] if found else []
+    return one.chart != CHART or any(image_release(image) == release for image in images)
+
+
 def gate_of_way_back(gate: Gate, one: ChartDelivery) -> Gate:
     """The same for the version that it asks for now."""
     delivery, controller, former = gate.delivery, gate.controller, parse(one.version)

@@ -224,6 +224,18 @@ def test_where_the_tables_know_no_way_back_there_is_none():  # A35
     assert forecast_of(NAME, scene(), release="1.0.14").cannot_be_undone == ()
 
 
+def test_what_a_person_did_meanwhile_is_told_before_rights_are_asked_for():
+    def wanted(running, *docs, **parameters):
+        found = a_cluster(running).with_docs(*docs).build()
+        return [one.said for one in action_of(NAME).wanted(found, {"release": "1.0.14"} | parameters)]
+
+    with pytest.raises(Unavailable) as caught:
+        wanted("1.0.14", helm_release("1.0.14"))
+    assert caught.value.code == "nothing_to_do"
+    assert wanted("1.0.8", helm_release("1.0.14")) == ["HelmRelease flux-system/karpenter"]
+    assert wanted("1.0.14", helm_release("1.0.8")) == ["HelmRelease flux-system/karpenter"]
+
+
 def test_a_rehearsal_does_not_know_what_a_delivery_brings():
     assert refused(edits=None) == "delivery_only_live"
 
