@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from migrations_app.actions.base import Action
 from migrations_app.actions.plan import Plan
 from migrations_app.karpenter import kinds
 
@@ -42,3 +43,8 @@ def why_unplayed(plan: Plan) -> str:
     for kind in unplayed_kinds(plan):
         reasons.setdefault(_WHY.get(kind, _OTHERWISE), []).append(kind)
     return "; ".join(f"changes of {', '.join(found)} are not rehearsed: {why}" for why, found in reasons.items())
+
+
+def restarts_workloads(action: Action) -> bool:
+    """Whether the action changes workloads, so that no twin has what it changes."""
+    return any(need.plural == kind.plural and need.group == kind.group for need in action.may for kind in _WORKLOADS)

@@ -40,7 +40,7 @@ def test_what_people_decide_takes_it_to_the_pods_that_must_not_be_evicted():
     assert hops(found) == [("0.31", "0.31.5", ""), ("0.32", "0.32.10", ""), ("0.33+", "0.37.8", "gate")]
     assert [one for one in rollouts(found) if one[0] == "0.33+"] == [
         ("0.33+", "convert_and_apply", "played"),
-        ("0.33+", "rename_markers", "played"),
+        ("0.33+", "rename_markers", "by_others"),
         ("0.33+", "taint_and_drift", "stops"),
     ]
     assert "batch/nightly-report" in found.hops[-1].stopped.words

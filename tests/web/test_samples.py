@@ -1,5 +1,6 @@
 """Sample people and sample clusters in the browser's eyes: who may sign in, do, reset and remove; and what counts."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.samples.living.clusters import SAMPLES
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.tokens import issue_for
+from migrations_app.use_cases.audit import proof
 from migrations_app.use_cases.clusters.groups import make_group, put_in
 from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
@@ -127,6 +129,15 @@ def test_a_sample_person_gets_no_right_over_real_clusters():
     with pytest.raises(Conflict, match="sample clusters only"):
         put_in(empty, [a_cluster("prod-2").pk])
     assert who(signed_in(OPERATOR)) == OPERATOR
+
+
+def test_who_sees_the_events_of_some_clusters_is_not_told_that_the_log_is_broken(monkeypatch):
+    client = signed_in(APPROVER)
+    page = client.get(reverse("audit"), **HERE).content.decode()
+    assert ("live-alpha" in page, "sign_in.done" in page, "The log is broken" in page) == (True, False, False)
+    with monkeypatch.context() as patch:
+        patch.setattr(proof, "visibility_scope", lambda _: nullcontext())
+        assert "The log is broken" in client.get(reverse("audit"), **HERE).content.decode()
 
 
 def test_a_sample_person_has_no_token():

@@ -10,6 +10,7 @@ from migrations_app.audit_verify import ChainVerdict, verify
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
 from migrations_app.queries.audit.log import AuditAsk, export_lines, head
+from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.audit import checkpoints
 from migrations_app.use_cases.audit.delivery_lag import Lag, lags
 
@@ -40,7 +41,15 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
 
 
 def status() -> ChainStatus:
-    """The state of the log. Verifies the events since the newest checkpoint, at most NEWEST of them."""
+    """The state of the log. Verifies the events since the newest checkpoint, at most NEWEST of them.
+
+    All of them, whatever the caller may see: between the events of some clusters others would be missing.
+    """
+    with visibility_scope(ALL):
+        return _status()
+
+
+def _status() -> ChainStatus:
     end = head()
     sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
     since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 from migrations_app.actions import registry
 from migrations_app.actions.plan import RolloutLimits
+from migrations_app.actions.rehearsable import restarts_workloads
 from migrations_app.checks.base import Finding
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput, KarpdashError
@@ -164,6 +165,8 @@ class _Way:
             return _told(one, ends="waits", seconds=one.seconds)
         if one.kind != "rollout" or action is None or action.needs_chart or action.role:
             return _told(one, ends="by_others")
+        if restarts_workloads(action):
+            return _told(one, ends="by_others", code="not_played", words="changes of workloads are not played")
         self._refresh()
         definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds
         try:
