@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from migrations_app.access import Person
 from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.plan import Plan
 from migrations_app.models.rollout import Rollout
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.audit.log import Actor
@@ -58,7 +60,7 @@ class OrdersStage:
         self.rows = [self._rollout(number, *verbs) for number, verbs in enumerate(SCENES[scene])]
         self.targets: list[ObjectTarget] = []
         for row in self.rows:
-            plan = worker.msgspec.json.decode(bytes(row.plan), type=worker.Plan)
+            plan = msgspec.json.decode(bytes(row.plan), type=Plan)
             self.targets += [step.change.target for step in plan.steps if step.change]
 
     def who(self, name: str) -> tuple[Person, Actor]:

@@ -10,7 +10,7 @@ import pytest
 from tests.measures import ROOT
 from tests.orders.invariants import AT_REST, INVARIANTS
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 
 
 def walk(*words: str) -> tuple[int, list[dict]]:

@@ -103,12 +103,13 @@ def test_workers_at_once_sort_and_send_each_event_once(house, receiver):
 
 def test_a_worker_that_is_killed_between_sending_and_noting_loses_nothing(house, receiver):
     said(house(MAKE, receiver.url, "2"))
-    arrived = threading.Event()
-    receiver.answer = lambda handler: (arrived.set(), handler.server.stopped.wait(60))
+    arrived, is_dead = threading.Event(), threading.Event()
+    receiver.answer = lambda _: (arrived.set(), is_dead.wait(60))
     worker = house(WORK)
     assert arrived.wait(60)
     os.kill(worker.pid, signal.SIGKILL)
     worker.communicate()
+    is_dead.set()
     assert sorted(said(house(LOOK))) == [[f"shop-{number}", "waiting", 1, ["no_outcome"]] for number in (0, 1)]
     receiver.answer = 200
     assert said(house(WORK)) == 0  # the dead one still holds the channel
