@@ -17,7 +17,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDe
 from migrations_app.models.account import Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries.accounts.people import accounts, grant_page
 from migrations_app.queries.accounts.services import service_of
 from migrations_app.queries.rollouts.approvers import approvers_of
@@ -121,7 +121,7 @@ def test_a_service_account_is_nobody_who_may_appoint(ada):
 def test_rules_that_are_none(ada, more, wrong):
     with pytest.raises(wrong):
         services.make_service("ci", rules(**more), person=ada)
-    assert [list(rows.values_list("pk")) for rows in (ServiceAccount.objects, User.objects.exclude(pk=ada.id))] == [
+    assert [list(rows.values_list("pk")) for rows in (ServiceAccountRow.objects, User.objects.exclude(pk=ada.id))] == [
         [],
         [],
     ]
@@ -237,3 +237,8 @@ def test_an_address_lies_in_the_range_that_is_cut_out_of_it(address, bits):
     mine = str(ip_network(f"{address}/{bits}", strict=False))
     assert inside(str(address), checked_networks([mine]))
     assert not inside(str(address), [])
+
+
+@pytest.mark.parametrize("form", ["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"])
+def test_both_ways_of_writing_an_ipv4_address_count(form):
+    assert (inside(form, ["192.0.2.0/24"]), inside(form, ["198.51.100.0/24", "2001:db8::/32"])) == (True, False)

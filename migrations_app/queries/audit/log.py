@@ -103,6 +103,15 @@ def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator
         seen = rows[-1].seq
 
 
+def lines_between(after: int, until: int, *, only: Q, limit: int) -> list[AuditLine]:
+    """Events with numbers above `after` and up to `until` that fit, oldest first, at most `limit`.
+
+    `only` says what the caller may see: nothing else is asked here.
+    """
+    rows = AuditEvent.objects.filter(only, seq__gt=after, seq__lte=until)
+    return list(map(_line, rows.order_by("seq")[:limit]))
+
+
 def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
     """The events as JSON lines for `audit verify`, each with its newline."""
     return map(as_line, audit_lines(ask or AuditAsk()))

@@ -25,16 +25,15 @@ def checked_networks(given: Sequence[str]) -> list[str]:
 def inside(address: str, networks: Sequence[str]) -> bool:
     """Whether the address lies in one of the ranges. An address that cannot be read lies in none.
 
-    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4.
+    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as both.
     """
     try:
-        found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+        found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found
-    ranges = (ipaddress.ip_network(one) for one in networks)
-    return any(found.version == one.version and found in one for one in ranges)
+    forms = (found, found.ipv4_mapped) if isinstance(found, ipaddress.IPv6Address) else (found,)
+    ranges = [ipaddress.ip_network(one) for one in networks]
+    return any(form is not None and form.version == one.version and form in one for form in forms for one in ranges)
 
 
 def _network(text: str) -> Network:
