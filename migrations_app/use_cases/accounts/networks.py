@@ -38,7 +38,11 @@ def inside(address: str, networks: Sequence[str]) -> bool:
 
 def _network(text: str) -> Network:
     try:
-        return ipaddress.ip_network(text, strict=True)
-    except ValueError as wrong:
-        bits = "has bits behind its prefix" if "host bits" in str(wrong) else "is no network such as 192.0.2.0/24"
-        raise InvalidInput(f"{text[:60]!r} {bits}", where="networks", code="bad_network") from None
+        found = ipaddress.ip_interface(text)
+    except ValueError:
+        why = "is no network such as 192.0.2.0/24"
+    else:
+        if found.ip == found.network.network_address:
+            return found.network
+        why = f"has bits behind its prefix: the network is {found.network}"
+    raise InvalidInput(f"{text[:60]!r} {why}", where="networks", code="bad_network")
