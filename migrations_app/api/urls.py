@@ -3,7 +3,9 @@
 from django.urls import URLPattern, path, re_path
 
 from migrations_app.api.about import ApiRootView, MeView, VersionView
-from migrations_app.api.accounts import GrantsView, GrantView, TokensView, TokenView
+from migrations_app.api.accounts.people import PeopleView, PersonView, TeamsView, TeamView
+from migrations_app.api.accounts.services import ServicesView, ServiceTokensView, ServiceTokenView, ServiceView
+from migrations_app.api.accounts.tokens import GrantsView, GrantView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
 from migrations_app.api.campaigns.views import (
     CampaignAbortView,
@@ -77,7 +79,6 @@ from migrations_app.api.organizations import (
     OrganizationsView,
     OrganizationView,
 )
-from migrations_app.api.people import PeopleView, PersonView, TeamsView, TeamView
 from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
 from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView, PoliciesView
 from migrations_app.api.rehearsals.views import PlanRehearsalsView
@@ -104,7 +105,6 @@ from migrations_app.api.scans import (
     SnapshotsView,
     SnapshotView,
 )
-from migrations_app.api.services import ServicesView, ServiceTokensView, ServiceTokenView, ServiceView
 from migrations_app.api.waivers import WaiversView, WaiverView
 
 

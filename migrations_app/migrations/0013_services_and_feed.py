@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='ServiceAccount',
+            name='ServiceAccountRow',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=60, unique=True)),
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(null=True)),
                 ('last_used_at', models.DateTimeField(null=True)),
                 ('revoked_at', models.DateTimeField(null=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='migrations_app.serviceaccount')),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='migrations_app.serviceaccountrow')),
             ],
             options={
                 'ordering': ['-created_at'],

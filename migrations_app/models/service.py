@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 
 
-class ServiceAccount(models.Model):
+class ServiceAccountRow(models.Model):
     """A program. Its `user` has no password and no identity at a provider, so nobody signs in as it.
 
     `scopes` bound those of its tokens at each request. `networks` are the ranges that its tokens may come from; without
@@ -39,7 +39,7 @@ class ServiceToken(models.Model):
     """A token of a service account, kept as a digest like those of people. It never ends if `expires_at` is null."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(ServiceAccount, on_delete=models.CASCADE, related_name="tokens")
+    account = models.ForeignKey(ServiceAccountRow, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=80)
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True)

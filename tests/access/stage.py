@@ -16,7 +16,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FleetScan, Scan
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
@@ -98,7 +98,7 @@ def _of_nobody(chief: User) -> dict[str, Model]:
     now = timezone.now()
     channel = Channel.objects.create(name="x", kind="slack", place="x", made_by_name="x", made_at=now)
     program = User.objects.create_user("service:x")
-    service = ServiceAccount.objects.create(user=program, name="x", scopes=["read"])
+    service = ServiceAccountRow.objects.create(user=program, name="x", scopes=["read"])
     return {
         "channel": channel,
         "grant": Grant.objects.get(person=chief),

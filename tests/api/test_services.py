@@ -11,7 +11,7 @@ from pytest_django import Settings
 from migrations_app.models.account import ApiToken
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster
 
@@ -107,7 +107,7 @@ def test_no_token_makes_a_program_that_may_more_than_itself(ada: User, api: Tool
     address, _ = made(api)
     assert narrow("POST", f"{address}/tokens", {"name": "x", "scopes": ["read"], "days": 1}).status_code == 403
     assert narrow("PATCH", address, {"scopes": ["act"]}, if_match="*").status_code == 403
-    assert (ServiceAccount.objects.count(), ApiToken.objects.filter(owner=ada).count()) == (1, 2)
+    assert (ServiceAccountRow.objects.count(), ApiToken.objects.filter(owner=ada).count()) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_no_token_makes_a_program_that_may_more_than_itself(ada: User, api: Tool
 )
 def test_what_is_none(api: Tool, body: dict[str, object], status: int) -> None:
     said = api("POST", "service-accounts", NEW | body)
-    assert (said.status_code, ServiceAccount.objects.exists()) == (status, False), said.content
+    assert (said.status_code, ServiceAccountRow.objects.exists()) == (status, False), said.content
 
 
 def test_those_who_may_not_appoint_see_none(ben: User, api: Tool) -> None:

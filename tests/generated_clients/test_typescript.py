@@ -40,5 +40,5 @@ def test_the_main_jobs(compiled: Path, target: Target) -> None:
     )
     assert (told["names"], told["verdict"], told["states"]) == (["beta"], "ready", ["queued"])
     assert len(told["checks"]) == 3
-    assert (told["events"], told["me"]) == (["scan.done", "scan.requested"], "service:typescript")
+    assert (told["events"], told["me"]) == (["scan.requested", "scan.done", "scan.requested"], "service:typescript")
     assert told["problem"] == "not_found"

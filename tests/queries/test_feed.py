@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,6 +26,7 @@ from migrations_app.use_cases.scans.retention import sweep_old
 from migrations_app.use_cases.scans.store import fail
 from tests.builders_campaigns import a_campaign
 from tests.builders_rows import a_cluster
+from tests.use_cases.test_record import together
 
 START = FeedPosition(audit=0, scans=0, issued=2**31)
 
@@ -181,3 +182,21 @@ def test_numbers_follow_each_other_and_old_ends_of_scans_go(db: None) -> None:
     sweep_old(within=60)
     assert (list(ScanEvent.objects.values_list("seq", flat=True)), ScanEventHead.objects.get().seq) == ([2], 2)
     assert (Scan.objects.count(), AuditEvent.objects.count()) == (0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_threads_leave_no_gap_and_a_reader_passes_nothing() -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("an SQLite in memory lets no writer wait")
+    cluster = a_cluster("a")
+    seen: list[list[int]] = []
+
+    def some(_number: int) -> None:
+        for _ in range(5):
+            scanned(cluster)
+            head = feed.newest_position(timezone.now()).scans
+            seen.append(list(ScanEvent.objects.filter(seq__lte=head).order_by("seq").values_list("seq", flat=True)))
+
+    together(some, 4)
+    assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in seen)
+    assert ScanEventHead.objects.get().seq == 20

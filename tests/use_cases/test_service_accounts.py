@@ -3,6 +3,7 @@
 import uuid
 from datetime import timedelta
 from ipaddress import ip_network
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth import authenticate as sign_in
@@ -17,12 +18,12 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDe
 from migrations_app.models.account import Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries.accounts.people import accounts, grant_page
 from migrations_app.queries.accounts.services import service_of
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.visibility import permissions_of, rights_over
-from migrations_app.use_cases.accounts import management, service_tokens, services
+from migrations_app.use_cases.accounts import management, oidc, service_tokens, services
 from migrations_app.use_cases.accounts.management import RoleGrant
 from migrations_app.use_cases.accounts.networks import MOST_NETWORKS, checked_networks, inside
 from migrations_app.use_cases.accounts.services import ServiceRules
@@ -121,7 +122,7 @@ def test_a_service_account_is_nobody_who_may_appoint(ada):
 def test_rules_that_are_none(ada, more, wrong):
     with pytest.raises(wrong):
         services.make_service("ci", rules(**more), person=ada)
-    assert [list(rows.values_list("pk")) for rows in (ServiceAccount.objects, User.objects.exclude(pk=ada.id))] == [
+    assert [list(rows.values_list("pk")) for rows in (ServiceAccountRow.objects, User.objects.exclude(pk=ada.id))] == [
         [],
         [],
     ]
@@ -237,3 +238,17 @@ def test_an_address_lies_in_the_range_that_is_cut_out_of_it(address, bits):
     mine = str(ip_network(f"{address}/{bits}", strict=False))
     assert inside(str(address), checked_networks([mine]))
     assert not inside(str(address), [])
+
+
+@pytest.mark.parametrize("form", ["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"])
+def test_both_ways_of_writing_an_ipv4_address_count(form):
+    assert (inside(form, ["192.0.2.0/24"]), inside(form, ["198.51.100.0/24", "2001:db8::/32"])) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["service:ci", "Service:ci"])
+def test_nobody_from_a_provider_is_named_like_a_service_account(monkeypatch, name):
+    names = SimpleNamespace(username_claim="preferred_username", groups_claim="groups", groups_prefix="")
+    monkeypatch.setattr(oidc, "client", lambda: names)
+    with pytest.raises(PermissionDenied):
+        oidc.account_of({"preferred_username": name, "sub": "s", "iss": "https://id.example", "groups": []})
+    assert not User.objects.exists()

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries.accounts.services import service_of
 from migrations_app.use_cases.accounts.service_tokens import authenticate
 
@@ -17,18 +17,18 @@ NEW = {"name": "ci", "purpose": "pipelines", "role": "operator", "over": "everyw
 @pytest.fixture
 def page(ada):
     assert ada.post(reverse("services"), NEW).status_code == 302
-    return reverse("service", args=[ServiceAccount.objects.get().pk])
+    return reverse("service", args=[ServiceAccountRow.objects.get().pk])
 
 
 def test_only_those_who_may_appoint_open_them(ada, ben, cleo, page):
     for address in (reverse("services"), page):
         assert [client.get(address).status_code for client in (ada, ben, cleo)] == [200, 403, 403]
     assert ben.post(reverse("services"), NEW | {"name": "x"}).status_code == 403
-    assert ServiceAccount.objects.count() == 1
+    assert ServiceAccountRow.objects.count() == 1
 
 
 def test_one_is_made_and_listed(ada, page):
-    row = service_of(ServiceAccount.objects.get().pk)
+    row = service_of(ServiceAccountRow.objects.get().pk)
     assert (row.account, row.role, row.everywhere, row.scopes, row.networks) == (
         "service:ci", "operator", True, ("metrics", "read"), (),
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_it_is_changed_and_a_stale_page_is_told(ada, page):
     group = ClusterGroup.objects.create(name="shop")
     said = NEW | {"do": "change", "version": "1", "over": "groups", "groups": [str(group.pk)], "networks": "192.0.2.7"}
     assert ada.post(page, said).status_code == 302
-    row = service_of(ServiceAccount.objects.get().pk)
+    row = service_of(ServiceAccountRow.objects.get().pk)
     assert (row.groups, row.networks, row.version) == ((group.pk,), ("192.0.2.7/32",), 2)
     again = ada.post(page, said)
     assert (again.status_code, "changed meanwhile" in again.content.decode()) == (409, True)
@@ -61,10 +61,10 @@ def test_it_is_changed_and_a_stale_page_is_told(ada, page):
 
 def test_it_ends_when_its_name_is_typed(ada, page):
     slip = ada.post(page, {"do": "end", "typed": "cd"})
-    assert (slip.status_code, ServiceAccount.objects.get().ended_at) == (400, None)
+    assert (slip.status_code, ServiceAccountRow.objects.get().ended_at) == (400, None)
     assert ada.post(page, {"do": "end", "typed": "ci"}).status_code == 302
     shown = ada.get(page).content.decode()
-    assert (ServiceAccount.objects.get().ended_at is None, "End the service account" in shown) == (False, False)
+    assert (ServiceAccountRow.objects.get().ended_at is None, "End the service account" in shown) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_it_ends_when_its_name_is_typed(ada, page):
 )
 def test_what_is_none_is_told_and_the_form_keeps_what_was_typed(ada, said):
     answer = ada.post(reverse("services"), NEW | said)
-    assert (answer.status_code, ServiceAccount.objects.exists()) == (400, False)
+    assert (answer.status_code, ServiceAccountRow.objects.exists()) == (400, False)
     assert ("Not created" in answer.content.decode(), 'value="pipelines"' in answer.content.decode()) == (True, True)

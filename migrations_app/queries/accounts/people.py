@@ -72,7 +72,7 @@ def account_page(*, after: str, limit: int) -> Page[AccountRow]:
 
 def account_of(account_id: int) -> AccountRow:
     """The account of one person. Raises NotFound."""
-    return _account(_found(_people(), account_id, "no such account"))
+    return _account(_found(_people(), account_id, why="no such account"))
 
 
 def account_named(name: str) -> AccountRow:
@@ -95,7 +95,7 @@ def team_page(*, after: str, limit: int) -> Page[Team]:
 
 def team_of(team_id: int) -> Team:
     """One team. Raises NotFound."""
-    return _team(_found(_teams(), team_id, "no such team"))
+    return _team(_found(_teams(), team_id, why="no such team"))
 
 
 def team_named(name: str) -> Team:
@@ -105,7 +105,7 @@ def team_named(name: str) -> Team:
 
 def grant_of(grant_id: uuid.UUID) -> GrantRow:
     """One role grant of a person or a team. Raises NotFound."""
-    return _row(_found(_grants(), grant_id, "no such grant"))
+    return _row(_found(_grants(), grant_id, why="no such grant"))
 
 
 def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
@@ -135,7 +135,7 @@ def _grants() -> QuerySet[Grant]:
     return Grant.objects.filter(person__service=None).select_related("person", "team", "over")
 
 
-def _found(rows: QuerySet[Row], key: object, why: str) -> Row:
+def _found(rows: QuerySet[Row], key: object, *, why: str) -> Row:
     row = rows.filter(pk=key).first()
     if row is None:
         raise NotFound(why)

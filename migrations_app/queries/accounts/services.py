@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, keys_of, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
@@ -90,11 +90,11 @@ def service_token_of(token_id: uuid.UUID) -> ServiceTokenRow:
     return _token(row)
 
 
-def _services() -> QuerySet[ServiceAccount]:
-    return ServiceAccount.objects.select_related("user").prefetch_related("user__grants__over")
+def _services() -> QuerySet[ServiceAccountRow]:
+    return ServiceAccountRow.objects.select_related("user").prefetch_related("user__grants__over")
 
 
-def _service(row: ServiceAccount) -> ServiceRow:
+def _service(row: ServiceAccountRow) -> ServiceRow:
     grants: list[Grant] = sorted(row.user.grants.all(), key=lambda one: one.over.name if one.over else "")
     groups = [one.over for one in grants if one.over is not None]
     return from_row(

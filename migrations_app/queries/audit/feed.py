@@ -15,10 +15,9 @@ from django.db.models import Q
 from msgspec import Meta
 
 from migrations_app.actions.states import PLANNED
-from migrations_app.models.audit import AuditEvent
 from migrations_app.models.feed import ScanEvent, ScanEventHead
 from migrations_app.queries import pagination
-from migrations_app.queries.audit.log import head_seq
+from migrations_app.queries.audit.log import AuditLine, head_seq, lines_between
 from migrations_app.queries.pagination import keys_of
 from migrations_app.queries.visibility import visible, visible_campaigns, visible_texts
 
@@ -150,7 +149,7 @@ class _Source:
 
     told: int
     head: int
-    rows: Sequence[AuditEvent | ScanEvent]
+    rows: Sequence[AuditLine | ScanEvent]
     taken: int = 0
     first: int = -1
 
@@ -158,7 +157,7 @@ class _Source:
         self.first = self.told
         self.rows = [row for row in self.rows if row.seq <= self.head]
 
-    def take(self, row: AuditEvent | ScanEvent) -> None:
+    def take(self, row: AuditLine | ScanEvent) -> None:
         self.told = row.seq
         self.taken += 1
 
@@ -169,7 +168,7 @@ class _Source:
         return max(self.first, min(self.head, self.first + WINDOW))
 
 
-def _merged(audit: _Source, scans: _Source) -> Iterator[tuple[_Source, AuditEvent | ScanEvent]]:
+def _merged(audit: _Source, scans: _Source) -> Iterator[tuple[_Source, AuditLine | ScanEvent]]:
     """The rows of both by time, each source in its own order."""
     left, right = list(audit.rows), list(scans.rows)
     while left or right:
@@ -179,20 +178,19 @@ def _merged(audit: _Source, scans: _Source) -> Iterator[tuple[_Source, AuditEven
             yield scans, right.pop(0)
 
 
-def _moment(row: AuditEvent | ScanEvent) -> datetime:
+def _moment(row: AuditLine | ScanEvent) -> datetime:
     return row.at if isinstance(row, ScanEvent) else datetime.fromisoformat(row.at)
 
 
-def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditEvent]:
-    rows = AuditEvent.objects.filter(seq__gt=position.audit, seq__lte=position.audit + WINDOW)
-    rows = rows.filter(_verbs(ask))
+def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditLine]:
+    only = _verbs(ask)
     if ask.cluster is not None:
-        rows = rows.filter(cluster_id=str(ask.cluster))
+        only &= Q(cluster_id=str(ask.cluster))
     if (mine := visible_texts("view")) is not None:
         whole = Q(cluster_id="", verb__startswith="campaign.")
         campaigns = [str(key) for key in visible_campaigns().values_list("pk", flat=True)]
-        rows = rows.filter(Q(cluster_id__in=mine) | whole & Q(correlation__in=campaigns))
-    return list(rows.order_by("seq")[: ask.limit])
+        only &= Q(cluster_id__in=mine) | whole & Q(correlation__in=campaigns)
+    return lines_between(position.audit, position.audit + WINDOW, only=only, limit=ask.limit)
 
 
 def _scan_rows(position: FeedPosition, ask: FeedAsk) -> list[ScanEvent]:
@@ -216,7 +214,7 @@ def _verbs(ask: FeedAsk) -> Q:
     return found
 
 
-def _event(row: AuditEvent | ScanEvent, cursor: str) -> FeedEvent:
+def _event(row: AuditLine | ScanEvent, cursor: str) -> FeedEvent:
     if isinstance(row, ScanEvent):
         told: dict[str, Any] = {"kind": "scan", "event": f"scan.{row.state}", "subject": row.scan_id}
         return FeedEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **told)
@@ -233,7 +231,7 @@ def _event(row: AuditEvent | ScanEvent, cursor: str) -> FeedEvent:
     )
 
 
-def _scan_of(row: AuditEvent) -> str:
+def _scan_of(row: AuditLine) -> str:
     told = msgspec.json.decode(row.detail.encode(), type=dict[str, Any])
     return str(told.get("scan", ""))
 

@@ -19,7 +19,7 @@ from migrations_app.queries.visibility import visible_clusters, visible_texts
 CHUNK = 2000
 FAMILIES = (
     "rollout", "step", "policy", "switch", "cluster", "group", "view", "waiver", "access", "scan", "token", "sign_in",
-    "account", "audit",
+    "account", "team", "service", "audit",
 )  # fmt: skip
 """Families of verbs: the part before the dot."""
 
@@ -101,6 +101,15 @@ def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator
         if len(rows) < CHUNK:
             return
         seen = rows[-1].seq
+
+
+def lines_between(after: int, until: int, *, only: Q, limit: int) -> list[AuditLine]:
+    """Events with numbers above `after` and up to `until` that fit, oldest first, at most `limit`.
+
+    `only` says what the caller may see: nothing else is asked here.
+    """
+    rows = AuditEvent.objects.filter(only, seq__gt=after, seq__lte=until)
+    return list(map(_line, rows.order_by("seq")[:limit]))
 
 
 def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:

@@ -25,21 +25,24 @@ def checked_networks(given: Sequence[str]) -> list[str]:
 def inside(address: str, networks: Sequence[str]) -> bool:
     """Whether the address lies in one of the ranges. An address that cannot be read lies in none.
 
-    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4.
+    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as both.
     """
     try:
-        found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+        found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found
-    ranges = (ipaddress.ip_network(one) for one in networks)
-    return any(found.version == one.version and found in one for one in ranges)
+    forms = (found, found.ipv4_mapped) if isinstance(found, ipaddress.IPv6Address) else (found,)
+    ranges = [ipaddress.ip_network(one) for one in networks]
+    return any(form is not None and form.version == one.version and form in one for form in forms for one in ranges)
 
 
 def _network(text: str) -> Network:
     try:
-        return ipaddress.ip_network(text, strict=True)
-    except ValueError as wrong:
-        bits = "has bits behind its prefix" if "host bits" in str(wrong) else "is no network such as 192.0.2.0/24"
-        raise InvalidInput(f"{text[:60]!r} {bits}", where="networks", code="bad_network") from None
+        found = ipaddress.ip_interface(text)
+    except ValueError:
+        why = "is no network such as 192.0.2.0/24"
+    else:
+        if found.ip == found.network.network_address:
+            return found.network
+        why = f"has bits behind its prefix: the network is {found.network}"
+    raise InvalidInput(f"{text[:60]!r} {why}", where="networks", code="bad_network")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries.audit.log import count_since
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.networks import inside
@@ -62,7 +62,7 @@ def issue_service_token(
         raise InvalidInput(f"only {' and '.join(ENDLESS_SCOPES)} come without an end", where="days")
     secret = new_secret()
     with transaction.atomic():
-        account = ServiceAccount.objects.select_for_update().get(pk=live_service(service_id).pk)
+        account = ServiceAccountRow.objects.select_for_update().get(pk=live_service(service_id).pk)
         if beyond := sorted(set(scopes) - set(account.scopes)):
             raise InvalidInput(f"the service account has no scope {beyond[0]}", where="scopes")
         if account.tokens.filter(live_tokens()).count() >= MOST_TOKENS:

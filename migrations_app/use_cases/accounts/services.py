@@ -18,7 +18,7 @@ from migrations_app.access import PROGRAM_ROLES, Person, Role, may_appoint, righ
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.models.service import ServiceAccount, ServiceToken
+from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts.networks import checked_networks
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.accounts.tokens import refuse_scopes
@@ -54,7 +54,7 @@ def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID
     try:
         with transaction.atomic():
             user = User.objects.create_user(username=f"{PREFIX}{name}")
-            row = ServiceAccount.objects.create(
+            row = ServiceAccountRow.objects.create(
                 user=user,
                 name=name,
                 purpose=checked.purpose,
@@ -78,7 +78,7 @@ def change_service(service_id: uuid.UUID, rules: ServiceRules, *, version: int, 
     checked = _checked(rules, person=person)
     with transaction.atomic():
         was = {"role": _role(row), "scopes": row.scopes, "networks": row.networks}
-        same = ServiceAccount.objects.filter(pk=row.pk, version=version, ended_at=None)
+        same = ServiceAccountRow.objects.filter(pk=row.pk, version=version, ended_at=None)
         changed = {"purpose": checked.purpose, "scopes": list(checked.scopes), "networks": list(checked.networks)}
         if not same.update(version=version + 1, **changed):
             raise Conflict("the service account was changed meanwhile", code="stale")
@@ -92,7 +92,7 @@ def end_service(service_id: uuid.UUID, *, person: Person) -> None:
     with transaction.atomic():
         row = live_service(service_id)
         now = timezone.now()
-        if not ServiceAccount.objects.filter(pk=row.pk, ended_at=None).update(ended_at=now, version=row.version + 1):
+        if not ServiceAccountRow.objects.filter(pk=row.pk, ended_at=None).update(ended_at=now, version=row.version + 1):
             raise NotFound("no such service account")
         ended = ServiceToken.objects.filter(account=row, revoked_at=None).update(revoked_at=now)
         User.objects.filter(pk=row.user_id).update(is_active=False)
@@ -100,9 +100,9 @@ def end_service(service_id: uuid.UUID, *, person: Person) -> None:
         record_audit_event("service.ended", row.name, ended=ended)
 
 
-def live_service(service_id: uuid.UUID) -> ServiceAccount:
+def live_service(service_id: uuid.UUID) -> ServiceAccountRow:
     """The row of a service account that did not end. Raises NotFound."""
-    row = ServiceAccount.objects.filter(pk=service_id, ended_at=None).first()
+    row = ServiceAccountRow.objects.filter(pk=service_id, ended_at=None).first()
     if row is None:
         raise NotFound("no such service account")
     return row
@@ -129,7 +129,7 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
     return ServiceRules(**told)
 
 
-def _grant(row: ServiceAccount, rules: ServiceRules) -> dict[str, Any]:
+def _grant(row: ServiceAccountRow, rules: ServiceRules) -> dict[str, Any]:
     """Gives the role, and returns what the audit log tells of the account. Raises NotFound for a group."""
     groups = list(ClusterGroup.objects.filter(pk__in=rules.groups).order_by("name"))
     if len(groups) < len(rules.groups):
@@ -143,5 +143,5 @@ def _grant(row: ServiceAccount, rules: ServiceRules) -> dict[str, Any]:
     return {"role": rules.role, "over": named, "scopes": list(rules.scopes), "networks": list(rules.networks)}
 
 
-def _role(row: ServiceAccount) -> str:
+def _role(row: ServiceAccountRow) -> str:
     return Grant.objects.filter(person_id=row.user_id).values_list("role", flat=True).first() or ""

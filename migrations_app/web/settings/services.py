@@ -58,7 +58,7 @@ def service(request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
     act = ACTS.get(request.POST.get("do", ""))
     if request.method == "POST" and act is not None:
         try:
-            done = act(row, request.POST, person_of(request))
+            done = act(row, request.POST, person=person_of(request))
         except (*REFUSALS, NotFound) as wrong:
             refused = wrong
         else:
@@ -137,21 +137,21 @@ def _rules(said: QueryDict) -> ServiceRules:
     )
 
 
-def _change(row: ServiceRow, said: QueryDict, person: Person) -> str:
+def _change(row: ServiceRow, said: QueryDict, *, person: Person) -> str:
     version = said.get("version", "")
     number = int(version) if version.isdecimal() and len(version) < 9 else 0
     services.change_service(row.id, _rules(said), version=number, person=person)
     return "The service account is changed; its tokens obey from their next request on."
 
 
-def _end(row: ServiceRow, said: QueryDict, person: Person) -> str:
+def _end(row: ServiceRow, said: QueryDict, *, person: Person) -> str:
     if said.get("typed", "") != row.name:
         raise InvalidInput("type the name of the service account to end it", where="typed", code="name_not_typed")
     services.end_service(row.id, person=person)
     return "The service account and its tokens have ended."
 
 
-def _token(row: ServiceRow, said: QueryDict, person: Person) -> ServiceSecret:
+def _token(row: ServiceRow, said: QueryDict, *, person: Person) -> ServiceSecret:
     text = said.get("days", "").strip()
     days = int(text) if text.isdecimal() and len(text) < 5 else 0
     return service_tokens.issue_service_token(
@@ -163,5 +163,4 @@ def _token(row: ServiceRow, said: QueryDict, person: Person) -> ServiceSecret:
     )
 
 
-Act = Callable[[ServiceRow, QueryDict, Person], str | ServiceSecret]
-ACTS: Mapping[str, Act] = {"change": _change, "end": _end, "token": _token}
+ACTS: Mapping[str, Callable[..., str | ServiceSecret]] = {"change": _change, "end": _end, "token": _token}

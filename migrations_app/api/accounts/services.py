@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.access import PROGRAM_ROLES
-from migrations_app.api.accounts import APPOINT, refuse_wider
+from migrations_app.api.accounts.tokens import APPOINT, refuse_wider
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text

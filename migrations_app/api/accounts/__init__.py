@@ -1,0 +1,1 @@
+"""Tokens, people, teams, grants and service accounts."""
