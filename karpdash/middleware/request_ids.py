@@ -13,6 +13,8 @@ from structlog.contextvars import bound_contextvars
 log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
 QUIET = ("/static/", "/healthz", "/readyz", "/metrics")
+UNCHANGED = 304
+"""What pages are told that ask by themselves, every few seconds."""
 REFUSED = (401, 403, 429)
 """Statuses of requests whose sender is logged: somebody tried what they may not."""
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
@@ -37,7 +39,8 @@ class RequestIds:
 
 
 def _told(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
-    level = logging.DEBUG if request.path.startswith(QUIET) else logging.INFO
+    quiet = response.status_code == UNCHANGED or request.path.startswith(QUIET)
+    level = logging.DEBUG if quiet else logging.INFO
     told: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
     if response.status_code in REFUSED:
         level = logging.WARNING

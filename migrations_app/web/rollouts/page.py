@@ -1,11 +1,9 @@
 """The page of one rollout: preview, approval and progress depending on its state; its live part; its backups."""
 
-import hashlib
 import uuid
 from typing import Any
 
 import msgspec
-from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -17,10 +15,8 @@ from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
 from migrations_app.queries.rehearsals.differences import stored_difference
-from migrations_app.queries.rehearsals.rehearsals import rehearsal_mark
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
-from migrations_app.queries.rollouts.live_mark import live_mark
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
 from migrations_app.texts import text as _
@@ -35,11 +31,9 @@ from migrations_app.web.rollouts.forecast import forecast_rows
 from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
 from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
+from migrations_app.web.rollouts.watching import live_answer, watched
 
 STALE_SECONDS = 60
-DRAWN_SECONDS = 10
-"""For how long a drawn live part is used again; its elapsed times are as old."""
-_DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 
 
 @require_right()
@@ -121,21 +115,14 @@ def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  
     return answer
 
 
+@watched
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """The live part of the page; 304 while it has not changed. It is the same for all who may see the rollout, so that
     many who watch one run have it drawn once.
     """
-    mark = live_mark(rollout_id)
-    if request.headers.get("If-None-Match", "").removeprefix("W/") == mark.etag:  # weak once the answer was compressed
-        answer = HttpResponse(status=304)
-    else:
-        key = hashlib.sha256(f"{rollout_id} {mark.etag} {request.GET.urlencode()}".encode()).hexdigest()
-        answer = HttpResponse(_DRAWN.get_or_set(key, lambda: _parts(request, rollout_id), DRAWN_SECONDS))
-    answer["ETag"] = mark.etag
-    answer["X-Rollout-Version"] = mark.page_version + rehearsal_mark(rollout_id)
-    return answer
+    return live_answer(request, rollout_id, draw=lambda: _parts(request, rollout_id))
 
 
 def _parts(request: HttpRequest, rollout_id: uuid.UUID) -> str:
