@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from karpdash.processes import datadir
@@ -24,8 +24,6 @@ from tests.servers.processes import free_port
 READERS = 200
 WANTED_PERCENT = 20.0
 SECONDS = 30.0
-SETTLE = 14.0
-"""Before the measuring every reader was let in."""
 CHANGE_EVERY = 2.0
 AFTER_CHANGE, AFTER_NONE = 2.0, 4.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -46,6 +44,8 @@ class Tally:
     changed: int = 0
     unchanged: int = 0
     others: int = 0
+    seen: set[int] = field(default_factory=set)
+    """The readers who had an answer."""
 
 
 def main() -> int:
@@ -73,7 +73,8 @@ async def _measured(every: float) -> tuple[float, Tally]:
             if every:
                 command = [sys.executable, "-m", "tests.bench.bench_readers", "move", scene.path, str(every)]
                 mover = subprocess.Popen(command, cwd=ROOT, env=env)
-            await asyncio.sleep(SETTLE)
+            while len(tally.seen) < READERS:
+                await asyncio.sleep(1)
             tally.changed = tally.unchanged = 0
             before = _cpu_of(pid)
             await asyncio.sleep(SECONDS)
@@ -91,7 +92,8 @@ async def _measured(every: float) -> tuple[float, Tally]:
 
 def _told(env: dict[str, str], *words: str) -> str:
     command = [sys.executable, "-m", "tests.bench.bench_readers", *words]
-    done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    quiet = env | {"KARPDASH_LOG_LEVEL": "ERROR"}
+    done = subprocess.run(command, cwd=ROOT, env=quiet, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise FailedError(f"{words[0]} ended with {done.returncode}")
     return done.stdout
@@ -121,6 +123,7 @@ async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
             await asyncio.sleep(AFTER_NONE)
             continue
         tag = tag_now or tag
+        tally.seen.add(which)
         tally.changed += status == 200
         tally.unchanged += status == 304
         tally.others += status not in (200, 304)

@@ -315,13 +315,10 @@ def _panels(
         return ()
     if sheet.seen and role is not None:
         today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
+        moves = _("Before the controller moves to {release}.")
         return (
             PolicyComparison(_("On the role today"), _("It stays until nobody wants to roll back."), tuple(today)),
-            PolicyComparison(
-                _("To be attached"),
-                _("Before the controller moves to {release}.").format(release=column.release),
-                _texts(patch.documents),
-            ),
+            PolicyComparison(_("To be attached"), moves.format(release=column.release), _texts(patch.documents)),
         )
     place = sheet.columns.index(column)
     if not place:

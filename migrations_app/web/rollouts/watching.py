@@ -6,12 +6,13 @@ or a right that was taken back therefore ends the watching after that time at th
 
 import gzip
 import hashlib
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.cache.backends.locmem import LocMemCache
@@ -33,7 +34,7 @@ LiveView = Callable[[HttpRequest, uuid.UUID], HttpResponseBase]
 _DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 
 
-class Reading(NamedTuple):
+class RunReading(NamedTuple):
     """The state of a run as it was read: the ETag and version of its live part, and when (monotonic)."""
 
     etag: str
@@ -49,7 +50,8 @@ class Watcher:
     answered: float
 
 
-_READINGS: dict[uuid.UUID, Reading] = {}
+_PENCIL = threading.Lock()
+_READINGS: dict[uuid.UUID, RunReading] = {}
 _WATCHERS: dict[str, Watcher] = {}
 
 
@@ -79,13 +81,21 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
     NotFound.
     """
     reading = _reading(rollout_id, watcher=_WATCHERS.get(_key(request, rollout_id)))
-    answer = _unchanged(request, reading)
-    if answer is None:
-        body = draw().encode()
-        drawn = (body, gzip.compress(body, 6, mtime=0))
-        _DRAWN.set(_drawing(request, rollout_id, reading), drawn, DRAWN_SECONDS)
-        answer = _drawn(request, drawn)
+    answer = _unchanged(request, reading) or _drawn(
+        request, _drawn_once(_drawing(request, rollout_id, reading=reading), draw)
+    )
     return _headed(answer, reading)
+
+
+def _drawn_once(name: str, draw: Callable[[], str]) -> tuple[bytes, bytes]:
+    """The part plain and compressed. Who comes while it is being drawn waits for it."""
+    with _PENCIL:
+        found: tuple[bytes, bytes] | None = _DRAWN.get(name)
+        if found is None:
+            body = draw().encode()
+            found = body, gzip.compress(body, 6, mtime=0)
+            _DRAWN.set(name, found, DRAWN_SECONDS)
+    return found
 
 
 def _told(request: HttpRequest, rollout_id: uuid.UUID, *, watcher: Watcher) -> HttpResponse | None:
@@ -97,7 +107,7 @@ def _told(request: HttpRequest, rollout_id: uuid.UUID, *, watcher: Watcher) -> H
         return None
     answer = _unchanged(request, reading)
     if answer is None:
-        drawn = _DRAWN.get(_drawing(request, rollout_id, reading))
+        drawn = _DRAWN.get(_drawing(request, rollout_id, reading=reading))
         if drawn is None:
             return None
         answer = _drawn(request, drawn)
@@ -105,20 +115,20 @@ def _told(request: HttpRequest, rollout_id: uuid.UUID, *, watcher: Watcher) -> H
     return _headed(answer, reading)
 
 
-def _reading(rollout_id: uuid.UUID, *, watcher: Watcher | None) -> Reading:
+def _reading(rollout_id: uuid.UUID, *, watcher: Watcher | None) -> RunReading:
     """One that another reader had read just now, or a new one."""
     shared = _READINGS.get(rollout_id)
     if shared and watcher and watcher.answered < shared.at >= time.monotonic() - SHARED_SECONDS:
         return shared
     mark = live_mark(rollout_id)
-    found = Reading(mark.etag, mark.page_version + rehearsal_mark(rollout_id), time.monotonic())
+    found = RunReading(mark.etag, mark.page_version + rehearsal_mark(rollout_id), time.monotonic())
     if len(_READINGS) >= MOST_WATCHERS:
         _READINGS.clear()
     _READINGS[rollout_id] = found
     return found
 
 
-def _unchanged(request: HttpRequest, reading: Reading) -> HttpResponse | None:
+def _unchanged(request: HttpRequest, reading: RunReading) -> HttpResponse | None:
     known = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
     return HttpResponse(status=304) if known == reading.etag else None
 
@@ -133,19 +143,19 @@ def _drawn(request: HttpRequest, drawn: tuple[bytes, bytes]) -> HttpResponse:
     return answer
 
 
-def _headed(answer: HttpResponse, reading: Reading) -> HttpResponse:
+def _headed(answer: HttpResponse, reading: RunReading) -> HttpResponse:
     answer["ETag"] = reading.etag
     answer["X-Rollout-Version"] = reading.page_version
     return answer
 
 
-def _drawing(request: HttpRequest, rollout_id: uuid.UUID, reading: Reading) -> str:
+def _drawing(request: HttpRequest, rollout_id: uuid.UUID, *, reading: RunReading) -> str:
     return hashlib.sha256(f"{rollout_id} {reading.etag} {request.GET.urlencode()}".encode()).hexdigest()
 
 
 def _key(request: HttpRequest, rollout_id: uuid.UUID) -> str:
     """Names the session and the run without holding the key of the session; empty without a session."""
-    cookie = request.COOKIES.get(cast(str, settings.SESSION_COOKIE_NAME), "")
+    cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return hashlib.sha256(f"{cookie} {rollout_id}".encode()).hexdigest() if cookie else ""
 
 
