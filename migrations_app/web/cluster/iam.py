@@ -30,46 +30,18 @@ from migrations_app.readiness.iam_sheet.values import (
 from migrations_app.readiness.look import Look
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import about
-
-NOT_NEEDED = Look(_("Not needed"), "muted", "na", id="not_needed")
-ALLOWED = Look(_("Allowed"), "pass", "pass", id="allowed")
-UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
-_WORDS = {
-    "missing": _("Missing"),
-    "denied": _("Denied"),
-    "blocked_by_condition": _("Condition"),
-    "blocked_by_resource": _("Resource"),
-}
-_NOTES = {
-    "missing": _("no statement names the action"),
-    "denied": _("a Deny applies, or the boundary stops it"),
-    "blocked_by_condition": _("named, but a condition is not met"),
-    "blocked_by_resource": _("named, but not for this resource"),
-    "unknown": _("hangs on what nobody states"),
-}
-ANSWERS = {
-    "yes": Look(_("Enough"), "pass", "pass", id="yes"),
-    "no": Look(_("Not enough"), "blocker", "blocker", id="no"),
-    "unknown": Look(_("Cannot tell"), "unknown", "unknown", id="unknown"),
-}
-FOUND_BY = {
-    "irsa": _("annotation of the service account (IRSA)"),
-    "pod_identity": _("EKS Pod Identity association"),
-    "pod_identity_target": _("target role of a Pod Identity association"),
-    "environment": _("AWS_ROLE_ARN of the controller"),
-    "assume_role": _("role that the settings tell the controller to assume"),
-    "given": _("documents that were handed in"),
-}
-KINDS = {"aws_managed": _("managed by AWS"), "customer_managed": _("managed policy"), "inline": "inline"}
-
-
-_GROUPS = (
-    (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
-    (Look(_("Cannot be told"), "unknown", "unknown", _("always needed"), id="doubt"), False),
-    (Look(_("Only with a setting"), "muted", "info", _("that is not assumed here"), id="rare"), True),
-    (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
+from migrations_app.web.cluster.iam_words import (
+    ACTION_GROUPS,
+    ALLOWED,
+    ANSWERS,
+    FOUND_BY,
+    KINDS,
+    NOT_NEEDED,
+    UNKNOWN,
+    VERDICT_NOTES,
+    VERDICT_WORDS,
 )
+from migrations_app.web.cluster.readiness import about
 
 
 class MatrixCell(NamedTuple):
@@ -161,7 +133,7 @@ def look_of(cell: IamCell) -> Look:
         return NOT_NEEDED if cell.verdict == "not_needed" else ALLOWED
     if cell.verdict == "unknown":
         return UNKNOWN
-    word = _WORDS[cell.verdict]
+    word = VERDICT_WORDS[cell.verdict]
     if cell.required == "conditional":
         return Look(word, "muted", "info", id=cell.verdict)
     tone = "blocker" if cell.severity == "blocker" else "warning"
@@ -182,15 +154,16 @@ def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
 def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
     """The refusals that occur, each with its meaning."""
     present = {cell.verdict for row in sheet.rows for cell in row.cells}
-    words = _WORDS | {"unknown": UNKNOWN.word}
-    return tuple((words[verdict], note) for verdict, note in _NOTES.items() if verdict in present)
+    words = VERDICT_WORDS | {"unknown": UNKNOWN.word}
+    return tuple((words[verdict], note) for verdict, note in VERDICT_NOTES.items() if verdict in present)
 
 
 def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
     """The required actions, refused ones first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
     made = (
-        ActionGroup(look, tuple(one for one in lines if one.look.id == look.id), folded) for look, folded in _GROUPS
+        ActionGroup(look, tuple(one for one in lines if one.look.id == look.id), folded)
+        for look, folded in ACTION_GROUPS
     )
     return tuple(group for group in made if group.lines)
 

@@ -1,0 +1,43 @@
+"""The words, tones and icons of the IAM tab."""
+
+from migrations_app.readiness.look import Look
+from migrations_app.texts import text as _
+
+NOT_NEEDED = Look(_("Not needed"), "muted", "na", id="not_needed")
+ALLOWED = Look(_("Allowed"), "pass", "pass", id="allowed")
+UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
+VERDICT_WORDS = {
+    "missing": _("Missing"),
+    "denied": _("Denied"),
+    "blocked_by_condition": _("Condition"),
+    "blocked_by_resource": _("Resource"),
+}
+VERDICT_NOTES = {
+    "missing": _("no statement names the action"),
+    "denied": _("a Deny applies, or the boundary stops it"),
+    "blocked_by_condition": _("named, but a condition is not met"),
+    "blocked_by_resource": _("named, but not for this resource"),
+    "unknown": _("hangs on what nobody states"),
+}
+ANSWERS = {
+    "yes": Look(_("Enough"), "pass", "pass", id="yes"),
+    "no": Look(_("Not enough"), "blocker", "blocker", id="no"),
+    "unknown": Look(_("Cannot tell"), "unknown", "unknown", id="unknown"),
+}
+FOUND_BY = {
+    "irsa": _("annotation of the service account (IRSA)"),
+    "pod_identity": _("EKS Pod Identity association"),
+    "pod_identity_target": _("target role of a Pod Identity association"),
+    "environment": _("AWS_ROLE_ARN of the controller"),
+    "assume_role": _("role that the settings tell the controller to assume"),
+    "given": _("documents that were handed in"),
+}
+KINDS = {"aws_managed": _("managed by AWS"), "customer_managed": _("managed policy"), "inline": "inline"}
+
+
+ACTION_GROUPS = (
+    (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
+    (Look(_("Cannot be told"), "unknown", "unknown", _("always needed"), id="doubt"), False),
+    (Look(_("Only with a setting"), "muted", "info", _("that is not assumed here"), id="rare"), True),
+    (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
+)
