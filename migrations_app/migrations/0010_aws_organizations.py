@@ -1,7 +1,4 @@
-"""AWS organizations: a new table, and a column of clusters that the previous release leaves null (R27).
-
-An external id stays unique among the clusters outside of organizations; those inside share that of their organization.
-"""
+"""AWS organizations: a new table, and a column of clusters that the previous release leaves null (R27)."""
 
 import django.db.models.deletion
 import uuid
@@ -45,17 +42,9 @@ class Migration(migrations.Migration):
                 'ordering': ('name',),
             },
         ),
-        migrations.RemoveConstraint(
-            model_name='cluster',
-            name='external_id_of_one_cluster',
-        ),
         migrations.AddField(
             model_name='cluster',
             name='organization',
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='clusters', to='migrations_app.awsorganization'),
-        ),
-        migrations.AddConstraint(
-            model_name='cluster',
-            constraint=models.UniqueConstraint(condition=models.Q(models.Q(('external_id', ''), _negated=True), ('organization__isnull', True)), fields=('external_id',), name='external_id_of_one_cluster'),
         ),
     ]

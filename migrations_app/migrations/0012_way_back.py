@@ -22,14 +22,18 @@ class Migration(migrations.Migration):
                 ('begun_at', models.DateTimeField()),
             ],
         ),
-        migrations.AlterField(
-            model_name='journeyrollout',
-            name='purpose',
-            field=models.CharField(choices=[('preview', 'Preview'), ('work', 'Work'), ('back', 'Back')], max_length=10),
-        ),
-        migrations.AlterField(
-            model_name='journeysteprow',
-            name='state',
-            field=models.CharField(choices=[('waiting', 'waiting'), ('ready', 'ready'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('skipped', 'skipped'), ('undoing', 'undoing')], default='waiting', max_length=10),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    model_name='journeyrollout',
+                    name='purpose',
+                    field=models.CharField(choices=[('preview', 'Preview'), ('work', 'Work'), ('back', 'Back')], max_length=10),
+                ),
+                migrations.AlterField(
+                    model_name='journeysteprow',
+                    name='state',
+                    field=models.CharField(choices=[('waiting', 'waiting'), ('ready', 'ready'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('skipped', 'skipped'), ('undoing', 'undoing')], default='waiting', max_length=10),
+                ),
+            ],
         ),
     ]

@@ -12,7 +12,8 @@ class Cluster(models.Model):
     """One scanned cluster. `sealed` is the kubeconfig or bundle, encrypted and bound to the row's id.
 
     `eks_arn`, `role_arn` and `external_id` are the access to its AWS account, all set or none; they are not
-    credentials. With `organization`, the role is assumed through that organization's hub role, with its external id.
+    credentials. With `organization`, the role is assumed through the hub role of that organization and with its
+    external id, and `external_id` is empty.
     """
 
     class Source(models.TextChoices):
@@ -68,12 +69,9 @@ class Cluster(models.Model):
         verbose_name = "cluster"
         ordering = ["name"]
         constraints = [
-            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters. The clusters of
-            # an organization share that of its roles.
+            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters.
             models.UniqueConstraint(
-                fields=["external_id"],
-                condition=~models.Q(external_id="") & models.Q(organization__isnull=True),
-                name="external_id_of_one_cluster",
+                fields=["external_id"], condition=~models.Q(external_id=""), name="external_id_of_one_cluster"
             )
         ]
 

@@ -47,6 +47,13 @@ def line_tone(line: Any) -> str:  # noqa: ANN401 - a line of the journal
 
 
 @register.filter
+def line_word(line: Any) -> str:  # noqa: ANN401 - as above
+    """What a journal line tells: a passed gate, or the outcome of a request."""
+    told = "gate" if line.verb == "gate" else line.outcome
+    return words.LINE_WORDS.get(told) or told.capitalize()
+
+
+@register.filter
 def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's context processor puts into each page
     """Whether the user may plan, approve or stop changes to clusters."""
     return any(f"migrations_app.{right}" in perms for right in CHANGING)

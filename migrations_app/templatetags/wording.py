@@ -39,6 +39,12 @@ STANDINGS: dict[str, Look] = {
     "done": Look(_("Done"), "pass", "done"),
     "skipped": Look(_("Left out"), "waived", "waived"),
 }
+LINE_WORDS: dict[str, str] = {
+    "gate": _("Verified"),
+    "": _("Sent, no answer yet"),
+    "noop": _("No change"),
+    "changed_by_other": _("Changed externally"),
+}
 OUTCOME_TONES: dict[str, str] = {
     "": "accent",
     "applied": "pass",

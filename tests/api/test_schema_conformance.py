@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 from migrations_app.api import feed
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.service_tokens import issue_service_token
 from migrations_app.use_cases.accounts.services import ServiceRules, make_service
@@ -103,6 +104,8 @@ def _made() -> Known:
     found["deliveries"] = send_test(found["channels"], by="ada", now=timezone.now())
     found["groups"] = make_group("shop")
     put_in(found["groups"], [row.pk])
+    organization = AwsOrganization.objects.create(name="acme", regions=["eu-west-1"], external_id="x", member_role="x")
+    found["aws-organizations"] = organization.pk
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk, "journeys": a_journey(row, author=ada).pk}
     found["campaigns"] = a_campaign(row, author=ada).pk

@@ -125,7 +125,10 @@ def test_remedies_make_the_profile_with_the_role_that_is_known():
         "aws iam create-instance-profile --instance-profile-name nodes",
         "aws iam add-role-to-instance-profile --instance-profile-name nodes --role-name workers",
     ]
-    assert found[1].text == ('resource "aws_iam_instance_profile" "nodes" {\n  name = "nodes"\n  role = "workers"\n}')
+    block, _, then = found[1].text.partition("\n# Then ")
+    assert block == 'resource "aws_iam_instance_profile" "nodes" {\n  name = "nodes"\n  role = "workers"\n}'
+    assert then.startswith("terraform plan -out=karpenter.tfplan,")
+    assert then.endswith("terraform apply karpenter.tfplan")
     parse_all(found)
 
 

@@ -93,7 +93,7 @@ NOTE = "# A claim's spec cannot be changed: replace these, one after the other"
 def test_the_remedy_follows_the_manager_of_the_pool():
     labels = {"kustomize.toolkit.fluxcd.io/name": "pools", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
     found = remedies(CHECK, "1.1+", with_references({"name": "default"}, **labels))
-    assert [(one.how, one.text) for one in found] == [
-        ("flux", f"# In the repository that Flux applies (flux-system/pools): set '{REFERENCE}'"),
-        ("kubectl", PATCH),
-    ]
+    where = "kustomization pools --namespace flux-system"
+    edit = f"# In the repository that Flux applies (flux-system/pools): set '{REFERENCE}'"
+    then = f"# Then flux resume {where} && flux reconcile {where} --with-source"
+    assert [(one.how, one.text) for one in found] == [("flux", f"{edit}\n{then}"), ("kubectl", PATCH)]

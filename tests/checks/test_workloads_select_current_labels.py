@@ -160,4 +160,7 @@ def test_the_remedy_follows_the_manager_of_the_workload():
     labels = {"argocd.argoproj.io/instance": "shop"}
     found = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, **labels))
     assert found[0].how == "argocd"
-    assert found[0].text == f"# In the source of the Argo CD Application (shop): put {NEW} in the place of {OLD}"
+    assert found[0].text.splitlines() == [
+        f"# In the source of the Argo CD Application (shop): put {NEW} in the place of {OLD}",
+        "# Then argocd app sync shop",
+    ]

@@ -28,7 +28,7 @@ from migrations_app.clients.helm.program import (
 from migrations_app.clients.helm.relay import MOST_CONNECTIONS, ClusterRelay
 from migrations_app.clients.helm.relay_rules import DryRules, PlannedRules, ReadRules, RelayedRequest
 from migrations_app.errors import Conflict, InvalidInput
-from tests.clients.rig import CANARY, always, speaking
+from tests.clients.rig import CANARY, FAST, always, speaking
 from tests.helm.own_charts import packed
 from tests.servers.waiting import eventually
 
@@ -101,7 +101,10 @@ def test_a_server_that_drips_or_hangs_costs_a_bounded_time():  # K06, T06
         always(lambda wire: wire.begin(), lambda w: w.drip(b"1\r\nx\r\n", every=0.02)),
     ):
         began = time.monotonic()
-        with speaking(sick) as (transport, _), ClusterRelay(transport, ReadRules(), purpose="t").serving() as relay:
+        with (
+            speaking(sick, limits=FAST) as (transport, _),
+            ClusterRelay(transport, ReadRules(), purpose="t").serving() as relay,
+        ):
             status, _, body = ask(relay.url, "GET", "/api")
         assert (status, json.loads(body)["kind"]) == (504, "Status")
         assert time.monotonic() - began < 10

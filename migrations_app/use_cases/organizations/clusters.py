@@ -56,6 +56,5 @@ def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCl
 def _registered(row: AwsOrganization, found: ListedCluster, *, details: Details) -> uuid.UUID:
     made = new_row(details, source=Cluster.Source.EKS)
     made.server, made.eks_arn = found.server, found.arn
-    made.role_arn, made.external_id = member_role_arn(row, found.account), row.external_id
-    made.organization = row
+    made.role_arn, made.organization = member_role_arn(row, found.account), row
     return stored(made, None)

@@ -135,15 +135,17 @@ def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> It
 
 def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> ClusterAccountAccess | None:
     """The role to assume in the cluster's account; None if it has none. CloudTrail shows `user` and `action` (T20)."""
-    if not (cluster.eks_arn and cluster.role_arn and cluster.external_id):
+    organization = cluster.organization
+    external_id = organization.external_id if organization else cluster.external_id
+    if not (cluster.eks_arn and cluster.role_arn and external_id):
         return None
     place = read_place(cluster.eks_arn)
     return ClusterAccountAccess(
         region=place.region,
         account=place.account,
         role_arn=cluster.role_arn,
-        external_id=cluster.external_id,
-        via=cluster.organization.hub_role_arn if cluster.organization else "",
+        external_id=external_id,
+        via=organization.hub_role_arn if organization else "",
         user=user,
         action=action,
     )

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, ReadError
 from migrations_app.tasks import wake, wake_look
+from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.organizations.clusters import register_listed
 from migrations_app.use_cases.organizations.queue import request_look
@@ -66,7 +67,7 @@ def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     form = ChosenForm(request.POST)
     names = {arn: request.POST.get(f"name {arn}", "") for arn in request.POST.getlist("arn")}
     if not names or not form.is_valid():
-        refused = "" if names else "Choose at least one cluster."
+        refused = "" if names else _("Choose at least one cluster.")
         return organization_answer(request, organization_id, refused=refused, chosen=form)
     by = request.user.get_username()
     said = form.cleaned_data
@@ -76,12 +77,14 @@ def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
             made = register_listed(organization_id, names, details=details)
             scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made.values()]
     except (InvalidInput, Conflict) as refused:
-        return organization_answer(request, organization_id, refused=f"Nothing is registered: {refused}.", chosen=form)
+        return organization_answer(
+            request, organization_id, refused=_("Nothing is registered: {why}.").format(why=refused), chosen=form
+        )
     for scan_id in scans:
         transaction.on_commit(partial(wake, scan_id))
     count = len(made)
-    told = "1 cluster is registered" if count == 1 else f"{count} clusters are registered"
-    messages.success(request, f"{told}; the first scans are on the way.")
+    many = _("{count} clusters are registered; the first scans are on the way.").format(count=count)
+    messages.success(request, many if count > 1 else _("1 cluster is registered; its first scan is on the way."))
     return redirect("organization", organization_id)
 
 
@@ -93,7 +96,9 @@ def remove(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     if form.is_valid():
         try:
             remove_organization(organization_id, typed_name=form.cleaned_data["name"])
-            messages.success(request, f"{form.cleaned_data['name']} is forgotten; its roles in AWS stay.")
+            messages.success(
+                request, _("{name} is forgotten; its roles in AWS stay.").format(name=form.cleaned_data["name"])
+            )
             return redirect("organizations")
         except (InvalidInput, Conflict) as refused:
             form.add_error("name", refused.message)

@@ -31,7 +31,7 @@ from migrations_app.web.rollouts.forecast import forecast_rows
 from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
 from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
-from migrations_app.web.rollouts.watching import live_answer, watched
+from migrations_app.web.rollouts.watching import live_answer
 
 STALE_SECONDS = 60
 
@@ -115,7 +115,6 @@ def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  
     return answer
 
 
-@watched
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:

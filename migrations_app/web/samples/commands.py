@@ -71,7 +71,7 @@ def add(request: HttpRequest) -> HttpResponse:
     transaction.on_commit(wake_sample_history)
     for cluster_id, _name in visible_samples():
         start_scan(cluster_id, by=request.user.get_username(), waits=True)
-    messages.success(request, f"{count} sample clusters are here. Scans are under way.")
+    messages.success(request, _("{count} sample clusters are here. Scans are under way.").format(count=count))
     return redirect("samples")
 
 

@@ -19,6 +19,7 @@ from migrations_app.queries.accounts.services import (
     service_token_of,
     service_token_page,
 )
+from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import service_tokens, services
 from migrations_app.use_cases.accounts.service_tokens import ENDLESS_SCOPES, LONGEST_SERVICE_DAYS, ServiceSecret
 from migrations_app.use_cases.accounts.services import ServiceRules
@@ -43,7 +44,7 @@ def all_services(request: HttpRequest) -> HttpResponse:
         except (*REFUSALS, NotFound) as wrong:
             refused = wrong
         else:
-            messages.success(request, "The service account is created. It needs a token next.")
+            messages.success(request, _("The service account is created. It needs a token next."))
             return redirect("service", made)
     context = {"section": "services", "rows": service_page(after="", limit=SHOWN).rows, "refused": refused}
     context |= _choices(request.POST if refused else None, None)
@@ -76,7 +77,7 @@ def revoke(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
     """Revokes a token of a service account at once."""
     row = service_token_of(token_id)
     service_tokens.revoke_service_token(token_id, person=person_of(request))
-    messages.success(request, "The token is revoked.")
+    messages.success(request, _("The token is revoked."))
     return redirect("service", row.service)
 
 

@@ -49,7 +49,11 @@ def test_what_a_hand_keeps():
 def test_what_a_tool_keeps_is_changed_in_its_source_first():
     found = changed(case({"metadata.labels": FLUX}), [ROW], what="set it", line=edited)
     assert parses(found) == ["flux", "kubectl"]
-    assert found[0].text == "# In the repository that Flux applies (flux-system/pools): set it"
+    where = "kustomization pools --namespace flux-system"
+    assert found[0].text.splitlines() == [
+        "# In the repository that Flux applies (flux-system/pools): set it",
+        f"# Then flux resume {where} && flux reconcile {where} --with-source",
+    ]
 
 
 def test_no_more_objects_than_fit_and_none_twice():

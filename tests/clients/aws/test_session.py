@@ -83,7 +83,7 @@ def test_why_a_role_could_not_be_taken(sts, code, told):
 def test_the_surroundings_are_not_read(sts, hostile):  # T20
     stub = sts({ROLE: "karpdash-1"})
     made = session(stub)
-    clients = {service: made.client(service) for service in {right.service for right in RIGHTS}}
+    clients = {service: made.client(service) for service in {right.client or right.service for right in RIGHTS}}
     assert "Credential=AKIAOWN/" in stub.asked[0]["signed"]
     assert {client.meta.endpoint_url for client in clients.values()} == {stub.url}
     assert {client.meta.region_name for client in clients.values()} <= {"eu-west-1", "aws-global"}

@@ -143,7 +143,7 @@ class TestHolding:
         row = stage.advanced(row)
         assert (row.state, row.wait_code, row.needs_person) == ("running", "rehearsal_missing", True)
         assert Rollout.objects.get(pk=made.pk).state == "previewed"
-        a_rehearsal(made, result=b"{}")
+        a_rehearsal(made)
         stage.advanced(row)
         assert stage.work(row).state == "approved"
 

@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from django.utils import timezone
 
 from migrations_app.actions.conditions import projected
 from migrations_app.actions.gate import Gate
@@ -45,6 +46,7 @@ def names(server):
 
 def test_a_skipped_node_stays_and_the_batch_goes_on_without_it(server, two, ada, complaints):  # A25, A51
     skipped(two, ada)
+    Rollout.objects.update(started_at=timezone.now())
     row = advanced(two)
     assert (row.state, names(server), complaints(row)) == ("succeeded", ["node-1"], [])
     assert outcomes(row) == [
