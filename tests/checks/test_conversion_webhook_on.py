@@ -82,11 +82,14 @@ def test_the_remedies_name_the_value_in_every_tool():
             "terraform",
             [
                 "# the API server converts through it",
+                "# At the end of the values that are there:",
                 "values = [<<-YAML",
                 "  webhook:",
                 "    enabled: true",
                 "  YAML",
                 "]",
+                "# Then terraform plan -out=karpenter.tfplan, see that nothing else changes, "
+                "and terraform apply karpenter.tfplan",
             ],
         ),
         ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),

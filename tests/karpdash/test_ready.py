@@ -68,6 +68,7 @@ def test_one_worker_may_serve_every_lane(client, whole):
     assert ready(client)[0] == 503
 
 
+@pytest.mark.django_db
 def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
     monkeypatch.setattr(heartbeat.Pulse.objects, "filter", _down)
     closed = []

@@ -75,6 +75,7 @@ def test_nothing_that_destroys_is_ever_chosen(name):
 def test_the_halfway_cluster_from_its_first_step_to_its_last():
     release = hops("halfway_032")[0].lands.release
     assert [(one.kind, one.action or one.phase, one.protects) for one in steps("halfway_032")] == [
+        ("person", "crds", True),
         ("outside", "iam", True),
         ("person", "iam", False),
         ("outside", "crds", True),
@@ -84,7 +85,6 @@ def test_the_halfway_cluster_from_its_first_step_to_its_last():
         ("person", "rollout", False),
         ("rollout", "taint_and_drift", True),
         ("rollout", "remove_legacy", True),
-        ("person", "crds", True),
         ("outside", "crds", True),
         ("outside", "controller", True),
         ("wait", "controller", True),
