@@ -299,7 +299,6 @@ def _applied_new(work: Work, said: Tree) -> Tree:
 
 def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
     live = work.state.view(work.call, stored)
-    _refuse_version(work.call, said, old=live)
     check_name(work.call, said["metadata"])
     shares = ownership.read(live["metadata"].get("managedFields") or ())
     if not shares:
@@ -311,6 +310,7 @@ def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
         merged, shares = change.applied(live, said, shares=shares, force=work.call.query.get("force") == "true")
     except ApplyConflict as found:
         raise _conflicts(found) from None
+    _refuse_version(work.call, said, old=live)
     return _settled(work, live, stored=stored, new=_merged_with(work, live, document=merged), shares=shares)
 
 
