@@ -121,15 +121,14 @@ def with_parents(paths: Iterable[Path]) -> set[Path]:
 
 
 def without(value: Plain, shape: Shape, *, dropped: set[Path], at: Path = ()) -> Plain:
-    """The value without these paths; a dropped map or list stays while something in it is not dropped."""
+    """The value without these paths; with a map or list goes all that is in it, also what a default filled in."""
     if not merges(value, shape):
         return value
     kept: list[tuple[str, Any]] = []
     for element, held, inner in members(value, shape):
         path = (*at, element)
-        left = without(held, inner, dropped=dropped, at=path)
-        if path not in dropped or (merges(held, inner) and left):
-            kept.append((element, left))
+        if path not in dropped:
+            kept.append((element, without(held, inner, dropped=dropped, at=path)))
     if isinstance(value, Mapping):
         return {element[2:]: held for element, held in kept}
     return [held for _, held in kept]
