@@ -88,8 +88,10 @@ def test_the_remedies_name_the_value_in_every_tool():
                 "    enabled: true",
                 "  YAML",
                 "]",
-                "# Then terraform plan -out=karpenter.tfplan, see that nothing else changes, "
-                "and terraform apply karpenter.tfplan",
+                (
+                    "# Then terraform plan -out=karpenter.tfplan, see that nothing else changes, "
+                    "and terraform apply karpenter.tfplan"
+                ),
             ],
         ),
         ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),
