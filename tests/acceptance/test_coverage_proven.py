@@ -87,7 +87,7 @@ def test_the_counts_are_whole() -> None:
         assert [one.extent for one in counts] == ["judged", "partly", "person", "not_looked"]
 
 
-def test_most_of_what_can_be_judged_is_proven() -> None:
+def test_nearly_all_that_can_be_judged_is_proven() -> None:
     judged_ones = [entry for entry in ENTRIES.values() if entry.extent in ("judged", "partly")]
     assert len(judged_ones) >= 200
-    assert 2 * sum(entry.id in PROVEN for entry in judged_ones) > len(judged_ones)
+    assert 100 * sum(entry.id in PROVEN for entry in judged_ones) >= 95 * len(judged_ones)

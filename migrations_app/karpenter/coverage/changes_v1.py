@@ -120,7 +120,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "iam-list-instance-profiles",
         "Instance profiles are listed and cleaned up",
-        checks="controller_permitted",
+        checks="role_profiles_permitted",
         release="1.7",
         table="iam.requirements.needs",
     ),
