@@ -9,9 +9,10 @@ from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRo
 from migrations_app.karpenter.versions import minor_order
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
-from tests.acceptance.faults_aws import AWS_FAULTS
+from tests.acceptance.faults_aws import AWS_FAULTS, AwsFault
 from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
+from tests.acceptance.planted_entries import PlantedEntry
 from tests.acceptance.stands_for import STANDS_FOR
 
 pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
@@ -28,7 +29,8 @@ def planted() -> dict[str, set[str]]:
         for name in (fault.of, *STANDS_FOR.get(fault.of, ())):
             if name in ENTRIES:
                 found.setdefault(name, set()).add(fault.check)
-    for one in (*AWS_FAULTS, *PLANTED_ENTRIES):
+    beside: tuple[AwsFault | PlantedEntry, ...] = (*AWS_FAULTS, *PLANTED_ENTRIES)
+    for one in beside:
         for name in one.of:
             if name in ENTRIES:
                 found.setdefault(name, set()).add(one.check)
