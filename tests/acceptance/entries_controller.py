@@ -244,4 +244,15 @@ CONTROLLER_ENTRIES = (
         check="crd_fields_current",
         **of(CRD, "spec.versions[v1].schema spec.requirements[].operator=Gte", CLAIMS),
     ),
+    PlantedEntry(
+        of=("metrics-port-8000",),
+        on="alpha-028",
+        other={"version": "0.27.6"},
+        ready=put("Service", "karpenter", "spec/ports/0/port", 8000),
+        plant=put("Service", "karpenter", "spec/ports/0/port", 8080),
+        check="metrics_port_followed",
+        **METRICS,
+        **OLD,
+        says="8080 now",
+    ),
 )

@@ -175,6 +175,7 @@ PROVEN: frozenset[str] = frozenset(
         "metric-offering-price-estimate",
         "metric-pods-drained",
         "metric-reason-snake-case",
+        "metrics-port-8000",
         "metrics-port-8080",
         "metrics-renamed-beta",
         "metrics-renamed-v1",
