@@ -1,17 +1,20 @@
 """Entries of the coverage that show in the controller, its release, its CRDs and what delivers them."""
 
+from migrations_app.errors import CONVERSION_FAILED, ServerFailed
+from migrations_app.karpenter import kinds
 from migrations_app.samples.kubernetes_objects import doc, meta, owner
 from tests.acceptance.clusters import find
 from tests.acceptance.deliveries import delivered
 from tests.acceptance.own_objects import of
-from tests.acceptance.places import CLAIMS, CRD, DEPLOYMENT, HOME, IMAGE, OLD, of_deployment, of_helm
-from tests.acceptance.planted_entries import PlantedEntry, rebuilt, taken_from
+from tests.acceptance.places import CLAIMS, CRD, DEPLOYMENT, HOME, IMAGE, OLD, POOLS, of_deployment, of_helm
+from tests.acceptance.planted_entries import PlantedEntry, as_it_is, rebuilt, refused, taken_from
 from tests.acceptance.planting import Document, Plant, add, all_of, helm_values, one, put, without
 from tests.newest import NEWEST_MINOR
 
 METRICS = {"kind": "Service", "object": "karpenter", "path": "spec.ports[http-metrics]"}
 SIDECAR = {"controller": {"sidecarContainer": [{"name": "proxy", "image": "registry.example/p"}]}}
 VALIDATING = "ValidatingWebhookConfiguration"
+GONE = "request to convert CR from an invalid group/version: karpenter.sh/v1beta1"
 OVERLAYS, BUFFERS = "nodeoverlays.karpenter.sh", "capacitybuffers.autoscaling.x-k8s.io"
 
 
@@ -195,7 +198,7 @@ CONTROLLER_ENTRIES = (
     PlantedEntry(
         of=("kubernetes-1.25-minimum",),
         on="beta-037",
-        plant=all_of(),
+        plant=as_it_is,
         kubernetes="1.24",
         check="kubernetes_inside_window",
         **of("Cluster", "gitVersion", "beta-037"),
@@ -254,5 +257,24 @@ CONTROLLER_ENTRIES = (
         **METRICS,
         **OLD,
         says="8080 now",
+    ),
+    PlantedEntry(
+        of=("CTL-07",),
+        on="beta-037",
+        plant=as_it_is,
+        refused=(refused(kinds.NODE_POOL, why=CONVERSION_FAILED, detail="conversion webhook failed: no endpoints"),),
+        check="karpenter_lists_answer",
+        **of("NodePool", "list", POOLS),
+        says="conversion webhook failed",
+        beside=frozenset({"conversion_webhook_resolves"}),
+    ),
+    PlantedEntry(
+        of=("CRD-10",),
+        on="v1-13",
+        plant=as_it_is,
+        refused=(refused(kinds.NODE_CLAIM, why=ServerFailed.code, detail=GONE),),
+        check="karpenter_lists_answer",
+        **of("NodeClaim", "list", CLAIMS),
+        says=GONE,
     ),
 )

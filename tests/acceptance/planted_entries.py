@@ -5,9 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+import msgspec
+
+from migrations_app.clients.bundle.bundle import NAME, SCHEMA, BundleManifest, RequestedPart
+from migrations_app.karpenter.kinds import Kind
+from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from tests.acceptance.clusters import Clean, find, made
-from tests.acceptance.judging import judged
+from tests.acceptance.judging import as_list, collected, judged
 from tests.acceptance.planting import Document, Plant
 
 
@@ -23,7 +28,8 @@ class PlantedEntry:
     `ready` makes the clean cluster one that the entry does not touch, where every cluster of its release is touched by
     it; `other` are fields of Clean that it has instead of its own. `hop` is where the entry is looked for, if not at
     the next one. `beside` are other blockers and warnings that are right to appear there with it. `status` is "manual"
-    where a person is asked to look: then the object is named in the summary.
+    where a person is asked to look: then the object is named in the summary. `refused` are lists that the API server
+    does not answer, as a bundle's manifest tells them.
     """
 
     of: tuple[str, ...]
@@ -41,6 +47,7 @@ class PlantedEntry:
     ready: Plant = as_it_is
     other: dict[str, Any] = field(default_factory=dict, hash=False)
     kubernetes: str = ""
+    refused: tuple[RequestedPart, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,7 +76,21 @@ def before_and_after(entry: PlantedEntry) -> tuple[Report, Report]:
     documents = made(entry.clean)
     entry.ready(documents)
     entry.plant(documents)
+    if entry.refused:
+        return before, _judged_without(entry, documents)
     return before, judged(entry.clean, documents, kubernetes=entry.kubernetes)
+
+
+def _judged_without(entry: PlantedEntry, documents: list[Document]) -> Report:
+    """The report on a bundle that was made while the API server refused these lists."""
+    manifest = BundleManifest(schema=SCHEMA, whole=True, asked=list(entry.refused))
+    files = as_list(documents, kubernetes=entry.clean.kubernetes) | {NAME: msgspec.json.encode(manifest)}
+    return evaluate(collected(entry.clean.name, files)).report
+
+
+def refused(kind: Kind, *, why: str, detail: str) -> RequestedPart:
+    """A list that failed."""
+    return RequestedPart(group=kind.group, plural=kind.plural, seen=False, why=why, detail=detail)
 
 
 def rebuilt(on: str, **other: Any) -> Plant:
