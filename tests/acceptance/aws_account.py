@@ -21,7 +21,7 @@ from migrations_app.karpenter.tables.quota_rows import QUOTAS, QuotaRow
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.use_cases.collect.aws import add_aws
-from tests.acceptance.clusters import Clean, objects
+from tests.acceptance.clusters import Clean, made
 from tests.acceptance.judging import as_list, collected
 from tests.acceptance.planting import Plant
 from tests.clients.aws.moto_account import Recording
@@ -246,7 +246,7 @@ class CleanAccount:
         session = Recording(self.url, region=REGION, account=ACCOUNT)
         session.answers, session.vpc = self.recorded(), self.vpc
         place = AwsPlace(region=REGION, cluster=clean.name, account=ACCOUNT)
-        documents = objects(clean)
+        documents = made(clean)
         plant(documents)
         seen = collected(clean.name, as_list(documents, kubernetes=clean.kubernetes))
         whole = add_aws(seen, open_aws(session, place))

@@ -83,6 +83,11 @@ def objects(clean: Clean) -> list[Document]:
     return with_managed_fields(copy.deepcopy(list(_built(clean.name))))
 
 
+def made(clean: Clean) -> list[Document]:
+    """Every object of a cluster that is not among those above: one of them at another release or in another place."""
+    return with_managed_fields(_build(clean))
+
+
 def _build(clean: Clean) -> list[Document]:
     place, installed = clean.place, clean.chart
     crds = cluster_crds.crds(clean.version, namespace=clean.namespace)

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.acceptance.aws_account import ACCOUNT, NODE_POLICIES, SPOT, CleanAccount, trust
+from tests.acceptance.aws_account import ACCOUNT, NODE_POLICIES, SPOT, CleanAccount, policy, trust
+from tests.acceptance.clusters import Clean, find
 from tests.acceptance.faults_beta import another_class
-from tests.acceptance.planting import Plant, put
+from tests.acceptance.planting import Plant, put, variable
 
 PlantInAws = Callable[[CleanAccount], Any]
+EARLIER = ("v0.30.0", "v0.31.4")
 ALPHA, BETA, CURRENT = ("v0.31.4", "v0.32.10"), ("v0.37.8", "v1.0.14"), ("v1.14.1",)
-"""The releases whose policies the hop of alpha-031, beta-033 and v1-13 asks for, with the one before."""
+"""The releases whose policies the hop of alpha-028, alpha-031, beta-033 and v1-13 asks for, with the one before."""
 
 
 def _nothing(_account: CleanAccount) -> None:
@@ -39,6 +41,13 @@ class AwsFault:
     in_cluster: Plant = _unplanted
     not_in_moto: str = ""
     hop: str = ""
+    version: str = ""
+
+    @property
+    def clean(self) -> Clean:
+        """The cluster that it is planted in, at `version` where one is given."""
+        found = find(self.on)
+        return replace(found, version=self.version) if self.version else found
 
     @property
     def name(self) -> str:
@@ -67,10 +76,15 @@ def _trusts_another(account: CleanAccount) -> None:
 
 
 def _nobodys_instance(account: CleanAccount) -> None:
+    _instance(account, {"karpenter.sh/nodepool": "default"})
+
+
+def _instance(account: CleanAccount, tags: dict[str, str]) -> None:
+    """An instance of the cluster with these tags, which nothing in the cluster knows."""
     ec2 = account.client("ec2")
     image = ec2.describe_images()["Images"][0]["ImageId"]
-    tags = {"karpenter.sh/nodepool": "default", f"kubernetes.io/cluster/{account.clean.name}": "owned"}
-    rows = [{"Key": key, "Value": value} for key, value in tags.items()]
+    owned = tags | {f"kubernetes.io/cluster/{account.clean.name}": "owned"}
+    rows = [{"Key": key, "Value": value} for key, value in owned.items()]
     given = {"ResourceType": "instance", "Tags": rows}
     ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, TagSpecifications=[given])
 
@@ -117,6 +131,48 @@ def _nothing_spot(account: CleanAccount) -> None:
         account.attach(name, text)
 
 
+def _without_action(action: str) -> PlantInAws:
+    """The document with that action taken out of every statement."""
+
+    def plant(account: CleanAccount) -> None:
+        iam = account.client("iam")
+        for name in iam.list_role_policies(RoleName=account.controller)["PolicyNames"]:
+            found = iam.get_role_policy(RoleName=account.controller, PolicyName=name)["PolicyDocument"]
+            for one in found["Statement"]:
+                told = [one["Action"]] if isinstance(one["Action"], str) else one["Action"]
+                one["Action"] = [each for each in told if each != action]
+            kept = [one for one in found["Statement"] if one["Action"]]
+            account.attach(name, json.dumps({**found, "Statement": kept}))
+
+    return plant
+
+
+def _machine_gone(account: CleanAccount) -> None:
+    """An instance that a release with Machines tagged, and that lost its Machine on the way back."""
+    _instance(account, {"karpenter.sh/managed-by": account.clean.name, "karpenter.sh/provisioner-name": "default"})
+
+
+def _asks_for_address(account: CleanAccount) -> None:
+    """Instances may be launched without a public address only."""
+    asked = {"Bool": {"ec2:AssociatePublicIpAddress": "true"}}
+    account.attach("no-public-address", policy(DENIED | {"Condition": asked}))
+
+
+def _full_role(account: CleanAccount) -> None:
+    """A role whose inline policies leave no room, and that has as many managed policies as it may have."""
+    iam = account.client("iam")
+    held = iam.list_role_policies(RoleName=account.controller)["PolicyNames"]
+    used = sum(len(json.dumps(iam.get_role_policy(RoleName=account.controller, PolicyName=name)["PolicyDocument"],
+                              separators=(",", ":"))) for name in held)  # fmt: skip
+    filler = policy({"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::" + "x" * (10100 - used)})
+    account.attach("filler", filler)
+    for number in range(10):
+        made = iam.create_policy(PolicyName=f"full-{number}", PolicyDocument=policy(READS | {"Resource": "*"}))
+        iam.attach_role_policy(RoleName=account.controller, PolicyArn=made["Policy"]["Arn"])
+
+
+DENIED: dict[str, Any] = {"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+READS: dict[str, Any] = {"Effect": "Allow", "Action": "s3:GetObject"}
 SPOT_POOL = put(
     "Provisioner",
     "",
@@ -161,6 +217,41 @@ AWS_FAULTS: tuple[AwsFault, ...] = (
     AwsFault(
         of=("iam-describe-instance-status", "AWS-05"), on="v1-13", check="controller_permitted",
         says="ec2:DescribeInstanceStatus", tags=("v1.0.14",),
+    ),
+    AwsFault(
+        of=("iam-capacity-reservations",), on="v1-13", check="controller_permitted",
+        says="ec2:DescribeCapacityReservations", tags=CURRENT,
+        plant=_without_action("ec2:DescribeCapacityReservations"),
+        in_cluster=put("EC2NodeClass", "", "spec/capacityReservationSelectorTerms", [{"tags": {"team": "shop"}}]),
+    ),
+    AwsFault(
+        of=("iam-placement-groups",), on="v1-18", version="1.12.1", check="controller_permitted",
+        says="ec2:DescribePlacementGroups", tags=CURRENT, plant=_without_action("ec2:DescribePlacementGroups"),
+        in_cluster=put("EC2NodeClass", "", "spec/placementGroupSelector", {"name": "close"}),
+    ),
+    AwsFault(
+        of=("iam-list-instance-profiles",), on="v1-13", check="role_profiles_permitted",
+        says="iam:ListInstanceProfiles", tags=CURRENT, plant=_without_action("iam:ListInstanceProfiles"),
+    ),
+    AwsFault(
+        of=("iam-zonal-shift",), on="v1-18", version="1.12.1", check="controller_permitted",
+        says="arc-zonal-shift:GetManagedResource", tags=CURRENT,
+        plant=_without_action("arc-zonal-shift:GetManagedResource"),
+        in_cluster=variable("ENABLE_ZONAL_SHIFT", "true"),
+    ),
+    AwsFault(
+        of=("iam-policy-split", "IAM-04"), on="v1-13", check="policy_size_fits", says="more of", tags=("v1.0.14",),
+        plant=_full_role, not_in_moto="which policy of a full role may go is a choice of its owner",
+    ),
+    AwsFault(
+        of=("rollback-managed-by-tag", "PATH-06"), on="alpha-028", check="instances_have_claims", says="1 instance",
+        tags=EARLIER, plant=_machine_gone,
+        not_in_moto="whose the instance is has to be seen before it is ended",
+    ),
+    AwsFault(
+        of=("associate-public-ip", "IAM-07"), on="beta-033", check="public_addresses_stated",
+        says="no-public-address asks for ec2:AssociatePublicIpAddress", tags=BETA, plant=_asks_for_address,
+        not_in_moto="the fix is a field of the node class",
     ),
     AwsFault(
         of=("AWS-03",), on="alpha-031", check="interruption_queue_answers", says="alpha-031", tags=ALPHA,

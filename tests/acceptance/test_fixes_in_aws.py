@@ -9,7 +9,7 @@ from migrations_app.readiness.report import Report
 from tests.acceptance.aws_account import CleanAccount, moto
 from tests.acceptance.aws_program import run
 from tests.acceptance.clusters import find
-from tests.acceptance.faults_aws import ALPHA, AWS_FAULTS, BETA, CURRENT, AwsFault
+from tests.acceptance.faults_aws import ALPHA, AWS_FAULTS, BETA, CURRENT, EARLIER, AwsFault
 from tests.acceptance.judging import at, loud
 
 pytestmark = [pytest.mark.moto, pytest.mark.xdist_group("moto")]
@@ -22,7 +22,7 @@ def address() -> Iterator[str]:
 
 
 def finding(report: Report, fault: AwsFault) -> Finding:
-    hop = fault.hop or find(fault.on).hop
+    hop = fault.hop or fault.clean.hop
     return next(one for one in at(report, hop) if one.id == fault.check)
 
 
@@ -36,7 +36,10 @@ def lines_of(found: Finding) -> list[str]:
     return [text for text in texts if any(line.startswith("aws ") for line in text.splitlines())]
 
 
-@pytest.mark.parametrize(("name", "tags"), [("alpha-031", ALPHA), ("beta-033", BETA), ("v1-13", CURRENT)])
+@pytest.mark.parametrize(
+    ("name", "tags"),
+    [("alpha-028", EARLIER), ("alpha-031", ALPHA), ("beta-033", BETA), ("v1-13", CURRENT), ("v1-18", CURRENT)],
+)
 def test_an_account_as_the_guides_want_it_is_found_clean(address: str, name: str, tags: tuple[str, ...]) -> None:
     _, report = CleanAccount(address, find(name), tags=tags).scan()
     ours = {fault.check for fault in AWS_FAULTS}
@@ -46,7 +49,7 @@ def test_an_account_as_the_guides_want_it_is_found_clean(address: str, name: str
 
 @pytest.mark.parametrize("fault", AWS_FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_found_and_its_lines_clear_it(address: str, fault: AwsFault) -> None:
-    account = CleanAccount(address, find(fault.on), tags=fault.tags, passes=fault.passes)
+    account = CleanAccount(address, fault.clean, tags=fault.tags, passes=fault.passes)
     fault.plant(account)
     _, before = account.scan(fault.in_cluster)
     found = finding(before, fault)
@@ -59,7 +62,7 @@ def test_a_fault_is_found_and_its_lines_clear_it(address: str, fault: AwsFault) 
         run(text, account.client)
     _, after = account.scan(fault.in_cluster)
     assert finding(after, fault).status == "pass"
-    hop = find(fault.on).hop
+    hop = fault.clean.hop
     assert loud(at(after, hop)) <= loud(at(before, hop)) - {fault.check}
 
 

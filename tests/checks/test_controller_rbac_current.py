@@ -65,6 +65,15 @@ def test_roles_by_hand_lack_what_the_hop_needs():
     assert found == ("fail", "5 resources lack rights of the controller", rows)
 
 
+def test_a_role_of_ones_own_beside_those_of_the_chart_asks_for_nothing():
+    role, _ = cluster_roles("0.37.8", namespace="kube-system")
+    by_chart = {**role, "metadata": {**role["metadata"], "labels": {"helm.sh/chart": "karpenter-0.37.8"}}}
+    own = {**role, "metadata": {"name": "karpenter-extra"}, "rules": role["rules"][:1]}
+    alone = a_cluster().without("controller_rbac").with_docs(by_chart)
+    beside = a_cluster().without("controller_rbac").with_docs(by_chart, own)
+    assert told(CHECK, "1.0", beside) == told(CHECK, "1.0", alone) == GOOD
+
+
 def test_roles_by_hand_that_look_ahead():
     role, _ = cluster_roles("1.0.14", namespace="kube-system")
     assert told(CHECK, "1.0", a_cluster().with_docs(role)) == GOOD

@@ -81,7 +81,7 @@ def test_without_a_service_a_pod_monitor_may_name_the_port():
 
 
 def test_it_is_asked_where_ports_change():
-    assert asked_hops(CHECK) == ("0.29", "0.32", "1.0")
+    assert asked_hops(CHECK) == ("0.29", "0.30", "0.31", "0.32", "1.0")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -210,9 +210,10 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "webhook-metrics-port",
         "Webhooks serve metrics on port 8001",
-        checks="ports_open",
+        checks="metrics_port_followed",
         release="0.32",
         table="karpenter.tables.release_rows_beta",
+        unjudged="network policies that keep scrapers from port 8001",
     ),
     covered(
         "alpha-apis-dropped",

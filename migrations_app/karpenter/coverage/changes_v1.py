@@ -108,6 +108,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
         "Open reservations have to be selected",
         checks="open_reservations_selected",
         release="1.6",
+        search="open capacity reservations of the account, which no node class selects",
     ),
     covered(
         "nodeoverlay-crd",
@@ -119,7 +120,7 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "iam-list-instance-profiles",
         "Instance profiles are listed and cleaned up",
-        checks="controller_permitted",
+        checks="role_profiles_permitted",
         release="1.7",
         table="iam.requirements.needs",
     ),

@@ -13,6 +13,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.inventory import FIELDS, Inventory, noting, once
 from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
+from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.landing import landed
 from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
@@ -25,6 +26,7 @@ from migrations_app.samples.fleet import find
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.judging import as_list, collected
+from tests.acceptance.planting import helm_values
 from tests.readiness.outputs.reports import finding
 from tests.samples.test_stories import scanned
 
@@ -102,6 +104,16 @@ def test_the_landed_controller_is_told_by_all_its_marks(name: str) -> None:
         here = landed(here, step.release)
         told = detect_running_release(here)
         assert (told.release, told.disagreements) == (step.release, ())
+
+
+@pytest.mark.parametrize(("given_port", "served"), [({}, 8000), ({"controller": {"metrics": {"port": 9100}}}, 9100)])
+def test_the_landed_service_has_the_port_of_the_values(given_port: dict[str, object], served: int) -> None:
+    documents = objects(clean("alpha-028"))
+    helm_values(given_port)(documents)
+    here = collected("alpha-028", as_list(documents, kubernetes="1.25")).inventory
+    after = landed(here, release("0.31.5"))
+    mine = [one.metrics_port for one in after.services.items if one.name == "karpenter"]
+    assert mine == [served]
 
 
 def test_facts_outlive_what_they_did_not_read_and_nothing_else() -> None:

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"what the running release needs is not known: {case.running.how}")
     else:
         yield from _evidence(missing(case, running), wanted=f"what {running} needs")
-        if not all(map(kept_by_chart, roles)):
+        if not any(map(kept_by_chart, roles)):
             coming = missing(case, case.step.release, but=missing(case, running))
             yield from _evidence(coming, wanted=f"what {case.step.release} needs; no chart writes these roles")
 
@@ -65,7 +65,7 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
-    if all(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
+    if any(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
         yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))

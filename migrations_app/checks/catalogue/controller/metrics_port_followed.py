@@ -16,7 +16,7 @@ from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
-from migrations_app.karpenter.hops import CONVERTED
+from migrations_app.karpenter.hops import CONVERTED, hops_between
 from migrations_app.karpenter.releases import metrics_port
 
 KEY = "controller.metrics.port"
@@ -32,7 +32,7 @@ check = Check(
     how="The port of the controller's Service and of monitors that name Karpenter, against the hop's chart and values.",
     reads=("controller", "services", "monitors"),
     says=("{count} port of the controller changes", "{count} ports of the controller change"),
-    hops=("0.29", "0.32", CONVERTED),
+    hops=(*hops_between("0.29", "0.32"), CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.0.0:charts/karpenter/values.yaml",

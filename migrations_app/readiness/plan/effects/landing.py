@@ -9,11 +9,13 @@ from msgspec.structs import replace
 from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.inventory.facts.controller import (
+    ABSENT,
     CHART,
     CRD_CHART,
     Installation,
     given_values,
     installation,
+    value_at,
     webhooks_off,
 )
 from migrations_app.inventory.facts.managers import managed
@@ -172,11 +174,13 @@ def _at_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
 
 
 def _answering(inventory: Inventory, to: Release) -> Inventory:
-    """With the ports of that release on the Service of the controller and its endpoints."""
+    """With the ports of that release, or of the values, on the Service of the controller."""
     found = installation(inventory)
     if found is None:
         return inventory
-    mine, port = (found.namespace, found.name), metrics_port(to)
+    values = given_values(inventory)
+    given = value_at(values.tree, "controller.metrics.port") if values is not None else ABSENT
+    mine, port = (found.namespace, found.name), given if isinstance(given, int) else metrics_port(to)
     hooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(found, to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.services, Seen):
