@@ -59,6 +59,10 @@ def capacity_lines(inventory: Inventory, going: Replacement) -> tuple[CapacityLi
 def _pools(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
     """The CPU limit of each NodePool whose nodes are replaced and that has one."""
     needs = going.peak(lambda node: node.pool, lambda node: node.vcpus)
+    if isinstance(inventory.nodepools, Unseen):
+        for name in sorted(name for name in needs if name.startswith("NodePool/")):
+            why = f"NodePools could not be read: {inventory.nodepools.why}"
+            yield _line("pool", name, need=needs[name], free=None, why=why)
     for pool in inventory.nodepools.items:
         name = f"NodePool/{pool.name}"
         limit = pool.get("spec.limits.cpu")

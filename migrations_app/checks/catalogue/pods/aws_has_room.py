@@ -16,7 +16,7 @@ check = Check(
     phase="rollout",
     severity="warning",
     why="A successor is launched before the old node goes: without vCPUs or addresses for it the rollout stands still.",
-    reads=("nodes",),
+    reads=("nodepools", "nodes"),
     says=("{count} limit of AWS is too low for the nodes at the peak", "{count} limits of AWS are too low for them"),
     how=(
         "The nodes that disruption budgets let go at once, by zone and family, against vCPU quotas, free addresses of"
