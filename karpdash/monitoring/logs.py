@@ -27,11 +27,17 @@ out.
 """
 
 
+class TaskFailed(Exception):
+    """A Celery task ended with an exception, which its own process has logged. The text is the name of its type."""
+
+
 class NoBodies(logging.Filter):
     """Drops DEBUG lines of libraries that log bodies, and headers with tokens."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == "celery.app.trace" and record.exc_info:
+            if isinstance(record.exc_info[1], TaskFailed):
+                return False  # the task has logged its failure itself
             # Celery puts the error and its traceback into the message; `told_exception` logs them without the input
             # they contain.
             record.task = str(getattr(record, "data", {}).get("name", ""))

@@ -166,6 +166,14 @@ def test_a_task_that_celery_tells_about_is_told_carefully(lines):
     assert (line["event"], line["task"], CANARY in json.dumps(line)) == ("task failed", "sweep", False)
 
 
+def test_a_failure_that_its_task_has_logged_is_told_once(lines):
+    try:
+        raise logs.TaskFailed("ValueError")
+    except logs.TaskFailed:
+        logging.getLogger("celery.app.trace").error("%s", "x", exc_info=True)
+    assert lines() == []
+
+
 @pytest.mark.parametrize("name", logs.SILENCED)
 def test_libraries_that_print_bodies_are_quiet_at_debug(lines, name):
     logging.getLogger(f"{name}.connection").debug(CANARY)
