@@ -28,7 +28,7 @@ _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "po
 log = logging.getLogger(__name__)
 
 
-class LoggedTask(Task):  # type: ignore[type-arg]
+class LoggedTask(Task):  # type: ignore[type-arg]  # at run time the class takes no parameters
     """A task whose failure is logged where it ran; only the exception's name goes to the worker's main process.
 
     Celery would send the whole traceback through a pipe, which holds 64 KiB. A process that is ended in the middle of

@@ -107,14 +107,20 @@ def may_stop(person: Person) -> Refusal | None:
     return _lacks(person, "operate", what="stop rollouts")
 
 
-def may_approve(person: Person, *, author: int, editors: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
-    """A person, not a token; neither author nor last editor; re-authenticated for a destructive plan (A42, A44)."""
+def may_approve(person: Person, *, author: int, makers: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
+    """A person, not a token, and not the author; re-authenticated for a destructive plan (A42, A44).
+
+    `makers` made the service account that is the author, or a token of it: what it wrote counts as theirs.
+    """
     if person.method != "session":
         return Refusal(code="person_needed", why="a plan is approved by a person in the browser, never by a token")
     if refusal := _lacks(person, "approve", what="approve plans"):
         return refusal
-    if person.id == author or person.id in editors:
+    if person.id == author:
         return Refusal(code="second_person", why="the author of a plan can not approve it")
+    if person.id in makers:
+        why = "the plan is of a service account, and who made that or a token of it can not approve it"
+        return Refusal(code="second_person", why=why)
     if risk in DESTRUCTIVE and (person.fresh_until is None or person.fresh_until <= now):
         return Refusal(code="sign_in_again", why="sign in again to approve what can not be undone")
     return None

@@ -5,6 +5,7 @@ done or skipped, and all after it wait or were skipped before their turn. On the
 them in the opposite order, and then waits for a person.
 """
 
+from collections.abc import Collection
 from typing import Literal, get_args
 
 import msgspec
@@ -157,8 +158,9 @@ def after_step(progress: JourneyProgress, event: StepEvent, *, place: int) -> Jo
     return _turned(moved)
 
 
-def turned_back(progress: JourneyProgress, *, to: int, effect: bool) -> JourneyProgress:
-    """The journey on its way back to the step at that place. `effect`: the current step has changed the cluster.
+def turned_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
+    """The journey on its way back to the step at that place. `changed`: the places of steps whose rollouts changed the
+    cluster and were not taken back; of skipped steps only these are undone.
 
     Raises NotPossible for a journey that does not hold its cluster, and for a step that was not reached.
     """
@@ -169,14 +171,18 @@ def turned_back(progress: JourneyProgress, *, to: int, effect: bool) -> JourneyP
         raise NotPossible("that step was not reached", code="not_reached")
     moved = msgspec.structs.replace(progress, state="running")
     if place is not None and moved.steps[place].state != "undoing":
-        moved = _with(moved, place, then="undoing" if effect else "waiting")
-    if moved.steps[to].state == "skipped":
+        moved = _with(moved, place, then="undoing" if place in changed else "waiting")
+    if moved.steps[to].state == "skipped" and to not in changed:
         moved = _with(moved, to, then="waiting")
-    return _next_back(moved, to=to)
+    return _next_back(moved, to=to, changed=changed)
 
 
-def after_back(progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState) -> JourneyProgress:
+def after_back(
+    progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState, changed: Collection[int]
+) -> JourneyProgress:
     """The journey after something that happened to the step that is undone; `before` is the state that it had.
+
+    `changed` is as for `turned_back`.
 
     The way back ends, and the journey pauses, when all down to the place `to` is undone, or a step is not. Raises
     NotPossible if no step is undone.
@@ -185,18 +191,25 @@ def after_back(progress: JourneyProgress, event: BackEvent, *, to: int, before: 
     if progress.state != "running" or place is None or progress.steps[place].state != "undoing":
         raise NotPossible("no step is being undone")
     if event == "undone":
-        return _next_back(_with(progress, place, then="waiting"), to=to)
+        return _next_back(_with(progress, place, then="waiting"), to=to, changed=changed)
     paused = msgspec.structs.replace(progress, state="paused")
     return _turned(_with(paused, place, then=before if event == "keep" else "failed"))
 
 
-def _next_back(progress: JourneyProgress, *, to: int) -> JourneyProgress:
-    """With the last done step undoing, down to that place; paused, with the first waiting step ready, if none is."""
+def _next_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
+    """With the last step undoing that is done, or was skipped after it had changed something, down to that place.
+
+    Paused, with the first waiting step ready, if there is none.
+    """
     if progress.current is not None:
         return progress
-    done = [place for place, step in enumerate(progress.steps) if place >= to and step.state == "done"]
-    if done:
-        return _with(progress, done[-1], then="undoing")
+    left = [
+        place
+        for place, step in enumerate(progress.steps)
+        if place >= to and (step.state == "done" or (step.state == "skipped" and place in changed))
+    ]
+    if left:
+        return _with(progress, left[-1], then="undoing")
     return _turned(msgspec.structs.replace(progress, state="paused"))
 
 

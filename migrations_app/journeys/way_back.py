@@ -69,7 +69,7 @@ def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -
     """How each step down to that place is undone, the last one first. The flag says whether it had an effect."""
     found = []
     for step, state, effect in reversed(steps[to:]):
-        if state in ("waiting", "ready", "skipped"):
+        if state in ("waiting", "ready") or (state == "skipped" and not effect):
             continue
         how = way_kind(step, state=state, effect=effect)
         why = step.no_return if how in ("no_return", "rollback") else ()

@@ -119,6 +119,8 @@ class JourneyWayBack(models.Model):
     by_name = models.CharField(max_length=150)
     reason = models.CharField(max_length=2000)
     begun_at = models.DateTimeField()
+    earlier = models.PositiveBigIntegerField(default=0, db_default=0)
+    """The newest `JourneyRollout` when it was asked for: rollbacks up to that one were made for an earlier way back."""
 
 
 class JourneyApproval(models.Model):

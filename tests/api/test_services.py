@@ -72,6 +72,15 @@ def test_a_program_neither_appoints_nor_sets_limits(api: Tool, path: str) -> Non
     assert (bearer(secret, path), bearer(secret, "policies/default", method="PUT", **{"If-Match": "*"})) == (403, 403)
 
 
+def test_a_program_issues_no_token_for_itself(api: Tool) -> None:
+    _, secret = made(api, role="admin", scopes=["read", "admin"])
+    body = {"name": "mine", "scopes": ["admin"], "days": 90}
+    told = Client().post(
+        "/api/v1/tokens", body, content_type="application/json", headers={"Authorization": f"Bearer {secret}"}
+    )
+    assert (told.status_code, ApiToken.objects.filter(owner__service__name="ci").exists()) == (400, False)
+
+
 def test_networks_are_judged_by_the_address_that_the_proxy_told(api: Tool, settings: Settings) -> None:
     _, secret = made(api, networks=["192.0.2.0/24"])
     forwarded = {"X-Forwarded-For": "192.0.2.7"}

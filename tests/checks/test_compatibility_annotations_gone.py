@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import leaves
+from migrations_app.checks.changes import ObjectAnnotations, leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
@@ -55,6 +55,17 @@ def test_the_ubuntu_family():
     )
     found = told(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
     assert found == ("fail", ONE, (row,))
+
+
+def test_a_pool_and_a_class_of_one_name_are_kept_apart():
+    cluster = annotated()
+    kept = pool("default", ON_DEMAND, node_class="default", version="v1")
+    found = node_class("default", cluster="test", version="v1")
+    found["metadata"]["annotations"] = {UBUNTU: "amiFamily", "team": "a"}
+    (remedy, *_) = remedies(CHECK, "1.1+", cluster.with_docs(kept, found))
+    (mark,) = [one for one in leaves(remedy.change) if isinstance(one, ObjectAnnotations)]
+    assert (mark.target.kind, mark.target.name) == ("EC2NodeClass", "default")
+    assert UBUNTU in repr(mark)
 
 
 def test_a_long_value_is_cut():

@@ -72,11 +72,14 @@ NAMES = {one.node for one in NODES}
         ([{"nodes": "9"}, {"nodes": "1", "reasons": ["Empty"]}], 9),
         ([{"nodes": "9"}, {"nodes": "2", "reasons": ["Drifted"]}], 2),
         ([{"nodes": "400"}], 30),
-        ([], 3),
         (None, 3),
-        ("odd", 3),
-        ([{"nodes": "many"}], 3),
-        ([{"nodes": "-4"}], 3),
+        # None of these holds at all times: then Karpenter has no limit.
+        ([], 30),
+        ([{"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "8h"}], 30),
+        ([{"nodes": "0", "reasons": ["Empty"]}], 30),
+        ("odd", 30),
+        ([{"nodes": "many"}], 30),
+        ([{"nodes": "-4"}], 30),
     ],
 )
 def test_budgets_pace_a_pool(budgets, many):
@@ -84,6 +87,10 @@ def test_budgets_pace_a_pool(budgets, many):
     (pool,) = cluster._items["nodepools"]
     pool.spec["disruption"]["budgets"] = budgets
     assert replacement_by_pool(cluster.build(), NAMES).nodes == many
+
+
+def test_budgets_that_could_not_be_read_set_no_limit():
+    assert replacement_by_pool(rolled(*NODES).unseen("nodepools").build(), NAMES).nodes == 30
 
 
 def test_pools_go_at_the_same_time():

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from django.contrib.auth.models import User
 
 from migrations_app.models.rollout import Rollout
+from migrations_app.models.service import ServiceAccountRow
 from migrations_app.queries.rollouts.policies import policy_of
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy
-from tests.builders_rollouts import a_rollout, a_yes, taint
+from tests.builders_rollouts import a_rollout, a_yes, entitled, taint
 from tests.builders_rows import a_cluster
 from tests.use_cases.cast import ADMINISTER, APPROVE, OPERATE, actor, person, user, yes
 
@@ -33,6 +34,14 @@ class Stage:
         for one in by or (self.cleo,):
             a_yes(row, one)
         return row
+
+    def program(self, name: str, *, made_by: User, token_by: User | None = None) -> User:
+        """The account of a program that operates, made by one person; perhaps with a token by another."""
+        account = entitled(User.objects.create_user(f"service:{name}"), OPERATE)
+        row = ServiceAccountRow.objects.create(user=account, name=name, created_by=made_by.username)
+        if token_by is not None:
+            row.tokens.create(name="x", prefix="kd_", digest=name, created_by=token_by.username)
+        return account
 
     def approve(self, who: User, row: Rollout, *, method="session", fresh=True, **changed) -> Rollout:
         me = person(who, method=method, fresh=fresh)

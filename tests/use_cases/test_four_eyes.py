@@ -1,10 +1,14 @@
 """Forty ways round the second person, scripted: none of them starts anything (T14, A40-A45)."""
 
+import dataclasses
+from typing import Any
+
 import pytest
 from django.db import Error
 
-from migrations_app.errors import KarpdashError
+from migrations_app.errors import Conflict, KarpdashError
 from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.use_cases.rollouts import approvals as flow
 from tests.builders_rollouts import remove
 from tests.use_cases import ways_round_approving, ways_round_starting
@@ -44,6 +48,18 @@ def test_the_straight_way_starts(stage: Stage) -> None:
     assert stage.approve(stage.cleo, row).state == "approved"
     assert stage.start(stage.ada, row).state == "running"
     assert [one.approver_name for one in Approval.objects.filter(rollout=row)] == ["cleo"]
+
+
+@pytest.mark.parametrize("action", ["upgrade_delivery", "roll_back"])
+def test_the_switch_for_upgrades_of_the_controller_holds_at_the_start_too(stage: Stage, settings: Any, action: str):
+    earlier = stage.plan(state="succeeded", action="upgrade_delivery")
+    row = stage.approved(action=action, rolls_back=earlier if action == "roll_back" else None)
+    settings.ENV = dataclasses.replace(settings.ENV, controller_upgrades=False)
+    with pytest.raises(Conflict) as stopped:
+        stage.start(stage.ada, row)
+    assert (stopped.value.code, stopped.value.message) == ("closed", CONTROLLER_UPGRADES_OFF)
+    settings.ENV = dataclasses.replace(settings.ENV, controller_upgrades=True)
+    assert stage.start(stage.ada, row).state == "running"
 
 
 def test_two_agree_to_destruction(stage: Stage) -> None:  # A43

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from migrations_app.access import NEVER_OF_PROGRAMS, PROGRAM_ROLES, ROLES
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from migrations_app.models.account import Grant
+from migrations_app.models.account import ApiToken, Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
@@ -23,7 +23,7 @@ from migrations_app.queries.accounts.people import accounts, grant_page
 from migrations_app.queries.accounts.services import service_of
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.visibility import permissions_of, rights_over
-from migrations_app.use_cases.accounts import management, oidc, service_tokens, services
+from migrations_app.use_cases.accounts import management, oidc, service_tokens, services, tokens
 from migrations_app.use_cases.accounts.management import RoleGrant
 from migrations_app.use_cases.accounts.networks import MOST_NETWORKS, checked_networks, inside
 from migrations_app.use_cases.accounts.services import ServiceRules
@@ -148,6 +148,22 @@ def test_nobody_gives_a_program_rights_that_they_lack(ada):
     user("cleo", "approver")
     with pytest.raises(PermissionDenied):
         services.make_service("ci", rules(), person=person(User.objects.get(username="cleo")))
+
+
+def test_a_program_issues_no_token_for_itself(ada):
+    made = services.make_service("ci", rules(scopes=("read", "admin"), networks=("192.0.2.0/24",)), person=ada)
+    account = User.objects.get(username="service:ci")
+    for issue in (lambda **more: tokens.issue(account, **more), lambda **more: tokens.issue_for("service:ci", **more)):
+        with pytest.raises(InvalidInput) as refused:
+            issue(name="x", scopes=["read"], days=1)
+        assert refused.value.code == "service_account"
+    secret = tokens.new_secret()  # one that an earlier release issued
+    ApiToken.objects.create(
+        owner=account, name="x", prefix=secret.prefix, digest=secret.digest, scopes=["read"],
+        expires_at=timezone.now() + timedelta(days=1),
+    )  # fmt: skip
+    assert service_tokens.authenticate(secret.text, address=HOME) is None
+    assert service_tokens.authenticate(a_token(made, ada).secret, address=HOME) is not None
 
 
 def test_a_token_is_taken_from_its_networks_only_and_the_refusal_is_recorded_once(ada):

@@ -46,6 +46,16 @@ def author_who_is_superuser_approves(on: Stage) -> None:
     on.approve(root, on.plan(author=root))
 
 
+@refused("second_person")
+def who_made_the_program_that_planned_approves(on: Stage) -> None:
+    on.approve(on.cleo, on.plan(author=on.program("ci", made_by=on.cleo)))
+
+
+@refused("second_person")
+def who_made_a_token_of_the_program_that_planned_approves(on: Stage) -> None:
+    on.approve(on.cleo, on.plan(author=on.program("ci", made_by=on.gil, token_by=on.cleo)))
+
+
 @refused("person_needed")
 def author_approves_with_a_token(on: Stage) -> None:
     on.approve(on.eve, on.plan(author=on.eve), method="token")

@@ -123,6 +123,11 @@ def owner_of_the_starting_token_approved_it(on: Stage) -> None:
     on.start(on.eve, on.approved(by=(on.eve,)), method="token")
 
 
+@refused("approval_missing")
+def who_made_the_starting_program_approved_it(on: Stage) -> None:
+    on.start(on.program("ci", made_by=on.cleo), on.approved(by=(on.cleo,)), method="token")
+
+
 @refused("forbidden")
 def emergency_without_the_right(on: Stage) -> None:
     row = on.plan()

@@ -15,6 +15,7 @@ from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, 
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Node, NodePool
+from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter import labels
 
 K = TypeVar("K", bound=Hashable)
@@ -110,13 +111,19 @@ def _plus(one: int | None, other: int | None) -> int | None:
 def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replacement:
     """These nodes, as many of a pool at once as its disruption budgets let go; all pools at the same time.
 
-    Without a readable budget a tenth of the nodes, as Karpenter's default says; at least one node.
+    A tenth of the nodes where a pool gives no budgets, as Karpenter's default says, and at least one node. All of them
+    where no budget of the pool holds at all times, or where that is not known: Karpenter sets no limit of its own.
     """
+    unread = isinstance(inventory.nodepools, Unseen)
     pools = {f"NodePool/{pool.name}": pool for pool in inventory.nodepools.items}
     by_pool: dict[str, list[ReplacedNode]] = defaultdict(list)
     for node in _nodes(inventory, names):
         by_pool[node.pool].append(node)
-    groups = (ReplacementGroup(tuple(mine), _paced(pools.get(pool), len(mine))) for pool, mine in by_pool.items())
+    groups = []
+    for pool, nodes in by_pool.items():
+        unlimited = unread and pool.startswith("NodePool/")
+        paced = len(nodes) if unlimited else _paced(pools.get(pool), len(nodes))
+        groups.append(ReplacementGroup(tuple(nodes), paced))
     stage = tuple(groups)
     return Replacement((stage,) if stage else ())
 
@@ -130,9 +137,10 @@ def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]
 
 
 def _paced(pool: NodePool | None, count: int) -> int:
-    budgets = [] if pool is None else [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
-    told = [one for one in budgets if one is not None]
-    return max(1, min(told, default=at_once(count, percent=DEFAULT_PERCENT)))
+    if pool is None or pool.get(BUDGETS) is None:
+        return max(1, at_once(count, percent=DEFAULT_PERCENT))
+    allowed = [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
+    return max(1, min((one for one in allowed if one is not None), default=count))
 
 
 def _for_drift(row: dict[str, object]) -> bool:

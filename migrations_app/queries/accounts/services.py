@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from msgspec import Meta
 
@@ -50,6 +51,15 @@ class ServiceTokenRow:
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+
+
+def makers_of(user_id: int | None) -> frozenset[int]:
+    """The people who made that service account or a token of it; none for the account of a person (A42)."""
+    account = ServiceAccountRow.objects.filter(user_id=user_id).first() if user_id else None
+    if account is None:
+        return frozenset()
+    names = {account.created_by, *account.tokens.values_list("created_by", flat=True)}
+    return frozenset(get_user_model().objects.filter(username__in=names).values_list("pk", flat=True))
 
 
 def service_page(*, after: str, limit: int) -> Page[ServiceRow]:

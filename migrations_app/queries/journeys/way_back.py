@@ -18,17 +18,21 @@ def to_take_back(step: JourneyStepRow) -> Rollout | None:
     return _changed().filter(journey_part__step=step).order_by("-journey_part__pk").first()
 
 
+def changed_places(journey_id: uuid.UUID) -> frozenset[int]:
+    """The places of the steps whose rollouts changed the cluster and were not taken back."""
+    of_journey = _changed().filter(journey_part__step__journey_id=journey_id)
+    return frozenset(of_journey.values_list("journey_part__step__place", flat=True))
+
+
 def way_back_of(journey_id: uuid.UUID, *, to: str) -> tuple[WayBack, ...]:
     """How each step down to that one would be undone, the last one first. Raises InvalidInput for an unknown step."""
     rows = list(JourneyStepRow.objects.filter(journey_id=journey_id).order_by("place"))
     place = next((one.place for one in rows if one.step == to), None)
     if place is None:
         raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
-    changed = set(
-        _changed().filter(journey_part__step__journey_id=journey_id).values_list("journey_part__step", flat=True)
-    )
-    told = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.pk in changed) for one in rows]
-    return way_back(told, to=place)  # type: ignore[arg-type]  # the column's choices are the states
+    changed = changed_places(journey_id)
+    steps = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.place in changed) for one in rows]
+    return way_back(steps, to=place)  # type: ignore[arg-type]  # the column's choices are the states
 
 
 def _changed() -> QuerySet[Rollout]:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from migrations_app.access import ROLES
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.visibility import PERMISSIONS, groups_of
 
 MOST_NAMED = 10
@@ -14,7 +15,10 @@ _CODENAME = PERMISSIONS["approve"].partition(".")[2]
 
 
 def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...]:
-    """The names of active people other than the author who may approve plans of the cluster, at most MOST_NAMED."""
+    """The names of active people who may approve plans of that author for the cluster, at most MOST_NAMED.
+
+    Neither the author, nor who made the service account that is the author.
+    """
     groups = groups_of(cluster_id)
     by_role = Q()
     for path in ("grants", "groups__grants"):
@@ -22,6 +26,5 @@ def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...
         by_role |= Q(**{f"{path}__role__in": _ROLES}) & here
     by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
     rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True, service=None)
-    return tuple(
-        rows.exclude(pk=author or 0).order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED]
-    )
+    others = rows.exclude(pk__in={author or 0, *makers_of(author)})
+    return tuple(others.order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED])

@@ -21,6 +21,7 @@ from migrations_app.queries.visibility import visible
 NEVER_ALONE: dict[Risk, int] = {"destructive": 1}
 """Minimum approvals that no policy can lower (A43)."""
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
+CONTROLLER_UPGRADES_OFF = "upgrades of the controller are switched off: KARPDASH_CONTROLLER_UPGRADES"
 ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it away"
 
 

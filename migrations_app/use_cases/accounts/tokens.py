@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.account import ApiToken
+from migrations_app.models.service import ServiceAccountRow
 from migrations_app.use_cases.accounts.management import is_sample_person
 from migrations_app.use_cases.audit.log import record_audit_event, token_mark
 
@@ -53,11 +54,14 @@ class TokenUse:
 def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
     """Issues a token valid for `days`.
 
-    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days, and for the sample
-    people: their rights are for whoever sits at this machine, and a token works from everywhere.
+    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days, for the sample
+    people: their rights are for whoever sits at this machine, and a token works from everywhere; and for service
+    accounts, whose tokens are bound to their scopes and networks and are issued by people.
     """
     if is_sample_person(owner):
         raise InvalidInput("sample people have no tokens", where="name", code="sample_person")
+    if ServiceAccountRow.objects.filter(user_id=owner.pk).exists():
+        raise InvalidInput("a service account issues no tokens for itself", where="name", code="service_account")
     refuse_scopes(scopes)
     if not 1 <= days <= LONGEST_DAYS:
         raise InvalidInput(f"a token lives 1 to {LONGEST_DAYS} days", where="days")
@@ -108,7 +112,8 @@ def authenticate(secret: str) -> TokenUse | None:
     For tokens of people; `service_tokens.authenticate` asks for those of service accounts as well.
     """
     now = timezone.now()
-    row = ApiToken.objects.select_related("owner").filter(digest=digest_of(secret), revoked_at=None).first()
+    live = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, owner__service=None)
+    row = live.select_related("owner").first()
     if row is None or row.expires_at <= now or not row.owner.is_active:
         return None
     if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:

@@ -11,6 +11,7 @@ from migrations_app.actions.changes import Risk
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.campaign import Campaign, CampaignApproval
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
@@ -60,7 +61,8 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
             refuse_late_campaign(row)
         risk: Risk = risk_of(row.risk) if row.risk else "low"
         whole = over_every(person, here.clusters)
-        refuse_person(may_approve(whole, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        author = row.author_id or 0
+        refuse_person(may_approve(whole, author=author, makers=makers_of(author), risk=risk, now=now))
         _refuse_other(row, yes)
         try:
             with transaction.atomic():

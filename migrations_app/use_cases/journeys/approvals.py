@@ -11,6 +11,7 @@ from migrations_app.actions.changes import Risk
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.journeys.plan import JourneyPlan
 from migrations_app.models.journey import Journey, JourneyApproval
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import approvals_needed
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor
@@ -51,7 +52,8 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
         _in(here, "awaiting_approval")
         risk: Risk = plan.risk or "low"
         whole = over(person, row.cluster_id)
-        refuse_person(may_approve(whole, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        author = row.author_id or 0
+        refuse_person(may_approve(whole, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_late(row)
         _refuse_other(here, yes, plan=plan)
         try:

@@ -9,6 +9,7 @@ from datetime import timedelta
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from migrations_app.access import Method, Person, approval_still_valid
@@ -17,7 +18,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
 from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
-from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import needed
@@ -48,6 +49,20 @@ def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
     """The newest rollout that was made for the step; None if there is none."""
     part = step.made.filter(purpose=purpose).select_related("rollout").last()
     return part.rollout if part else None
+
+
+def rollback_for(step: JourneyStepRow) -> Rollout | None:
+    """The newest rollout that was made to take the step back on the way back of now; None if there is none."""
+    way = JourneyWayBack.objects.filter(journey_id=step.journey_id).first()
+    made = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=way.earlier if way else 0)
+    part = made.select_related("rollout").last()
+    return part.rollout if part else None
+
+
+def newest_link(journey: Journey) -> int:
+    """The key of the newest rollout that was made for a step of the journey; 0 if there is none."""
+    newest = JourneyRollout.objects.filter(step__journey=journey).aggregate(newest=Max("pk"))["newest"]
+    return newest or 0
 
 
 def outline_of(row: Rollout) -> Outline | None:

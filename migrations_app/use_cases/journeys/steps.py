@@ -100,8 +100,9 @@ def accept_plan(
     """
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version)
-        purpose = JourneyRollout.Purpose.BACK if row.state == "undoing" else JourneyRollout.Purpose.WORK
-        made = step_rollouts.made_for(row, purpose=purpose)
+        work = JourneyRollout.Purpose.WORK
+        undoing = row.state == "undoing"
+        made = step_rollouts.rollback_for(row) if undoing else step_rollouts.made_for(row, purpose=work)
         if here.row.cause_code not in ASKS or made is None or made.state != "previewed":
             raise Conflict("no plan waits to be accepted", code="moved")
         if digest != made.digest:

@@ -21,7 +21,7 @@ from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState
 from migrations_app.journeys.way_back import BACK_NEEDED, NO_RETURN, BackMove, BackSeen, next_back
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.journeys.way_back import to_take_back
+from migrations_app.queries.journeys.way_back import changed_places, to_take_back
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
@@ -62,13 +62,12 @@ def take_back(
         if made is not None:
             raise Conflict(f"rollout {made.pk} is under way: end it first", code="rollout_holds")
         refuse_changes()
-        current = here.current
-        effect = current is not None and to_take_back(current) is not None
-        then = turned_back(here.progress, to=target.place, effect=effect)
+        then = turned_back(here.progress, to=target.place, changed=changed_places(journey_id))
         withdraw_planned(here, "journey_taken_back")
         event = JourneyEvent(verb="journey.taking_back", by=by, code="asked", words=reason, detail={"to": step})
         columns = {**QUIET, "cause_code": ENDED_CODE if then.state == "paused" else "", "cause": "", **starter(person)}
         begun = {"to": step, "by_name": person.name, "reason": reason.strip()[:2000], "begun_at": timezone.now()}
+        begun["earlier"] = step_rollouts.newest_link(here.row)
         _store(here, then, event=event, columns=columns, begun=begun)
     return here.row
 
@@ -83,7 +82,7 @@ def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: A
 
 def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
     """One move of the step that is undone."""
-    made = step_rollouts.made_for(current, purpose=BACK)
+    made = step_rollouts.rollback_for(current)
     move = next_back(definition(current), _seen(here, current, made=made), before=_before(here), now=timezone.now())
     match move.do:
         case "undone" | "keep" | "fail":
@@ -153,7 +152,8 @@ def _kept(made: Rollout) -> str:
 
 def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
     to = next(one for one in here.steps if one.step == _way(here).to)
-    then = after_back(here.progress, outcome, to=to.place, before=_before(here))
+    changed = changed_places(here.row.pk)
+    then = after_back(here.progress, outcome, to=to.place, before=_before(here), changed=changed)
     over = then.state == "paused"
     cause = {"cause_code": ENDED_CODE if outcome == "undone" else event.code, "cause": event.words[:2000]}
     columns = {**QUIET, **(cause if over else {})}

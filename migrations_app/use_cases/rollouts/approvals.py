@@ -15,6 +15,7 @@ from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.rollout import Approval, Outbox, Rollout
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
@@ -101,7 +102,8 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
         row = _awaiting(rollout_id)
         risk = risk_of(row.risk)
         here = over(person, row.cluster_id)
-        refuse_person(may_approve(here, author=row.author_id or 0, editors=(), risk=risk, now=now))
+        author = row.author_id or 0
+        refuse_person(may_approve(here, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_late(row)
         refuse_unrehearsed(row)
         _refuse_other(row, yes, typed=risk in TYPED)

@@ -3,18 +3,28 @@
 import uuid
 from datetime import datetime
 
+from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.access import Person, approval_still_valid, may_start
 from migrations_app.actions import windows
+from migrations_app.actions.registry import find
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.holding import holding_journey, is_part_of
 from migrations_app.queries.rehearsals.demand import why_unrehearsed
-from migrations_app.queries.rollouts.policies import NEVER_ALONE, approvals_asked, everything_stopped, needed, policy_of
+from migrations_app.queries.rollouts.policies import (
+    CONTROLLER_UPGRADES_OFF,
+    NEVER_ALONE,
+    approvals_asked,
+    everything_stopped,
+    needed,
+    policy_of,
+)
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.queries.visibility import rights_over, visible
 from migrations_app.use_cases.accounts.rights import over
@@ -51,7 +61,8 @@ def refuse_start(row: Rollout, person: Person) -> None:
     """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `rehearsal_missing`,
     `approval_missing`.
 
-    `person` starts it; the owner of the token that starts it does not count as an approver (A42).
+    `person` starts it; the owner of the token that starts it does not count as an approver (A42), nor does who made
+    the service account of that token.
     """
     if everything_stopped():
         raise Conflict("everything that changes clusters is stopped", code="kill_switch")
@@ -61,8 +72,19 @@ def refuse_start(row: Rollout, person: Person) -> None:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
     if why := closed_anywhere(row):
         raise Conflict(why, code="closed")
+    _refuse_switched_off(row)
     refuse_unrehearsed(row)
     _refuse_unapproved(row, starter=person)
+
+
+def _refuse_switched_off(row: Rollout) -> None:
+    """Raises Conflict `closed` for a change of the controller's version, and for its rollback, if those are off.
+
+    The actions that run Helm ask again at each run.
+    """
+    action = find(row.rolls_back.action if row.rolls_back else row.action)
+    if action is not None and action.needs_edits and not settings.ENV.controller_upgrades:
+        raise Conflict(CONTROLLER_UPGRADES_OFF, code="closed")
 
 
 def refuse_unrehearsed(row: Rollout) -> None:
@@ -122,7 +144,7 @@ def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
     person = one.approver
     if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
         return False
-    if starter.method == "token" and person.pk == starter.id:
+    if starter.method == "token" and person.pk in {starter.id, *makers_of(starter.id)}:
         return False
     return approval_still_valid(rights_over(person, row.cluster_id), alone=one.break_glass)
 

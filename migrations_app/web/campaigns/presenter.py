@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.campaigns.values import CampaignBoard, WaveRow
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.rollouts.approvals import TYPED
@@ -57,7 +58,8 @@ def name_asked(board: CampaignBoard) -> bool:
 
 def _approving(board: CampaignBoard, person: Person) -> Refusal | None:
     risk: Risk = risk_of(board.row.risk) if board.row.risk else "low"
-    return may_approve(person, author=board.row.author_id or 0, editors=(), risk=risk, now=timezone.now())
+    author = board.row.author_id or 0
+    return may_approve(person, author=author, makers=makers_of(author), risk=risk, now=timezone.now())
 
 
 def _why(refusal: Refusal | None) -> str:

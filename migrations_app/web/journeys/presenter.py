@@ -7,6 +7,7 @@ from django.utils import timezone
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
 from migrations_app.journeys.way_back import BACK_NEEDED
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.journeys.lifecycle import ASKS
@@ -79,7 +80,8 @@ def _resumable(detail: JourneyDetail) -> bool:
 
 def _approving(detail: JourneyDetail, person: Person) -> Refusal | None:
     risk: Risk = risk_of(detail.risk) if detail.risk else "low"
-    return may_approve(person, author=detail.row.author_id or 0, editors=(), risk=risk, now=timezone.now())
+    author = detail.row.author_id or 0
+    return may_approve(person, author=author, makers=makers_of(author), risk=risk, now=timezone.now())
 
 
 def _why(refusal: Refusal | None) -> str:

@@ -23,6 +23,7 @@ from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
 from migrations_app.actions.states import about_one_node
+from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.queries.rollouts.rollouts import RolloutRow
@@ -197,7 +198,8 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     row, now = detail.row, timezone.now()
     state = row.state
     risk = risk_of(row.risk)
-    yes = may_approve(person, author=row.author_id or 0, editors=(), risk=risk, now=now)
+    author = row.author_id or 0
+    yes = may_approve(person, author=author, makers=makers_of(author), risk=risk, now=now)
     alone = may_break_glass(person, now=now)
     waits = state == "awaiting_approval"
     done_already = any(one.by == person.name for one in detail.approvals)

@@ -167,6 +167,47 @@ class TestWhatStopsIt:
         assert (row.state, row.cause_code, states(row)[:2]) == ("paused", "rollout_aborted", ["done", "failed"])
         row = back(row, ada)
         assert states(row)[:2] == ["done", "undoing"]
+        row = stage.advanced(row)
+        assert (rollback(row).state, rollback(row).pk != made.pk) == ("draft", True)
+        stage.ended(agreed(row, cleo))
+        row = stage.advanced(row)
+        assert states(row)[:2] == ["undoing", "waiting"]
+
+    def test_what_a_way_back_left_undone_is_planned_anew_by_the_next_one(self, halfway, shop, ada):
+        row = stage.advanced(back(halfway, ada))
+        stage.unplanned(shop, "missing_rights")
+        row = stage.advanced(row)
+        assert (row.state, row.cause_code) == ("paused", "missing_rights")
+        first = rollback(row)
+        row = stage.advanced(back(row, ada))
+        assert (rollback(row).state, rollback(row).pk != first.pk, states(row)[1]) == ("draft", True, "undoing")
+        stage.planned(shop)
+        row = stage.advanced(row)
+        assert rollback(row).state == "awaiting_approval"
+        row = stage.advanced(back(row, ada))  # asked for again while people have not answered yet
+        assert (row.state, rollback(row).state, states(row)[1]) == ("running", "draft", "undoing")
+
+    def test_a_step_that_was_skipped_after_it_had_changed_something_is_undone_too(self, running, shop, ada, cleo):
+        row = stage.advanced(running, 2)
+        stage.planned(shop)
+        made = stage.work(stage.advanced(row, 2))
+        a_line(made)
+        stage.ended(made, "failed")
+        row = stage.advanced(row, 2)
+        (place,) = [place for place, state in enumerate(states(row)) if state == "failed"]
+        step = f"j{place + 1:02d}"
+        definition = JourneyStepRow.objects.get(journey=row, step=step).definition
+        JourneyStepRow.objects.filter(journey=row, step=step).update(definition=definition | {"protects": False})
+        people.skip(row.pk, person(ada), step=step, reason="three of five are enough", by=actor(ada))
+        row.refresh_from_db()
+        assert states(row)[place] == "skipped"
+        assert [(one.step, one.how) for one in way_back_of(row.pk, to=step)][-1] == (step, "rollback")
+        row = back(row, ada, step)
+        assert states(row)[place] == "undoing"
+        row = stage.advanced(row)
+        stage.ended(agreed(row, cleo))
+        row = stage.advanced(row)
+        assert (row.state, states(row)[place]) == ("paused", "ready")
 
     def test_people_reject_the_rollback(self, halfway, ada):
         row = stage.advanced(back(halfway, ada))

@@ -1,7 +1,6 @@
 """No setting lives on in an annotation that only 1.0 heeds."""
 
 from collections.abc import Iterator
-from itertools import chain
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask, group
@@ -20,10 +19,7 @@ check = Check(
     title="No setting lives in a compatibility annotation",
     phase="resources",
     severity="blocker",
-    why=(
-        "1.1 ignores these annotations: kubelet settings and the Ubuntu family that they carried are gone "
-        "from new nodes."
-    ),
+    why="1.1 ignores these annotations: new nodes lack the kubelet settings and the Ubuntu family that they carried.",
     how="The annotations of pools and node classes are searched for the two keys in which conversion keeps settings.",
     reads=("nodepools", "ec2nodeclasses"),
     says=(
@@ -60,12 +56,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = {one.name: one for one in chain(case.inventory.ec2nodeclasses.items, case.inventory.nodepools.items)}
-    carried = dict.fromkeys(_carried(case, row) for row in evidence)
-    steps = [_without(row, every[row.name]) for row in evidence]
-    told = [f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence]
-    change = group(*carried, *steps, what="; ".join(told))
-    yield from beside_source(remedies_of(change, managed(every[evidence[0].name].metadata)), group(*steps))
+    parts = {"EC2NodeClass": case.inventory.ec2nodeclasses, "NodePool": case.inventory.nodepools}
+    every = {(kind, one.name): one for kind, part in parts.items() for one in part.items}
+    steps = [_without(row, every[row.kind, row.name]) for row in evidence]
+    what = "; ".join(f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence)
+    change = group(*dict.fromkeys(_carried(case, row) for row in evidence), *steps, what=what)
+    first = every[evidence[0].kind, evidence[0].name]
+    yield from beside_source(remedies_of(change, managed(first.metadata)), group(*steps))
 
 
 def _carried(case: CheckContext, row: Evidence) -> Change:

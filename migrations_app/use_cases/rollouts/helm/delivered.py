@@ -11,7 +11,7 @@ from migrations_app.actions.targets.deliveries import delivery_target, place_of,
 from migrations_app.actions.undo import bare
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import CHART
-from migrations_app.use_cases.rollouts.helm.given import OFF
+from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.use_cases.rollouts.helm.values import ValueEdits, typed_changes
 
 
@@ -20,7 +20,7 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
     Unavailable where the object may not be changed, or its values are not all its own.
     """
     if not settings.ENV.controller_upgrades:
-        raise InvalidInput(OFF, code="controller_upgrades_off")
+        raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
     one = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
     read = scene.objects.get(bare(delivery_target(one.delivery)))
     if read is None:

@@ -14,10 +14,10 @@ from migrations_app.clients.helm.records import read_record, values_digest
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
+from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.use_cases.runtime.connections import limits, network_policy
 
 OCI, FOLDER, OFFICIAL = "oci", "charts", "official"
-OFF = "upgrades of the controller are switched off: KARPDASH_CONTROLLER_UPGRADES"
 
 
 def helm_tool() -> HelmTool:
@@ -26,7 +26,7 @@ def helm_tool() -> HelmTool:
     """
     env = settings.ENV
     if not env.controller_upgrades:
-        raise InvalidInput(OFF, code="controller_upgrades_off")
+        raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
     try:
         program = find_helm(env.helm)
         return HelmTool(program=program, version=check_version(program), seconds=env.helm_seconds)
