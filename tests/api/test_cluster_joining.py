@@ -56,7 +56,7 @@ def test_what_is_in_the_way_is_a_conflict_with_its_code(admin, pair):
     ("changed", "status", "code"),
     [
         ({"typed_name": "shop"}, 400, "name_not_typed"),
-        ({"seen": "0"}, 412, "stale"),
+        ({"seen": "0"}, 409, "digest_moved"),
         ({"ends": "00000000-0000-0000-0000-000000000005"}, 404, "not_found"),
         ({"ends": "x"}, 400, "invalid"),
         ({"x": 1}, 400, "invalid"),

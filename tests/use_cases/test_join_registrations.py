@@ -234,7 +234,7 @@ def test_what_was_not_seen_is_not_joined(shop, again):
     ClusterGroup.objects.create(name="team").clusters.add(again)
     with pytest.raises(Conflict) as told:
         joined(shop, again, seen=seen)
-    assert told.value.code == "stale"
+    assert told.value.code == "digest_moved"
     with pytest.raises(InvalidInput) as wrong:
         joined(shop, again, typed_name="shop")
     assert (wrong.value.code, Cluster.objects.count()) == ("name_not_typed", 2)

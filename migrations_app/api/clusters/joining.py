@@ -67,8 +67,8 @@ class ClusterJoiningView(Endpoint):
 
     needs = {"GET": JOIN, "POST": JOIN}
     operations = {
-        "GET": Operation("clusters_joining_read", query=JoinAskSerializer, answer=JoinPreviewSerializer),
-        "POST": Operation("clusters_join", body=JoinBodySerializer, answer=ClusterDetailSerializer),
+        "GET": Operation("clusters_joining_read", query=JoinAskSerializer, answer=JoinPreviewSerializer, named=True),
+        "POST": Operation("clusters_join", body=JoinBodySerializer, answer=ClusterDetailSerializer, named=True),
     }
 
     def get(self, request: Request) -> Response:

@@ -91,7 +91,7 @@ CODES: dict[str, ErrorCode] = {
     "moved": ErrorCode(
         409, "Moved", "The rollout is in another state now, in which this cannot be done; read it again."
     ),
-    "digest_moved": ErrorCode(409, "Another plan", "The digest is not that of this plan."),
+    "digest_moved": ErrorCode(409, "Another plan", "The digest is not that of this plan or preview."),
     "approval_missing": ErrorCode(
         409, "Approval missing", "Too few approvals hold now; people give them in the browser."
     ),

@@ -44,7 +44,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
     Returns what was moved.
 
     Raises NotFound; InvalidInput `itself`, or `name_not_typed`; Conflict with the code of the first obstacle, and
-    `stale` if the preview is another one by now.
+    `digest_moved` if the preview is another one by now.
     """
     with transaction.atomic():
         kept, gone = _locked(stays, ends)
@@ -56,7 +56,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
             first = preview.obstacles[0]
             raise Conflict(first.words, code=first.code)
         if seen != preview.digest:
-            raise Conflict("what would be joined has changed; look again", code="stale")
+            raise Conflict("what would be joined has changed; look again", code="digest_moved")
         _recorded(preview, kept, gone=gone)
         void_plans(ends)
         void_journeys(ends)
