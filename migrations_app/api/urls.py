@@ -30,6 +30,7 @@ from migrations_app.api.clusters.access import (
     EksDraftsView,
 )
 from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
+from migrations_app.api.clusters.joining import ClusterJoiningView
 from migrations_app.api.clusters.labels import ClusterLabelsView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
@@ -122,6 +123,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/batch", ClusterBatchView, name="api-cluster-batch"),
     *_both("clusters/batch-labels", ClusterBatchLabelsView, name="api-cluster-batch-labels"),
     *_both("clusters/batch-removal", ClusterBatchRemovalView, name="api-cluster-batch-removal"),
+    *_both("clusters/joining", ClusterJoiningView, name="api-cluster-joining"),
     *_both("clusters/eks-drafts", EksDraftsView, name="api-eks-drafts"),
     *_both("clusters/<uuid:id>", ClusterView, name="api-cluster"),
     *_both("clusters/<uuid:id>/aws", ClusterAwsView, name="api-cluster-aws"),

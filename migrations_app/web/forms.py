@@ -45,6 +45,18 @@ class RemoveForm(forms.Form):
     name = forms.CharField(max_length=200, strip=False, label=_("Type the cluster's name to remove it"))
 
 
+class JoinForm(forms.Form):
+    """Joins the registration named in `other` into the one of the page; `seen` is the preview that was read."""
+
+    typed_name = forms.CharField(
+        max_length=200,
+        strip=False,
+        label=_("Type the name of the registration that ends"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
+
+
 class EksForm(forms.Form):
     """Which EKS cluster: the first step of its registration or AWS access."""
 

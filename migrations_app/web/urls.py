@@ -6,7 +6,18 @@ from migrations_app.web import search
 from migrations_app.web.access import open_page, require_right
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
-from migrations_app.web.cluster import connection, convert, edit, history, iam, plan, readiness, register, waivers
+from migrations_app.web.cluster import (
+    connection,
+    convert,
+    edit,
+    history,
+    iam,
+    joining,
+    plan,
+    readiness,
+    register,
+    waivers,
+)
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
 from migrations_app.web.journeys import commands as journey_commands
@@ -90,6 +101,7 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/change", edit.change, name="cluster-change"),
     path("clusters/<uuid:cluster_id>/labels", edit.labels, name="cluster-labels"),
     path("clusters/<uuid:cluster_id>/remove", edit.remove, name="cluster-remove"),
+    path("clusters/<uuid:stays>/join", joining.join, name="cluster-join"),
     path("clusters/<uuid:cluster_id>/waivers", waivers.of_cluster, name="cluster-waivers"),
     path("clusters/<uuid:cluster_id>/waive", waivers.waive, name="cluster-waive"),
     path("samples/", sample_pages.samples, name="samples"),

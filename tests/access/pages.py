@@ -140,6 +140,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("cluster-change", "POST"): Door("cluster", "L4333++", "L44444+"),
     ("cluster-labels", "GET"): Door("cluster", "L4333++", "L44444+"),
     ("cluster-labels", "POST"): Door("cluster", "L4333++", "L44444+"),
+    ("cluster-join", "GET"): Door("cluster", "L33333+", "L33333+"),
+    ("cluster-join", "POST"): Door("cluster", "L33333+", "L33333+"),
     ("cluster-remove", "GET"): Door("cluster", "L4333++", "L44444+"),
     ("cluster-remove", "POST"): Door("cluster", "L4333++", "L44444+"),
     ("cluster-waivers", "GET"): Door("cluster", "L4+++++", "L44444+"),

@@ -25,6 +25,8 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-cluster-batch", "POST"): Gate("", "admin", "133333+"),
     ("api-cluster-batch-labels", "POST"): Gate("", "admin", "13333++"),
     ("api-cluster-batch-removal", "POST"): Gate("", "admin", "133333+"),
+    ("api-cluster-joining", "GET"): Gate("", "admin", "133333+"),
+    ("api-cluster-joining", "POST"): Gate("", "admin", "133333+"),
     ("api-eks-drafts", "POST"): Gate("", "admin", "133333+"),
     ("api-cluster", "GET"): Gate("cluster", "read", "14+++++", "144444+"),
     ("api-cluster", "PATCH"): Gate("cluster", "admin", "14333++", "144444+"),

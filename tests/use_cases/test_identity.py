@@ -8,7 +8,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Outbox, Rollout
-from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.models.scan import LegacyDay, Scan, Snapshot
 from migrations_app.queries.cluster.detail import cluster_head, legacy_trend
 from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail, registrations_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
@@ -128,6 +128,7 @@ class TestAccept:
     def test_a_person_accepts_it_and_the_history_begins_anew(self, shop, there):
         first = scanned(shop).snapshot
         a_rollout(shop, state="approved")
+        LegacyDay.objects.update(nodes=99)
         there.uid = "uid-2"
         scanned(shop)
         version = shop.version
@@ -142,6 +143,7 @@ class TestAccept:
         assert Snapshot.objects.count() == 2
         assert [moment for moment, _ in legacy_trend(shop.pk)] == [shop.latest.scanned_at]
         assert [one.replaced for one in Snapshot.objects.order_by("replaced")] == [False, True]
+        assert LegacyDay.objects.exclude(nodes=99).count() == LegacyDay.objects.count() == 1
         assert Snapshot.objects.get(replaced=True) == first
 
     def test_where_only_the_ca_changed_the_history_goes_on(self, shop):

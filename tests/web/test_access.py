@@ -38,6 +38,7 @@ GROUPS = {  # tested in test_groups.py
     "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
     "fleet-scan-chosen": "add_scan",
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
+    "cluster-join": "administer_policy",  # tested in test_join.py
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
 }  # fmt: skip
 SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": access.OPEN} | {

@@ -71,6 +71,8 @@ SUMMARIES = {
     "clusters_change": "Change a cluster",
     "clusters_remove": "Delete a cluster",
     "cluster_identity_accept": "Accept another cluster as this registration",
+    "clusters_joining_read": "Show what joining two registrations moves",
+    "clusters_join": "Join two registrations of one cluster",
     "cluster_actions_list": "List actions for a cluster",
     "cluster_aws_set": "Set the AWS role of a cluster",
     "cluster_aws_remove": "Remove the AWS role of a cluster",

@@ -34,6 +34,7 @@ CODES: dict[str, ErrorCode] = {
     "unknown_parameter": ErrorCode(400, "Unknown choice", "The action asks for no such choice."),
     "missing_parameter": ErrorCode(400, "Choice missing", "The action needs this choice."),
     "bad_parameter": ErrorCode(400, "Bad choice", "The choice is of another shape than the action asks for."),
+    "itself": ErrorCode(400, "The same one", "Two registrations are needed, and this is one."),
     "name_not_typed": ErrorCode(400, "Name not typed", "Send the cluster's name, exactly as it is, in `typed`."),
     "bad_network": ErrorCode(400, "Bad network", "A network is written as 192.0.2.0/24 or 2001:db8::/32."),
     "bad_groups": ErrorCode(400, "Bad groups", "A role holds over every cluster, or over one group or more."),
@@ -90,7 +91,7 @@ CODES: dict[str, ErrorCode] = {
     "moved": ErrorCode(
         409, "Moved", "The rollout is in another state now, in which this cannot be done; read it again."
     ),
-    "digest_moved": ErrorCode(409, "Another plan", "The digest is not that of this plan."),
+    "digest_moved": ErrorCode(409, "Another plan", "The digest is not that of this plan or preview."),
     "approval_missing": ErrorCode(
         409, "Approval missing", "Too few approvals hold now; people give them in the browser."
     ),
@@ -127,6 +128,12 @@ CODES: dict[str, ErrorCode] = {
     "not_reached": ErrorCode(409, "Not reached", "The journey was not at that step yet."),
     "step_failed": ErrorCode(409, "A step failed", "Retry the step or skip it; then the journey goes on."),
     "read_only": ErrorCode(409, "Only looked at", "Nothing is changed in a cluster of this source."),
+    "not_same_cluster": ErrorCode(
+        409, "Not known to be the same", "Only registrations that scans proved to be one cluster are joined."
+    ),
+    "not_read": ErrorCode(409, "Not read", "The registration that stays has to be one whose newest scan succeeded."),
+    "policies_differ": ErrorCode(409, "Policies differ", "Give both registrations the same policy first."),
+    "scan_active": ErrorCode(409, "A scan is under way", "Wait until the scan of the cluster has ended."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
     "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.queries.visibility import visible_clusters
+from migrations_app.queries.visibility import sees_all, visible_clusters
 
 IdentityState = Literal["none", "unknown", "known", "unproven", "other"]
 """none: no server is behind it; unknown: never read; unproven: known, and the newest scan could not read it;
@@ -41,6 +41,11 @@ class IdentityDetail:
     since: datetime | None = None
     registrations: tuple[OtherRegistration, ...] = ()
     hidden: int = 0
+
+    @property
+    def joinable(self) -> bool:
+        """Whether the caller may join the registrations: groups move with them, so it takes an admin of everything."""
+        return bool(self.registrations) and sees_all("administer")
 
 
 def identity_detail(row: Cluster) -> IdentityDetail:

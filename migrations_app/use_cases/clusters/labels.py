@@ -36,7 +36,7 @@ def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int
             raise NotFound("no such cluster")
         if version is not None and version != row.version:
             raise Conflict("the cluster was changed meanwhile", code="stale")
-        return _set(row, said)
+        return label_row(row, said)
 
 
 def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
@@ -51,7 +51,7 @@ def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tu
         rows = _changeable()
         for row in rows.filter(pk__in=set(cluster_ids)).order_by("pk"):
             try:
-                _set(row, said)
+                label_row(row, said)
                 done += 1
             except (InvalidInput, Conflict):
                 refused.append(row.name)
@@ -74,7 +74,7 @@ def _changeable() -> QuerySet[Cluster]:
     return Cluster.objects.select_for_update().defer("sealed").filter(visible("pk", right="change"))
 
 
-def _set(row: Cluster, said: Mapping[str, str]) -> int:
+def label_row(row: Cluster, said: Mapping[str, str]) -> int:
     """Stores the differences with an audit event. Raises Conflict `derived` before anything is stored."""
     known = place_in(row.eks_arn)
     for key in DERIVED:

@@ -1,0 +1,58 @@
+"""Joining two registrations of one cluster: which one ends, what moves, and the name that is typed."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.joining import JoinPreview, join_preview
+from migrations_app.texts import text as _
+from migrations_app.use_cases.clusters.joining import join_registrations
+from migrations_app.web.access import require_right, uuids_in
+from migrations_app.web.forms import JoinForm
+
+
+@require_right("administer_policy")
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, stays: uuid.UUID) -> HttpResponse:
+    """What joining the registration `other` of the query with this one moves; a POST does it."""
+    head = cluster_head(stays, now=timezone.now())
+    other = _other(request, head)
+    if other is None:
+        return render(request, "cluster/join.html", {"section": "fleet", "head": head})
+    try:
+        preview = join_preview(stays, other)
+    except InvalidInput as refused:
+        raise NotFound(refused.message) from None
+    form = JoinForm(request.POST or None, initial={"seen": preview.digest})
+    if request.method == "POST" and form.is_valid() and _joined(request, preview, form=form):
+        return redirect("cluster", stays)
+    context = {"section": "fleet", "head": head, "preview": preview, "form": form}
+    return render(request, "cluster/join.html", context, status=422 if form.errors else 200)
+
+
+def _other(request: HttpRequest, head: ClusterHead) -> uuid.UUID | None:
+    """The registration that the query names; without one the only other there is, None if there are more or none."""
+    named = uuids_in(request.GET.getlist("other"))
+    if named:
+        return named[0]
+    known = head.identity.registrations
+    return known[0].id if len(known) == 1 else None
+
+
+def _joined(request: HttpRequest, preview: JoinPreview, *, form: JoinForm) -> bool:
+    said = form.cleaned_data
+    try:
+        join_registrations(preview.stays.id, preview.ends.id, seen=said["seen"], typed_name=said["typed_name"])
+    except (InvalidInput, Conflict) as refused:
+        where = refused.where if refused.where in form.fields else None
+        form.add_error(where, f"{refused.message[:1].upper()}{refused.message[1:]}.")
+        return False
+    told = _("{ends} is joined with {stays}, and a scan begins.")
+    messages.success(request, told.format(ends=preview.ends.name, stays=preview.stays.name))
+    return True
