@@ -18,8 +18,8 @@ ALPHA = frozenset(kind.crd_name for kind in kinds.ALPHA_KINDS)
 
 action = Action(
     __name__,
-    title="Let the chart karpenter-crd take the CRDs over",
-    button="Mark {count} CRDs for the release karpenter-crd",
+    title="Adopt the CRDs into the Helm release karpenter-crd",
+    button="Adopt {count} CRDs into the Helm release karpenter-crd",
     why="Helm refuses to install karpenter-crd over CRDs without its marks, and a CRD that nobody owns stays behind.",
     risk="low",
     parts=("crds",),

@@ -26,8 +26,8 @@ WARNINGS_SAID = 3
 
 action = Action(
     __name__,
-    title="Write the converted NodePools and EC2NodeClasses",
-    button="Write the converted NodePools and EC2NodeClasses",
+    title="Apply converted NodePools and EC2NodeClasses",
+    button="Apply converted NodePools and EC2NodeClasses",
     why="What the next release reads has to be there before nodes can move to it.",
     risk="medium",
     parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),

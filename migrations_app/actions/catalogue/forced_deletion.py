@@ -19,9 +19,9 @@ NO_WAY_BACK = "nothing undoes this: the object, its claims and its nodes are gon
 
 action = Action(
     __name__,
-    title="Delete a pool with all its nodes at once",
-    button="Delete pools with {nodes} nodes at once",
-    why="The last way, where nodes neither drift nor can be rolled: capacity is gone before its replacement is there.",
+    title="Force-delete a pool and all its nodes",
+    button="Force-delete pools with {nodes} nodes",
+    why="Last resort, where nodes neither drift nor can be rolled: they go before their replacements exist.",
     risk="destructive",
     parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "pods", "controller_pods"),
     may=(

@@ -14,8 +14,8 @@ from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 action = Action(
     __name__,
-    title="Pause what delivers Karpenter",
-    button="Pause {count} deliveries of Flux and Argo CD",
+    title="Pause GitOps deliveries of Karpenter",
+    button="Pause GitOps deliveries ({count})",
     why="Flux and Argo CD take back what is changed beside them; paused, they keep still until they are resumed.",
     risk="medium",
     parts=("deliveries",),

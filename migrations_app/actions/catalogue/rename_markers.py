@@ -26,8 +26,8 @@ ROWS = (
 
 action = Action(
     __name__,
-    title="Rename retired marks and labels of pods",
-    button="Rename retired marks and labels ({pods} pods restart)",
+    title="Rename deprecated annotations and labels of pods",
+    button="Rename deprecated annotations and labels ({pods} pods restart)",
     why="What selects by a retired label stays pending, and what a retired annotation protects is evicted.",
     risk="medium",
     parts=("pods", *WORKLOAD_PARTS, "controller", "nodes", "nodepools"),

@@ -16,8 +16,8 @@ AHEAD = "ahead"
 
 action = Action(
     __name__,
-    title="Resume what was paused for a rollout",
-    button="Resume {count} deliveries of Flux and Argo CD",
+    title="Resume GitOps deliveries that were paused",
+    button="Resume GitOps deliveries ({count})",
     why="A delivery that stays paused brings nothing any more: neither the next upgrade nor a correction.",
     risk="medium",
     parts=("deliveries",),

@@ -8,8 +8,8 @@ from migrations_app.actions.plan import Forecast, Step
 
 action = Action(
     __name__,
-    title="Roll Karpenter's Helm release back",
-    button="Roll Karpenter's Helm release back",
+    title="Roll back Karpenter's Helm release",
+    button="Roll back Karpenter's Helm release",
     why="A release that failed or was left pending blocks every further upgrade until it is taken back.",
     risk="high",
     parts=("controller", "helm_releases", "version"),

@@ -22,7 +22,7 @@ DRIFT, BY_EXPIRY = "drift", "expiry"
 
 action = Action(
     __name__,
-    title="Taint Provisioners, so that their nodes are replaced",
+    title="Taint Provisioners and let drift replace their nodes",
     button="Taint Provisioners ({nodes} nodes are replaced)",
     why="Nodes of NodePools take over while the old ones drain one by one, within every disruption budget.",
     risk="medium",

@@ -21,7 +21,7 @@ action = Action(
     parameters=(
         Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),
         Parameter(
-            "source", "Where is the chart? oci, or the name of a .tgz in the data folder's charts/", False, "oci"
+            "source", "Chart source: oci, or the name of a .tgz in the data folder's charts/", False, "oci"
         ),
         Parameter("release", "Which release? Empty: the one that the next hop lands on.", False, ""),
     ),
