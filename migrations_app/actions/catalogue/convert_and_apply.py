@@ -40,10 +40,10 @@ action = Action(
         *(RbacNeed(verb="get", group=row.group, plural=row.plural) for row in SOURCES),
     ),
     parameters=(
-        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
-        Parameter("nodepools", "Which NodePools? All, if none is chosen", False, of="nodepools", many=True),
-        Parameter("node_role", "Name of the role of the nodes, where nothing tells it", False),
-        Parameter("keep_instance_profile", "Keep instance profiles instead of roles?", False, False),
+        Parameter("provisioners", "Provisioners (default: all)", False, of="provisioners", many=True),
+        Parameter("nodepools", "NodePools (default: all)", False, of="nodepools", many=True),
+        Parameter("node_role", "IAM role of the nodes, where no object names it", False),
+        Parameter("keep_instance_profile", "Keep instance profiles instead of roles", False, False),
     ),
     hops=("0.32", ALPHA_LEFT, BETA_LEFT),
     sources=(

@@ -29,8 +29,8 @@ action = Action(
         RbacNeed(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
     ),
     parameters=(
-        Parameter("provisioners", "Which Provisioners are deleted?", False, of="provisioners", many=True),
-        Parameter("nodepools", "Which NodePools are deleted?", False, of="nodepools", many=True),
+        Parameter("provisioners", "Provisioners to delete", False, of="provisioners", many=True),
+        Parameter("nodepools", "NodePools to delete", False, of="nodepools", many=True),
     ),
     typed=True,
     sources=(

@@ -21,9 +21,7 @@ action = Action(
     parts=("deliveries",),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
     parameters=(
-        Parameter(
-            NAMES, "Which ones, as Kind namespace/name? All that act by themselves, if none is", False, many=True
-        ),
+        Parameter(NAMES, "Deliveries, as Kind namespace/name (default: all that sync automatically)", False, many=True),
     ),
     role="karpdash-deliveries",
     sources=(

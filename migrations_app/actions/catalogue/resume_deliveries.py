@@ -23,7 +23,7 @@ action = Action(
     parts=("deliveries",),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
     parameters=(
-        Parameter(NAMES, "Which ones, as Kind namespace/name? All that karpdash paused, if none is", False, many=True),
+        Parameter(NAMES, "Deliveries, as Kind namespace/name (default: all that karpdash paused)", False, many=True),
         Parameter(AHEAD, "Also those that are named and not paused yet? A journey plans so ahead of it", False, False),
     ),
     role="karpdash-deliveries",

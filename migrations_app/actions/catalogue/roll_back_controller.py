@@ -14,7 +14,7 @@ action = Action(
     risk="high",
     parts=("controller", "helm_releases", "version"),
     may=(),
-    parameters=(Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),),
+    parameters=(Parameter("chart", "Chart: karpenter, or karpenter-crd for its CRDs", False, "karpenter"),),
     needs_helm="rollback",
     sources=("helm/helm@v3.8.1:pkg/action/rollback.go",),
 )

@@ -29,9 +29,9 @@ action = Action(
     parts=("controller", "provisioners", "machines", "nodes", "nodepools"),
     may=(RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),),
     parameters=(
-        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
-        Parameter("by", "What replaces the nodes: drift, or expiry?", False, DRIFT),
-        Parameter("seconds", "After how many seconds do nodes expire?", False, SHORT_LIFE.seconds),
+        Parameter("provisioners", "Provisioners (default: all)", False, of="provisioners", many=True),
+        Parameter("by", "What replaces the nodes: drift or expiry", False, DRIFT),
+        Parameter("seconds", "Seconds until nodes expire", False, SHORT_LIFE.seconds),
     ),
     hops=(ALPHA_LEFT,),
     sources=(DRAIN_TAINT.source, SHORT_LIFE.source, "aws/karpenter-provider-aws#5363"),

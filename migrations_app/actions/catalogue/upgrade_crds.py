@@ -47,7 +47,7 @@ action = Action(
             False,
             OCI,
         ),
-        Parameter("release", "Of which release? Empty: the one that the next hop lands on.", False, ""),
+        Parameter("release", "Release (default: that of the next upgrade)", False, ""),
     ),
     needs_chart=True,
     sources=(

@@ -37,7 +37,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
     assert lines[3] == "By       0.33+ (0.37.8)"
     assert lines[6:13] == [
         "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % done",
-        "   Not safe: 1 blocker stands in the way. Next: Summary of gone",
+        "   Not ready: 1 blocker. Next: Summary of gone",
         "   Why here: alpha is gone",
         "   Kubernetes 1.23 to 1.29: not known whether it fits",
         "   Way back: 0.32.10",
@@ -70,7 +70,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
     report = a_report(found, target=Target("1.0.9", (lands,)), hops=(hop_line("1.0", found),))
     lines = plan_markdown.render(runbook(report)).splitlines()
     assert "## 1. Hop 1.0: land on 1.0.9" in lines
-    assert "**Not safe: 1 blocker stands in the way.** Next: Summary of gone" in lines
+    assert "**Not ready: 1 blocker.** Next: Summary of gone" in lines
     assert "- Kubernetes 1.23 to 1.29: does not fit: move Kubernetes first" in lines
     assert "- Needs: IAM first" in lines
     assert "- Before going back: no way back to alpha" in lines
