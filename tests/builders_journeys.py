@@ -15,7 +15,7 @@ from migrations_app.models.journey import Journey, JourneyStepRow
 
 STEPS = (
     JourneyStep(
-        id="j01", kind="person", title="Attach what the new release needs", phase="iam",
+        id="j01", kind="person", title="Add the IAM permissions of the new version", phase="iam",
         checks=("iam_change_known",), commands=(Command("iam", "aws iam put-role-policy"),),
     ),
     JourneyStep(

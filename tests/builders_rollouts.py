@@ -58,7 +58,7 @@ def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
     """A plan of the given steps; without any it taints one Provisioner."""
     words: dict[str, Any] = {
         "action": "taint_and_drift",
-        "title": "Taint Provisioners, so that their nodes are replaced",
+        "title": "Taint Provisioners and let drift replace their nodes",
         "parameters": {},
         "cluster": str(cluster.pk),
         "identity": identity_of(cluster),

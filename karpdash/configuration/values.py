@@ -33,7 +33,7 @@ def _sqlite(path: str) -> dict[str, Any]:
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
-    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": options}
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": path, "OPTIONS": options, "CONN_MAX_AGE": 60}
 
 
 def _postgres(parts: SplitResult) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.checks.base import Remedy
+from migrations_app.checks.base import Reason, Remedy
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.readiness.look import Look
+from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
 from migrations_app.texts import text as _
@@ -161,6 +162,16 @@ def extent_word(extent: str) -> str:
 @register.filter
 def part_word(part: str) -> str:
     return wording.PARTS.get(part, part)
+
+
+@register.filter
+def group_words(group: FindingGroup) -> str:
+    """What to say of all findings of the group; a data source that was not read by its name on pages."""
+    cause, reason = group.cause, group.first.reason
+    unread = isinstance(reason, Reason) and reason.code == "part_unread"
+    if group.alone or not unread or cause.part not in wording.PARTS:
+        return group.summary or group.first.title
+    return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.spoken(cause.why))
 
 
 @register.filter

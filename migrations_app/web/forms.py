@@ -162,7 +162,7 @@ class RegisterForm(DetailsForm):
         """Requires the chosen source within its size limit."""
         cleaned = super().clean() or {}
         if cleaned.get("way") == "eks" and not cleaned.get("draft"):
-            self.add_error(None, _("Make the external id first: the role is made with it."))
+            self.add_error(None, _("Generate the external ID first: the role is created with it."))
             return cleaned
         field, largest = {
             "paste": ("kubeconfig", LARGEST_KUBECONFIG),

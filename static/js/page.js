@@ -220,6 +220,13 @@
   });
   document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
   addEventListener("hashchange", openTarget);
+  // A runbook is printed with its commands; what was folded on the screen is folded again afterwards.
+  addEventListener("beforeprint", () => {
+    for (const folded of all(".plan-stage details:not([open])")) { folded.open = true; folded.dataset.printed = ""; }
+  });
+  addEventListener("afterprint", () => {
+    for (const folded of all("details[data-printed]")) { folded.open = false; delete folded.dataset.printed; }
+  });
   addCopyButtons(document);
   openTarget();
   setInterval(tick, 20000);

@@ -1,5 +1,5 @@
-// The live part of a rollout's page: asked for two seconds after a change and four seconds after none, replaced when it
-// changed; "disconnected" is shown when nobody answers.
+// The live part of a rollout's page: asked for two seconds after a change and four seconds after none, later where
+// the answer says so because many watch, replaced when it changed; "disconnected" is shown when nobody answers.
 "use strict";
 (() => {
   const live = document.querySelector("[data-live]");
@@ -8,6 +8,7 @@
   const AFTER_NONE = 4000;
   const LATE = 8000;
   let tag = "";
+  let pause = 0;
   let lostSince = null;
   let leaving = false;
   addEventListener("beforeunload", () => {
@@ -60,6 +61,7 @@
       const version = answer.headers.get("X-Rollout-Version");
       if (version && version !== live.dataset.version) { again(); return false; }
       tag = answer.headers.get("ETag") || "";
+      pause = 1000 * (Number(answer.headers.get("X-Rollout-Pause")) || 0);
       if (answer.status === 200) {
         take(await answer.text());
       }
@@ -73,7 +75,7 @@
 
   async function loop() {
     const changed = document.hidden || await look();
-    setTimeout(loop, changed ? AFTER_CHANGE : AFTER_NONE);
+    setTimeout(loop, Math.max(pause, changed ? AFTER_CHANGE : AFTER_NONE));
   }
   setTimeout(loop, AFTER_CHANGE);
 })();

@@ -1,7 +1,8 @@
 """What 200 readers of one run cost the web server: CPU of its processes while nothing changes, and while much does.
 
 `python -m tests.bench.bench_readers`. The server is the one that is shipped (gunicorn, two processes); each reader has
-a session and asks as `static/js/rollout.js` does: two seconds after a change, four seconds after none.
+a session and asks as `static/js/rollout.js` does: two seconds after a change, four seconds after none,
+and later where the answer says so.
 """
 
 import asyncio
@@ -118,7 +119,7 @@ async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
     await asyncio.sleep(chance.uniform(0, AFTER_NONE))
     while True:
         try:
-            status, tag_now = await _asked(port, scene.path, cookie=scene.cookies[which], tag=tag)
+            status, tag_now, pause = await _asked(port, scene.path, cookie=scene.cookies[which], tag=tag)
         except OSError:  # the server is starting
             await asyncio.sleep(AFTER_NONE)
             continue
@@ -127,11 +128,11 @@ async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
         tally.changed += status == 200
         tally.unchanged += status == 304
         tally.others += status not in (200, 304)
-        await asyncio.sleep(AFTER_CHANGE if status == 200 else AFTER_NONE)
+        await asyncio.sleep(max(pause, AFTER_CHANGE if status == 200 else AFTER_NONE))
 
 
-async def _asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, str]:
-    """The status of the answer, and its ETag."""
+async def _asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, str, float]:
+    """The status of the answer, its ETag, and the seconds after which the server wants to be asked again."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     known = f"If-None-Match: {tag}\r\n" if tag else ""
     head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nAccept-Encoding: gzip\r\n"
@@ -139,8 +140,8 @@ async def _asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, s
     answer = (await reader.read()).partition(b"\r\n\r\n")[0].decode("latin-1")
     writer.close()
     line, *headers = answer.split("\r\n")
-    tags = [one.partition(":")[2].strip() for one in headers if one.lower().startswith("etag:")]
-    return int(line.split()[1]), tags[0] if tags else ""
+    told = {name.lower(): value.strip() for name, _colon, value in (one.partition(":") for one in headers)}
+    return int(line.split()[1]), told.get("etag", ""), float(told.get("x-rollout-pause", 0))
 
 
 def _cpu_of(pid: int) -> float:

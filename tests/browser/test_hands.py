@@ -132,7 +132,7 @@ def test_progress_is_live_and_the_page_reloads_at_the_end(browse, fleet):
 
 def test_the_connection_test_keeps_what_was_typed(browse):
     page = browse()
-    page.goto("/clusters/new")
+    page.goto("/clusters/new?way=paste")
     page.get_by_label("Kubeconfig", exact=True).fill("users: [{name: a, user: {exec: {command: id}}}]")
     page.get_by_role("button", name="Test the connection").click()
     expect(page.get_by_text("Refused.", exact=True)).to_be_visible()

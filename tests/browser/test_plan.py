@@ -48,3 +48,15 @@ def test_a_real_plan_has_no_barriers(browse, transactional_db):
         for row in rows:
             page.goto(f"/clusters/{row.pk}/plan")
             assert (row.name, width, faults(page)) == (row.name, width, [])
+
+
+def test_a_plan_is_printed_with_its_commands(browse, transactional_db):
+    row = scanned("halfway_032")
+    page = browse()
+    page.goto(f"/clusters/{row.pk}/plan")
+    folded, printed = page.locator(".plan-stage details:not([open])"), page.locator("details[data-printed]")
+    before = folded.count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert (before > 0, folded.count(), printed.count()) == (True, 0, before)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert (folded.count(), printed.count()) == (before, 0)

@@ -29,11 +29,10 @@ def width_over(page):
 def test_from_the_arn_to_the_cluster(browse, aws):
     page = browse(permissions=["clipboard-read", "clipboard-write"])
     page.goto("/clusters/new")
-    expect(page.get_by_label("EKS cluster", exact=True)).to_be_hidden()
-    page.get_by_text("EKS cluster by ARN", exact=True).first.click()
+    expect(page.get_by_label("Kubeconfig", exact=True)).to_be_hidden()
     page.get_by_label("Name", exact=True).fill("shop")
     page.get_by_label("EKS cluster", exact=True).fill(ARN)
-    page.get_by_role("button", name="Make the external id").click()
+    page.get_by_role("button", name="Generate the external ID").click()
     shown = page.locator(".code").filter(has_text=re.compile(r"^\s*karpdash-")).first
     shown.get_by_role("button", name="Copy").click()
     expect(shown.get_by_role("button", name="Copied")).to_be_visible()
@@ -56,7 +55,7 @@ def test_both_steps_fit_the_screen(browse, aws, width):
     assert width_over(page) <= 0
     page.get_by_label("EKS cluster", exact=True).fill(ARN)
     with page.expect_navigation():
-        page.get_by_role("button", name="Make the external id").click()
+        page.get_by_role("button", name="Generate the external ID").click()
     expect(page.get_by_label("ARN of the role")).to_be_visible()
     assert width_over(page) <= 0
     row = eks.registered(aws)

@@ -108,7 +108,7 @@ def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T1
     ada.get_by_role("button", name="Ask for approval").click()
     expect(ada.get_by_role("heading", name="Waiting for approval")).to_be_visible()
     cleo.goto("/rollouts/waiting")
-    cleo.get_by_role("link", name="Taint Provisioners, so that their nodes are replaced").click()
+    cleo.get_by_role("link", name="Taint Provisioners and let drift replace their nodes").click()
     expect(cleo.get_by_role("navigation", name="Where you are")).to_contain_text("shop")
     cleo.get_by_role("button", name=re.compile("^Approve: Taint Provisioners")).click()
     expect(cleo.get_by_role("heading", name="Approved", exact=True)).to_be_visible()

@@ -60,7 +60,7 @@ def desk(staffed: Office, clean_apiserver: ApiServer, request: pytest.FixtureReq
 def register(desk: Desk, server: ApiServer) -> None:
     """The operator pastes the kubeconfig."""
     page = desk.operator
-    page.goto("/clusters/new")
+    page.goto("/clusters/new?way=paste")
     page.get_by_label("Name", exact=True).fill(desk.name)
     page.locator("#id_kubeconfig").fill(server.kubeconfig(server.admin_token))
     page.get_by_role("button", name="Register and scan").click()

@@ -17,7 +17,7 @@ def test_the_first_blocker_in_the_order_of_the_work() -> None:
         finding("early", "fail", phase="crds"),
         finding("open", "unknown", phase="preflight"),
     )
-    assert told(*asked) == NextStep("Not safe: 2 blockers stand in the way", "Summary of early", "early", 1)
+    assert told(*asked) == NextStep("Not ready: 2 blockers", "Summary of early", "early", 1)
 
 
 def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_cause() -> None:
@@ -27,7 +27,7 @@ def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_ca
         unread("three", severity="info"),
         finding("hand", "manual", phase="cleanup"),
     )
-    safe = "Not known to be safe: 3 questions that can block are open"
+    safe = "Cannot tell: 3 possible blockers unchecked"
     assert told(*asked) == NextStep(safe, f"{REFUSED} (3 checks)", "one", 1)
 
 
@@ -48,13 +48,13 @@ def test_warnings_are_weighed_and_infos_are_not() -> None:
         finding("aws", "unknown", severity="warning", reason=AWS_NOT_ASKED, phase="workloads"),
         finding("note", "fail", severity="info"),
     )
-    assert told(*asked) == NextStep("Safe with care: 2 warnings to weigh", "Summary of care", "care", 1)
+    assert told(*asked) == NextStep("Ready: review 2 warnings", "Summary of care", "care", 1)
 
 
 def test_nothing_in_the_way() -> None:
     asked = (finding("note", "fail", severity="info"), finding("fits", "pass"))
-    assert told(*asked) == NextStep("Safe: nothing stands in the way", "Land on 1.0.14, CRDs first")
+    assert told(*asked) == NextStep("Ready to upgrade", "Upgrade to 1.0.14, CRDs first")
 
 
 def test_nothing_asked_is_not_safe() -> None:
-    assert told().safe == "Not known to be safe: nothing could be asked"
+    assert told().safe == "Cannot tell: nothing could be checked"

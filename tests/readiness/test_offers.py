@@ -44,20 +44,20 @@ def an_offer(**more) -> Offer:
 
 def test_a_failing_check_enables_the_action_that_resolves_it():
     assert offer(a_finding(CHECK)) == an_offer(
-        label="Mark 2 CRDs for the release karpenter-crd", enabled=True, checks=(CHECK,)
+        label="Adopt 2 CRDs into the Helm release karpenter-crd", enabled=True, checks=(CHECK,)
     )
 
 
 def test_a_lower_bound_is_said_to_be_one():
     found = offer(a_finding(CHECK, evidence_exact=False))
-    assert found.label == "Mark at least 2 CRDs for the release karpenter-crd"
+    assert found.label == "Adopt at least 2 CRDs into the Helm release karpenter-crd"
 
 
 def test_the_largest_count_of_several_checks_is_said():
     every = (a_finding("hop_crds_installed"), a_finding("crd_fields_current", evidence_total=9))
     found = offer_of(report(*every), "upgrade_crds")
     assert (found.label, found.checks) == (
-        "Bring 9 CRDs to the next release", ("hop_crds_installed", "crd_fields_current"),
+        "Upgrade 9 CRDs to the next release", ("hop_crds_installed", "crd_fields_current"),
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def test_nodes_are_counted_where_they_are_known():
     known, unknown = (
         offer_of(report(check, legacy={"Node": many}), "roll_nodes").label for many in (12, None)
     )  # fmt: skip
-    assert (known, unknown) == ("Replace 12 nodes one batch at a time", find("roll_nodes").title)
+    assert (known, unknown) == ("Roll 12 nodes in batches", find("roll_nodes").title)
 
 
 # Which check names which action.

@@ -32,7 +32,7 @@ def test_it_stops_where_a_person_has_to_decide_first():
     found = way("alpha_030")
     assert hops(found) == [("0.31", "0.31.5", ""), ("0.32", "0.32.10", ""), ("0.33+", "0.37.8", "loss")]
     assert (found.finished, found.hops[-1].stopped.action) == (False, "convert_and_apply")
-    assert "The runbook stops at hop 0.33+: Write the converted" in render_way(found)
+    assert "The runbook stops at hop 0.33+: Apply converted" in render_way(found)
 
 
 def test_what_people_decide_takes_it_to_the_pods_that_must_not_be_evicted():

@@ -8,9 +8,10 @@ from typing import get_args
 import pytest
 from django.test import RequestFactory
 
-from migrations_app.checks.base import PHASES, How, Remedy, Severity, Status
+from migrations_app.checks.base import PHASES, How, Reason, Remedy, Severity, Status
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES
+from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.report import OWNERS, Stage, Verdict
 from migrations_app.templatetags import readiness_tags as tags
 from migrations_app.templatetags import wording
@@ -169,3 +170,10 @@ def test_links_stay_in_the_snapshot_that_is_looked_at():
     past = SimpleNamespace(is_latest=False, snapshot=SimpleNamespace(id=7))
     assert tags.seen_at(newest) == ""
     assert (tags.seen_at(past), tags.seen_at(past, "&")) == ("?at=7", "&at=7")
+
+
+def test_a_data_source_that_was_not_read_is_named_as_on_the_other_pages():
+    reason = Reason("part_unread", "crds", "forbidden")
+    refused = [a_finding(name, status="unknown", summary="crds: (no)", reason=reason) for name in "ab"]
+    told = [tags.group_words(*group_findings(found, cluster="prod")) for found in (refused, refused[:1])]
+    assert told == ["Karpenter CRDs could not be read: forbidden", "crds: (no)"]

@@ -121,7 +121,7 @@ def test_a_rollout_is_marked_where_it_ran(ada):
     began, over = NOW - timedelta(days=5), NOW - timedelta(days=3)
     Rollout.objects.filter(pk=ended.pk).update(started_at=began, finished_at=over)
     page = ada.get("/burndown")
-    assert "Taint Provisioners, so that their nodes are replaced shop Succeeded 16 Nov to 18 Nov" in text(page)
+    assert "Taint Provisioners and let drift replace their nodes shop Succeeded 16 Nov to 18 Nov" in text(page)
     assert page.content.count(b'class="prog-rollout"') == 1
 
 

@@ -51,7 +51,7 @@ def given(aws, row):
 def test_a_cluster_without_a_way_in(ada, shop):
     words = text(ada.get(url(shop)))
     assert "None: the controller's role, node roles and the queue are not looked at." in words
-    assert "Make the external id" in words
+    assert "Generate the external ID" in words
     assert "Remove role" not in words
 
 

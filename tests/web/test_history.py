@@ -48,7 +48,7 @@ def test_what_changed(ada, shop):
     after = a_snapshot(shop, a_report(checks=[a_finding(status="pass")], legacy={"Machine": 4}), at=hour(1))
     page = ada.get(f"/clusters/{shop.pk}/changes", {"before": before.pk, "after": after.pk})
     words = text(page)
-    assert "Legacy provisioners gone hop 0.32 · better Fails 2 became Passed" in words
+    assert "Legacy provisioners gone upgrade 0.32 · better Fails 2 became Passed" in words
     assert "Machine 9 4 \u22125" in words
     assert "Karpenter, alpha 3 0 \u22123" in words
 

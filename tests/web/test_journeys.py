@@ -88,7 +88,7 @@ def test_the_steps_are_one_list_with_their_state(client, shop, ada):
 
 def test_a_tick_goes_with_its_note(client, shop, ada, woken, django_capture_on_commit_callbacks):
     row = a_journey(shop, state="running", author=ada, wait_code="tick_needed", needs_person=True)
-    assert "Confirm: Attach what the new release needs" in shown(client, row)
+    assert "Confirm: Add the IAM permissions of the new version" in shown(client, row)
     with django_capture_on_commit_callbacks(execute=True):
         answer = sent(client, "tick", row, step="j01", note="attached")
     assert (answer.status_code, woken) == (302, [row.pk])

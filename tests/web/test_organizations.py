@@ -66,7 +66,7 @@ def register(ada, made, **names):
 def test_the_list_has_a_form_and_names_what_is_there(ada, acme):
     text = ada.get(reverse("organizations")).content.decode()
     assert reverse("organization", args=[acme.pk]) in text
-    assert "Make the external id" in text
+    assert "Generate the external ID" in text
 
 
 def test_a_wrong_entry_stands_beside_its_field_and_nothing_typed_is_lost(ada, aws):

@@ -33,10 +33,10 @@ def test_the_stages_stand_in_the_order_of_the_work(ada, shop):
     a_snapshot(shop)
     words = text(plan_of(ada, shop))
     order = [
-        "Unknown 1 could not", "Prepare", "Attach what the new release needs", "Bring the installed CRDs in order",
-        "Bring the controller and its settings in order", "Change pools and node classes before",
+        "Unknown 1 could not", "Prepare", "Add the IAM permissions of the new version", "Fix the installed CRDs",
+        "Fix the controller and its settings", "Fix NodePools and EC2NodeClasses before",
         "Install the CRDs of 0.32.10", "Upgrade the controller to 0.32.10", "Migrate",
-        "Let nodes be replaced", "Verify 1", "Scan again",
+        "Replace legacy nodes", "Verify 1", "Rescan to confirm",
     ]  # fmt: skip
     places = [words.index(one) for one in order]
     assert places == sorted(places)
@@ -89,9 +89,9 @@ def test_a_forecast_says_how_sure_it_is(ada, shop):
     ]
     a_snapshot(shop, a_report(checks=checks))
     words = text(plan_of(ada, shop))
-    assert "nodes that drift with the hop at least 1,200" in words
+    assert "nodes that drift with the upgrade at least 1,200" in words
     assert "nodes that have drifted already not known" in words
-    assert "pods that nobody starts again" not in words
+    assert "unmanaged pods" not in words
 
 
 def test_downloads_are_the_markdown_of_the_hop_and_of_the_path(ada, shop):

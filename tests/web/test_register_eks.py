@@ -41,9 +41,11 @@ def form(draft, /, **more):
 
 
 def test_the_page_offers_the_way(ada):
-    words = text(ada.get(f"{NEW}?way=eks"))
-    assert "EKS cluster by ARN" in words
-    assert "Make the external id" in words
+    page = ada.get(NEW)
+    assert page.context["way"] == "eks"
+    words = text(page)
+    assert words.index("EKS cluster by ARN") < words.index("Paste a kubeconfig")
+    assert "Generate the external ID" in words
 
 
 def test_the_policy_can_be_read_before_there_is_an_id_or_an_identity(ada, settings):
@@ -111,7 +113,7 @@ def test_a_proven_role_is_registered_and_scanned(ada, aws, woken, django_capture
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"draft": ""}, "Make the external id first"),
+        ({"draft": ""}, "Generate the external ID first"),
         ({"draft": "forged"}, "karpdash gave no such draft to you"),
         ({"role_arn": ""}, "Nothing was given here."),
         ({"role_arn": "x"}, "the ARN of a role to take is needed"),

@@ -61,7 +61,7 @@ def test_a_waiver_of_one_hop_names_it_in_the_list(ada, shop):
     assert '<option value="1.0" selected>1.0</option>' in page
     assert waive(ada, shop, hop="0.99").status_code == 422
     assert waive(ada, shop, hop="1.0").status_code == 302
-    assert "at hop 1.0" in text(ada.get("/waivers/"))
+    assert "for the upgrade 1.0" in text(ada.get("/waivers/"))
     assert link_to(ada.get(f"/clusters/{shop.pk}/"), BLOCKER), "it fails at another hop"
 
 

@@ -18,18 +18,16 @@ ALPHA = frozenset(kind.crd_name for kind in kinds.ALPHA_KINDS)
 
 action = Action(
     __name__,
-    title="Let the chart karpenter-crd take the CRDs over",
-    button="Mark {count} CRDs for the release karpenter-crd",
+    title="Adopt the CRDs into the Helm release karpenter-crd",
+    button="Adopt {count} CRDs into the Helm release karpenter-crd",
     why="Helm refuses to install karpenter-crd over CRDs without its marks, and a CRD that nobody owns stays behind.",
     risk="low",
     parts=("crds",),
     may=(crd_need("patch"),),
     parameters=(
-        Parameter("release", "Which Helm release takes them over?", False, CRD_CHART),
-        Parameter("namespace", "In which namespace is that release? Empty: that of the controller.", False, ""),
-        Parameter(
-            "take_over", "Which CRDs are taken from the release that owns them now?", False, of="crds", many=True
-        ),
+        Parameter("release", "Helm release that adopts them", False, CRD_CHART),
+        Parameter("namespace", "Namespace of that release (default: that of the controller)", False, ""),
+        Parameter("take_over", "CRDs to take from the release that owns them now", False, of="crds", many=True),
     ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",

@@ -26,8 +26,8 @@ WARNINGS_SAID = 3
 
 action = Action(
     __name__,
-    title="Write the converted NodePools and EC2NodeClasses",
-    button="Write the converted NodePools and EC2NodeClasses",
+    title="Apply converted NodePools and EC2NodeClasses",
+    button="Apply converted NodePools and EC2NodeClasses",
     why="What the next release reads has to be there before nodes can move to it.",
     risk="medium",
     parts=("crds", "provisioners", "awsnodetemplates", "nodepools", "ec2nodeclasses"),
@@ -40,10 +40,10 @@ action = Action(
         *(RbacNeed(verb="get", group=row.group, plural=row.plural) for row in SOURCES),
     ),
     parameters=(
-        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
-        Parameter("nodepools", "Which NodePools? All, if none is chosen", False, of="nodepools", many=True),
-        Parameter("node_role", "Name of the role of the nodes, where nothing tells it", False),
-        Parameter("keep_instance_profile", "Keep instance profiles instead of roles?", False, False),
+        Parameter("provisioners", "Provisioners (default: all)", False, of="provisioners", many=True),
+        Parameter("nodepools", "NodePools (default: all)", False, of="nodepools", many=True),
+        Parameter("node_role", "IAM role of the nodes, where no object names it", False),
+        Parameter("keep_instance_profile", "Keep instance profiles instead of roles", False, False),
     ),
     hops=("0.32", ALPHA_LEFT, BETA_LEFT),
     sources=(

@@ -19,9 +19,9 @@ NO_WAY_BACK = "nothing undoes this: the object, its claims and its nodes are gon
 
 action = Action(
     __name__,
-    title="Delete a pool with all its nodes at once",
-    button="Delete pools with {nodes} nodes at once",
-    why="The last way, where nodes neither drift nor can be rolled: capacity is gone before its replacement is there.",
+    title="Force-delete a pool and all its nodes",
+    button="Force-delete pools with {nodes} nodes",
+    why="Last resort, where nodes neither drift nor can be rolled: they go before their replacements exist.",
     risk="destructive",
     parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "pods", "controller_pods"),
     may=(
@@ -29,8 +29,8 @@ action = Action(
         RbacNeed(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
     ),
     parameters=(
-        Parameter("provisioners", "Which Provisioners are deleted?", False, of="provisioners", many=True),
-        Parameter("nodepools", "Which NodePools are deleted?", False, of="nodepools", many=True),
+        Parameter("provisioners", "Provisioners to delete", False, of="provisioners", many=True),
+        Parameter("nodepools", "NodePools to delete", False, of="nodepools", many=True),
     ),
     typed=True,
     sources=(

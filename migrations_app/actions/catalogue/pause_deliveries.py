@@ -14,16 +14,14 @@ from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 action = Action(
     __name__,
-    title="Pause what delivers Karpenter",
-    button="Pause {count} deliveries of Flux and Argo CD",
+    title="Pause GitOps deliveries of Karpenter",
+    button="Pause GitOps deliveries ({count})",
     why="Flux and Argo CD take back what is changed beside them; paused, they keep still until they are resumed.",
     risk="medium",
     parts=("deliveries",),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
     parameters=(
-        Parameter(
-            NAMES, "Which ones, as Kind namespace/name? All that act by themselves, if none is", False, many=True
-        ),
+        Parameter(NAMES, "Deliveries, as Kind namespace/name (default: all that sync automatically)", False, many=True),
     ),
     role="karpdash-deliveries",
     sources=(

@@ -22,9 +22,9 @@ DELETED = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
 
 action = Action(
     __name__,
-    title="Delete what is left of alpha",
-    button="Delete {count} alpha left-overs",
-    why="What is left of alpha does nothing any more, and makes the cluster look as if it were half-way.",
+    title="Delete legacy alpha objects",
+    button="Delete {count} legacy alpha objects",
+    why="Once no Provisioner owns a node, alpha objects are no longer used; the cluster still counts as migrating.",
     risk="destructive",
     parts=("crds", "provisioners", "awsnodetemplates", "machines", "nodes", "nodepools", "controller"),
     may=(

@@ -21,8 +21,8 @@ ROWS = (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
 
 action = Action(
     __name__,
-    title="Delete admission webhooks that nobody answers",
-    button="Delete {count} admission webhooks",
+    title="Delete orphaned admission webhooks",
+    button="Delete {count} orphaned admission webhooks",
     why="They fail closed: every write to pools, claims and node classes is refused while nobody answers them.",
     risk="high",
     parts=("webhooks", "controller"),

@@ -26,17 +26,17 @@ ROWS = (
 
 action = Action(
     __name__,
-    title="Rename retired marks and labels of pods",
-    button="Rename retired marks and labels ({pods} pods restart)",
+    title="Rename deprecated annotations and labels of pods",
+    button="Rename deprecated annotations and labels ({pods} pods restart)",
     why="What selects by a retired label stays pending, and what a retired annotation protects is evicted.",
     risk="medium",
     parts=("pods", *WORKLOAD_PARTS, "controller", "nodes", "nodepools"),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS),
     parameters=(
-        Parameter("namespaces", "In which namespaces? In all, if none is named", False, many=True),
-        Parameter("marks", "Rename do-not-evict and do-not-consolidate?", False, True),
-        Parameter("placement", f"Rename {OLD} in selectors and affinities?", False, True),
-        Parameter("pool", "Which NodePool, where none has the Provisioner's name?", False, of="nodepools"),
+        Parameter("namespaces", "Namespaces (default: all)", False, many=True),
+        Parameter("marks", "Rename do-not-evict and do-not-consolidate", False, True),
+        Parameter("placement", f"Rename {OLD} in selectors and affinities", False, True),
+        Parameter("pool", "NodePool, where none has the Provisioner's name", False, of="nodepools"),
     ),
     hops=(ALPHA_LEFT, CONVERTED),
     sources=(

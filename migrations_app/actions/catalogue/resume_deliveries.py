@@ -16,14 +16,14 @@ AHEAD = "ahead"
 
 action = Action(
     __name__,
-    title="Resume what was paused for a rollout",
-    button="Resume {count} deliveries of Flux and Argo CD",
+    title="Resume GitOps deliveries that were paused",
+    button="Resume GitOps deliveries ({count})",
     why="A delivery that stays paused brings nothing any more: neither the next upgrade nor a correction.",
     risk="medium",
     parts=("deliveries",),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),
     parameters=(
-        Parameter(NAMES, "Which ones, as Kind namespace/name? All that karpdash paused, if none is", False, many=True),
+        Parameter(NAMES, "Deliveries, as Kind namespace/name (default: all that karpdash paused)", False, many=True),
         Parameter(AHEAD, "Also those that are named and not paused yet? A journey plans so ahead of it", False, False),
     ),
     role="karpdash-deliveries",

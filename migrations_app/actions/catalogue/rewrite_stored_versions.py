@@ -30,9 +30,7 @@ action = Action(
     parts=("crds", *(PARTS[kind] for kind in kinds.CURRENT_KINDS)),
     may=(*(kind_need("patch", kind) for kind in kinds.CURRENT_KINDS), crd_need("patch", "status")),
     parameters=(
-        Parameter(
-            "leave_out", "Which objects are left alone, as Kind/name? Their CRD keeps its list.", False, many=True
-        ),
+        Parameter("leave_out", "Objects to skip, as Kind/name; their CRD keeps its stored versions", False, many=True),
     ),
     hops=hops_from(BETA_LEFT),
     sources=(

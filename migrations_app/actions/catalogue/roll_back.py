@@ -10,8 +10,8 @@ from migrations_app.karpenter import kinds
 
 action = Action(
     __name__,
-    title="Take a rollout back",
-    button="Take {count} steps back",
+    title="Roll back a rollout",
+    button="Roll back {count} steps",
     why="Every step that took effect is undone, newest first, where nobody else wrote in between.",
     risk="medium",
     parts=(),

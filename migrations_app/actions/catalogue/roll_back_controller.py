@@ -8,13 +8,13 @@ from migrations_app.actions.plan import Forecast, Step
 
 action = Action(
     __name__,
-    title="Roll Karpenter's Helm release back",
-    button="Roll Karpenter's Helm release back",
+    title="Roll back Karpenter's Helm release",
+    button="Roll back Karpenter's Helm release",
     why="A release that failed or was left pending blocks every further upgrade until it is taken back.",
     risk="high",
     parts=("controller", "helm_releases", "version"),
     may=(),
-    parameters=(Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),),
+    parameters=(Parameter("chart", "Chart: karpenter, or karpenter-crd for its CRDs", False, "karpenter"),),
     needs_helm="rollback",
     sources=("helm/helm@v3.8.1:pkg/action/rollback.go",),
 )

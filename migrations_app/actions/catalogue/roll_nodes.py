@@ -28,8 +28,8 @@ PRECONDITIONS = (
 
 action = Action(
     __name__,
-    title="Replace nodes one batch at a time",
-    button="Replace {nodes} nodes one batch at a time",
+    title="Roll nodes in batches",
+    button="Roll {nodes} nodes in batches",
     why="Also nodes that neither drift nor expire are replaced, and every batch waits for the one before it.",
     risk="high",
     parts=("nodes", "machines", "nodeclaims", "pods", "controller_pods", "provisioners", "nodepools"),
@@ -38,12 +38,12 @@ action = Action(
         RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
     ),
     parameters=(
-        Parameter("nodes", "Which nodes? Those of Provisioners, if none is chosen", False, of="nodes", many=True),
-        Parameter("pools", "All nodes of which pools, as Provisioner/name or NodePool/name?", False, many=True),
-        Parameter("without", "Which nodes are left alone?", False, of="nodes", many=True),
-        Parameter("batch", "How many at once?", False),
-        Parameter("with_protected", "Which of them although protected pods run there?", False, of="nodes", many=True),
-        Parameter("with_local_data", "May data on the nodes' own disks go?", False, False),
+        Parameter("nodes", "Nodes (default: those of Provisioners)", False, of="nodes", many=True),
+        Parameter("pools", "Pools whose nodes are all rolled, as Provisioner/name or NodePool/name", False, many=True),
+        Parameter("without", "Nodes to skip", False, of="nodes", many=True),
+        Parameter("batch", "Batch size", False),
+        Parameter("with_protected", "Include despite do-not-disrupt pods", False, of="nodes", many=True),
+        Parameter("with_local_data", "Allow loss of local data", False, False),
     ),
     sources=(
         DRAIN_TAINT.source,

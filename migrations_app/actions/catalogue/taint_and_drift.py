@@ -22,16 +22,16 @@ DRIFT, BY_EXPIRY = "drift", "expiry"
 
 action = Action(
     __name__,
-    title="Taint Provisioners, so that their nodes are replaced",
+    title="Taint Provisioners and let drift replace their nodes",
     button="Taint Provisioners ({nodes} nodes are replaced)",
     why="Nodes of NodePools take over while the old ones drain one by one, within every disruption budget.",
     risk="medium",
     parts=("controller", "provisioners", "machines", "nodes", "nodepools"),
     may=(RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),),
     parameters=(
-        Parameter("provisioners", "Which Provisioners? All, if none is chosen", False, of="provisioners", many=True),
-        Parameter("by", "What replaces the nodes: drift, or expiry?", False, DRIFT),
-        Parameter("seconds", "After how many seconds do nodes expire?", False, SHORT_LIFE.seconds),
+        Parameter("provisioners", "Provisioners (default: all)", False, of="provisioners", many=True),
+        Parameter("by", "What replaces the nodes: drift or expiry", False, DRIFT),
+        Parameter("seconds", "Seconds until nodes expire", False, SHORT_LIFE.seconds),
     ),
     hops=(ALPHA_LEFT,),
     sources=(DRAIN_TAINT.source, SHORT_LIFE.source, "aws/karpenter-provider-aws#5363"),

@@ -19,11 +19,9 @@ action = Action(
     parts=("controller", "helm_releases", "version"),
     may=(),
     parameters=(
-        Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, "karpenter"),
-        Parameter(
-            "source", "Where is the chart? oci, or the name of a .tgz in the data folder's charts/", False, "oci"
-        ),
-        Parameter("release", "Which release? Empty: the one that the next hop lands on.", False, ""),
+        Parameter("chart", "Chart: karpenter, or karpenter-crd for its CRDs", False, "karpenter"),
+        Parameter("source", "Chart source: oci, or the name of a .tgz in the data folder's charts/", False, "oci"),
+        Parameter("release", "Release (default: that of the next upgrade)", False, ""),
     ),
     needs_helm="upgrade",
     sources=("helm/helm@v3.8.1:pkg/action/upgrade.go",),

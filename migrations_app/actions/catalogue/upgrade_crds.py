@@ -34,8 +34,8 @@ SHARED = frozenset({kinds.CAPACITY_BUFFER.crd_name})
 
 action = Action(
     __name__,
-    title="Bring the CRDs to the next release",
-    button="Bring {count} CRDs to the next release",
+    title="Upgrade the CRDs to the next release",
+    button="Upgrade {count} CRDs to the next release",
     why="Helm never upgrades CRDs, and the new controller cannot list kinds or versions that are not served.",
     risk="medium",
     parts=("crds", "controller", "version"),
@@ -43,11 +43,11 @@ action = Action(
     parameters=(
         Parameter(
             "source",
-            "Where is the chart? oci, or the name of a .tgz or folder in the data folder's charts/",
+            "Chart source: oci, or the name of a .tgz or folder in the data folder's charts/",
             False,
             OCI,
         ),
-        Parameter("release", "Of which release? Empty: the one that the next hop lands on.", False, ""),
+        Parameter("release", "Release (default: that of the next upgrade)", False, ""),
     ),
     needs_chart=True,
     sources=(

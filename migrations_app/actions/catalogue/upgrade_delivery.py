@@ -41,8 +41,8 @@ action = Action(
     parts=("controller", "deliveries", "version"),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in KINDS),
     parameters=(
-        Parameter("chart", "Which chart? karpenter, or karpenter-crd for its CRDs.", False, CHART),
-        Parameter("release", "Which release? Empty: the one that the next hop lands on.", False, ""),
+        Parameter("chart", "Chart: karpenter, or karpenter-crd for its CRDs", False, CHART),
+        Parameter("release", "Release (default: that of the next upgrade)", False, ""),
     ),
     needs_edits=True,
     role="karpdash-deliveries",

@@ -48,13 +48,6 @@ def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MOST_L
     return tuple(rehearsal_row(row, digest=digest) for row in rows)
 
 
-def rehearsal_mark(rollout_id: uuid.UUID) -> str:
-    """What changes when a rehearsal of the plan is asked for, begins or ends; empty without one."""
-    rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")
-    newest = rows.values_list("pk", "state").first()
-    return mark_of(*newest) if newest else ""
-
-
 def mark_of(rehearsal_id: uuid.UUID, state: str) -> str:
     """The mark of a plan whose newest rehearsal this is."""
     return f"-{str(rehearsal_id)[:8]}{state}"

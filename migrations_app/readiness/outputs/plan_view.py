@@ -162,7 +162,7 @@ def _questions(
 
 
 def _forecast(hop: RunbookHop) -> str:
-    """`nodes that drift with the hop: 4; 7 more: none`; empty where nothing is forecast."""
+    """`nodes that drift with the upgrade: 4; 7 more: none`; empty where nothing is forecast."""
     told = [f"{line.what}: {forecast_number(line)}" for line in hop.forecast if line.count != 0]
     if none := len(hop.forecast) - len(told):
         told.append(f"none of {none} other kinds" if told else f"none of {none} kinds of trouble")

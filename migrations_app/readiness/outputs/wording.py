@@ -15,7 +15,7 @@ PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}
 
 
 def stage_title(stage: Stage) -> str:
-    """`Before, IAM: Attach what the new release needs`."""
+    """`Before, IAM: Add the IAM permissions of the new version`."""
     phase = "" if stage.part == "verify" else f", {PHASES.get(stage.phase, stage.phase)}"
     return f"{PARTS[stage.part]}{phase}: {stage.does}"
 

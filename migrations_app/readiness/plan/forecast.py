@@ -8,20 +8,20 @@ import msgspec
 from migrations_app.checks.base import Finding
 
 FORECAST: tuple[tuple[str, str], ...] = (
-    ("hashes_carry_over", "nodes that drift with the hop"),
+    ("hashes_carry_over", "nodes that drift with the upgrade"),
     ("claims_not_drifted", "nodes that have drifted already"),
     ("expired_claims_gone", "claims past their expiry"),
     ("legacy_machines_gone", "Machines to be replaced"),
-    ("provisioners_hold_no_nodes", "nodes that go with their Provisioners"),
-    ("protected_pods_off_rolled_nodes", "protected pods or nodes that hold a rollout up"),
-    ("pdbs_allow_disruption", "disruption budgets that let no pod go"),
-    ("workloads_keep_a_pod", "workloads that are away while their node is replaced"),
-    ("pods_have_controllers", "pods that nobody starts again"),
-    ("local_data_left_behind", "pods that leave data on their node"),
-    ("grace_period_spares_protected_pods", "pods that a grace period ends"),
-    ("zones_of_volumes_served", "pods that may not follow their volumes"),
-    ("pools_have_room", "NodePools without room for one node more"),
-    ("aws_has_room", "limits of AWS that are too low for the nodes at the peak"),
+    ("provisioners_hold_no_nodes", "nodes deleted with their Provisioner"),
+    ("protected_pods_off_rolled_nodes", "protected pods or nodes that delay a rollout"),
+    ("pdbs_allow_disruption", "PDBs that allow 0 disruptions"),
+    ("workloads_keep_a_pod", "single-replica workloads (downtime while their node is replaced)"),
+    ("pods_have_controllers", "unmanaged pods (not recreated)"),
+    ("local_data_left_behind", "pods that lose data on their node"),
+    ("grace_period_spares_protected_pods", "pods ended by a grace period"),
+    ("zones_of_volumes_served", "pods pinned to a zone by a volume"),
+    ("pools_have_room", "NodePools at their limit"),
+    ("aws_has_room", "AWS quotas too low for the peak of nodes"),
 )
 """Checks that count what a rollout meets, and what it is that they count."""
 

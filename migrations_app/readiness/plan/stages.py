@@ -38,24 +38,24 @@ from migrations_app.readiness.plan.work_order import (
 from migrations_app.readiness.report import Installed, PathStep
 
 _CLEAR: dict[Phase, str] = {
-    "preflight": "Make sure that the hop may begin",
-    "iam": "Attach what the new release needs, beside what the running one has",
-    "crds": "Bring the installed CRDs in order",
-    "controller": "Bring the controller and its settings in order",
-    "resources": "Change pools and node classes before the new release reads them",
-    "workloads": "Change what pods ask for before it is gone",
-    "rollout": "Move the nodes that would be lost",
-    "cleanup": "Take away what must not be there any more",
+    "preflight": "Preflight: make sure that the upgrade can start",
+    "iam": "Add the IAM permissions of the new version",
+    "crds": "Fix the installed CRDs",
+    "controller": "Fix the controller and its settings",
+    "resources": "Fix NodePools and EC2NodeClasses before the new version reads them",
+    "workloads": "Update selectors of workloads",
+    "rollout": "Replace the nodes that would be lost",
+    "cleanup": "Delete what blocks the upgrade",
 }
 _FOLLOW: dict[Phase, str] = {
-    "preflight": "Go over what the hop began with",
-    "iam": "Go over the controller's rights",
-    "crds": "Go over the installed CRDs",
-    "controller": "Change what watches the controller",
-    "resources": "Go over pools and node classes",
-    "workloads": "Go over what pods ask for",
-    "rollout": "Let nodes be replaced",
-    "cleanup": "Take away what is left behind",
+    "preflight": "Review the preflight checks",
+    "iam": "Review the controller's permissions",
+    "crds": "Review the installed CRDs",
+    "controller": "Update the controller's monitoring",
+    "resources": "Review NodePools and EC2NodeClasses",
+    "workloads": "Review workloads",
+    "rollout": "Replace legacy nodes",
+    "cleanup": "Clean up",
 }
 
 
@@ -124,7 +124,7 @@ def stages(
         *_follow(by_part["after"], step),
         *(one for one in resumed if one not in flux),
         *(_wait_for_rewriting() if rewrites else ()),
-        Stage(part="verify", phase="cleanup", does="Scan again: the hop is done when its verdict says so"),
+        Stage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
     )
 
 
@@ -156,24 +156,24 @@ def _asks(findings: list[Finding]) -> bool:
 
 _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
 _FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
-_LET_GO = "Take back what was held or loosened for the landing, once the new controller runs"
-_RESUME = "Switch deliveries on again, once their sources say what the cluster holds now"
-_LAST = "Clear what only shows, or can only be done, once the work above is done"
-_APPLIES = "Switch Flux on again: from here on its source is changed, and it applies that"
-_HOLD = "Hold drift over the landing"
+_LET_GO = "Undo temporary holds, once the new controller runs"
+_RESUME = "Resume deliveries, once their sources match the cluster"
+_LAST = "Fix what can only be done, or only shows, after the work above"
+_APPLIES = "Resume Flux: from here on it applies the changed source"
+_HOLD = "Hold drift during the upgrade"
 _RAISED = Lost(
-    "A Kubernetes version that was raised for the hop cannot be lowered again",
-    "The way back has to support the newer Kubernetes too",
+    "A Kubernetes version that was raised for the upgrade cannot be lowered again",
+    "The release to roll back to must support the newer Kubernetes too",
 )
 
 
 def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
     back = _runs_on(start)
     if upgrades.before_crds:
-        does = "Bring the CRDs to what the running release has to have before the landing"
+        does = "Fix the CRDs of the running version before the upgrade"
         yield Stage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
     if upgrades.before:
-        does = "Upgrade the running release once, with all that has to hold before the landing"
+        does = "Change the running release once, with every setting that the upgrade needs first"
         yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
 
 
@@ -192,7 +192,7 @@ def _switched_on(resumed: Iterable[Stage], *, part: Part, back: str) -> Iterator
 
 
 def _runs_on(start: str) -> str:
-    return f"{start or 'The running release'} runs on; nothing of the hop has been done"
+    return f"still on {start or 'the running release'}, nothing changed"
 
 
 def _land(
@@ -282,7 +282,7 @@ def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 
 def _wait_for_rewriting() -> Iterator[Stage]:
-    does = "Wait until only v1 is stored, before the next hop"
+    does = "Wait until only v1 is stored, before the next upgrade"
     yield Stage(part="after", phase="crds", does=does, commands=(rewriting_watched(),))
 
 

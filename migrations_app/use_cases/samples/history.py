@@ -183,9 +183,10 @@ def _rollout(cluster: Cluster, rollout: PastRollout, *, plan: Plan, now: datetim
         finished_at=began + TOOK,
         note="Made-up history of a sample cluster",
     )
-    Approval.objects.create(
+    given = Approval.objects.create(
         rollout=row, approver=approver, approver_name=PEOPLE[1].name, digest=row.digest, nonce=row.nonce
     )
+    Approval.objects.filter(pk=given.pk).update(at=began)  # `at` is the time of the insert otherwise
     Attempt.objects.bulk_create(_lines(row, plan, began=began))
     _told(cluster, row.title, at=began, rollout=row)
 

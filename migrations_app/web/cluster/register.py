@@ -24,6 +24,8 @@ from migrations_app.web.cluster.connection import AccessAttempt, access_attempt,
 from migrations_app.web.forms import EksForm, RegisterForm
 
 FIELDS = ("name", "environment", "target", "context")
+DEFAULT_WAY = "eks"
+"""What the page shows first: the way that is advised for EKS, where a kubeconfig that starts a program is refused."""
 
 
 @require_right("add_cluster")
@@ -32,7 +34,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button."""
     if request.method == "POST" and request.POST.get("do") == "draft":
         return _drafted(request)
-    form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": "paste"})
+    form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": DEFAULT_WAY})
     if request.method == "POST" and request.POST.get("do") == "test":
         return _tested(request, form)
     if request.method == "POST" and form.is_valid() and (cluster := _registered(request, form)):
@@ -48,7 +50,7 @@ def _form_page(
     start: EksForm | None = None,
     draft: AccessDraft | None = None,
 ) -> HttpResponse:
-    way = request.POST.get("way") or request.GET.get("way") or "paste"
+    way = request.POST.get("way") or request.GET.get("way") or DEFAULT_WAY
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": scan_roles(everything())}
     context |= {"start": start or EksForm(), "draft": draft or connection.brought(request), "rights": example_rights()}
     bad = (bool(form.errors) and test is None) or bool(start and start.errors)

@@ -30,14 +30,14 @@ class WaiveForm(forms.Form):
     check = forms.CharField(max_length=80, label=_("Check"))
     hop = forms.ChoiceField(
         required=False,
-        label=_("At hop"),
-        help_text=_("What a person looked at for one hop says nothing of the next one."),
-        choices=[("", _("Every hop")), *((hop, hop) for hop in every_hop())],
+        label=_("For the upgrade"),
+        help_text=_("What a person checked for one upgrade says nothing about the next one."),
+        choices=[("", _("Every upgrade")), *((hop, hop) for hop in every_hop())],
     )
     reason = forms.CharField(
         max_length=500,
         label=_("Reason"),
-        help_text=_("Why the hop may be taken all the same; it stays beside the check."),
+        help_text=_("Why is it safe to proceed? Shown beside the check."),
     )
     owner = forms.CharField(max_length=150, label=_("Owner"), help_text=_("Who answers for it: a person or a team."))
     ends_on = forms.DateField(

@@ -198,7 +198,7 @@ def _arranged_by(view: str) -> str:
 def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     whole = ",".join(ask.labels)
     labels = (Chip(one, ",".join(text for text in ask.labels if text != one), ask.check) for one in ask.labels)
-    at = {"": "", NEXT: _(" at the next hop")}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
+    at = {"": "", NEXT: _(" at the next upgrade")}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
     checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
     return (*checks, *labels)
 

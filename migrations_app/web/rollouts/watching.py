@@ -3,19 +3,23 @@
 import gzip
 import hashlib
 import threading
+import time
 import uuid
 from collections.abc import Callable
 
 from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
 
-from migrations_app.queries.rehearsals.rehearsals import rehearsal_mark
 from migrations_app.queries.rollouts.live_mark import LiveMark, live_mark
+from migrations_app.web.rollouts.watchers import Watchers
 
 DRAWN_SECONDS = 10
 """For how long a drawn live part is used again; its elapsed times are as old."""
 _DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 _LOCK = threading.Lock()
+_WATCHERS = Watchers()
+PAUSE = "X-Rollout-Pause"
+"""For how many seconds at least the page waits before it asks again."""
 
 
 def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[], str]) -> HttpResponse:
@@ -30,7 +34,8 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
     else:
         answer = _drawn(request, _drawn_once(_name(request, rollout_id, mark=mark), draw))
     answer["ETag"] = mark.etag
-    answer["X-Rollout-Version"] = mark.page_version + rehearsal_mark(rollout_id)
+    answer["X-Rollout-Version"] = mark.page_version
+    answer[PAUSE] = str(_WATCHERS.pause_for(request.session.session_key or "", at=time.monotonic()))
     return answer
 
 

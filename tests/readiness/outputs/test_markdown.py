@@ -62,7 +62,7 @@ def test_a_report_with_nothing_open_is_short() -> None:
         "",
         "## Hop 0.33+",
         "",
-        "**Safe: nothing stands in the way.** Next: Land on 0.37.8, CRDs first",
+        "**Ready to upgrade.** Next: Upgrade to 0.37.8, CRDs first",
     ]
 
 

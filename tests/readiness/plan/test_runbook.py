@@ -37,7 +37,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
     assert lines[3] == "By       0.33+ (0.37.8)"
     assert lines[6:13] == [
         "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % done",
-        "   Not safe: 1 blocker stands in the way. Next: Summary of gone",
+        "   Not ready: 1 blocker. Next: Summary of gone",
         "   Why here: alpha is gone",
         "   Kubernetes 1.23 to 1.29: not known whether it fits",
         "   Way back: 0.32.10",
@@ -45,17 +45,17 @@ def test_the_table_numbers_hops_and_stages() -> None:
         "     keeps open: webhook",
     ]
     assert [line.strip() for line in lines if line.startswith("   1.")] == [
-        "1.1 Before, preflight: Make sure that the hop may begin",
-        "1.2 Before, resources: Change pools and node classes before the new release reads them",
+        "1.1 Before, preflight: Preflight: make sure that the upgrade can start",
+        "1.2 Before, resources: Fix NodePools and EC2NodeClasses before the new version reads them",
         "1.3 Land, CRDs: Install the CRDs of 0.37.8",
         "1.4 Land, controller: Upgrade the controller to 0.37.8",
-        "1.5 After, resources: Go over pools and node classes",
-        "1.6 After, workloads: Go over what pods ask for",
-        "1.7 After, clean-up: Take away what is left behind",
-        "1.8 Verify: Scan again: the hop is done when its verdict says so",
+        "1.5 After, resources: Review NodePools and EC2NodeClasses",
+        "1.6 After, workloads: Review workloads",
+        "1.7 After, clean-up: Clean up",
+        "1.8 Verify: Rescan to confirm that the upgrade is complete",
     ]
     assert [line.strip() for line in lines if "way back" in line] == [
-        "way back from here on: 0.32.10 runs on; nothing of the hop has been done",
+        "way back from here on: still on 0.32.10, nothing changed",
         "way back from here on: 0.32.10 still runs; apply its own CRDs again",
         "way back from here on: Back to 0.32.10",
     ]
@@ -70,7 +70,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
     report = a_report(found, target=Target("1.0.9", (lands,)), hops=(hop_line("1.0", found),))
     lines = plan_markdown.render(runbook(report)).splitlines()
     assert "## 1. Hop 1.0: land on 1.0.9" in lines
-    assert "**Not safe: 1 blocker stands in the way.** Next: Summary of gone" in lines
+    assert "**Not ready: 1 blocker.** Next: Summary of gone" in lines
     assert "- Kubernetes 1.23 to 1.29: does not fit: move Kubernetes first" in lines
     assert "- Needs: IAM first" in lines
     assert "- Before going back: no way back to alpha" in lines
@@ -78,7 +78,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
         "- [ ] fail, blocker: **Summary of gone** (`gone`)",
         "- [ ] Install the CRDs of 1.0.9",
         "- [ ] Upgrade the controller to 1.0.9",
-        "- [ ] Scan again: the hop is done when its verdict says so",
+        "- [ ] Rescan to confirm that the upgrade is complete",
     ]
     assert "  - and at least 3 more" in lines
     assert sum(line.startswith("- **Point of no return.**") for line in lines) == 4
@@ -96,7 +96,7 @@ def test_what_is_not_known_is_said_before_the_work_with_one_remedy() -> None:
 def test_the_forecast_is_a_line() -> None:
     asked = (finding("hashes_carry_over", "fail", severity="info", evidence_total=1200, evidence_exact=False),)
     out = plan_markdown.render(runbook(a_report(asked, hops=(hop_line("0.33+", asked),))))
-    assert "- Forecast: nodes that drift with the hop: at least 1,200\n" in out
+    assert "- Forecast: nodes that drift with the upgrade: at least 1,200\n" in out
 
 
 def test_each_hop_starts_where_the_one_before_it_lands() -> None:

@@ -93,13 +93,13 @@ def test_kubernetes_is_not_lowered_again() -> None:
     first = made(kubernetes_fits=False)[0]
     assert (first.phase, [lost.what for lost in first.no_return]) == (
         "preflight",
-        ["A Kubernetes version that was raised for the hop cannot be lowered again"],
+        ["A Kubernetes version that was raised for the upgrade cannot be lowered again"],
     )
 
 
 def test_the_way_back_changes_with_the_landing() -> None:
     assert [one.back for one in made(finding("fits", "pass", phase="iam"))] == [
-        "0.37.8 runs on; nothing of the hop has been done",
+        "still on 0.37.8, nothing changed",
         "0.37.8 still runs; apply its own CRDs again",
         "Back to 0.37.8",
         "Back to 0.37.8",

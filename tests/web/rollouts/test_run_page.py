@@ -156,7 +156,7 @@ def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Mar
     answer = ada.get(f"/rollouts/{row.pk}/receipt.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     lines = answer.content.decode().splitlines()
-    assert lines[0] == "# Taint Provisioners, so that their nodes are replaced: succeeded"
+    assert lines[0] == "# Taint Provisioners and let drift replace their nodes: succeeded"
     for line in (
         "| Ticket | OPS-7 |", "| Approved by | cleo |", "| Took | 1 h |", "| Steps done | 1 of 1 |",
         "| Requests sent | 1 |", "| Requests refused | 0 |", "| Most Pending pods | 7 |",

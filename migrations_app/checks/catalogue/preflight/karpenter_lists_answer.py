@@ -32,7 +32,7 @@ check = Check(
     how="The lists of Karpenter's kinds, nodes and pods are read; an error is told apart from an empty list. What "
     "another served version answers is read in that version.",
     reads=("discovery",),
-    says=("{count} list fails", "{count} lists fail"),
+    says=("{count} kind cannot be listed", "{count} kinds cannot be listed"),
     sources=(
         "kubernetes/kubernetes: CustomResourceDefinition versioning, webhook conversion",
         "aws/karpenter-provider-aws#6818",
@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield row.with_data(why=one.why)
     unclear = not_tried(parts)
     if unclear:
-        yield Unknown(f"whether these lists answer is not known: {', '.join(unclear)}")
+        yield Unknown(f"cannot tell whether these lists answer: {', '.join(unclear)}")
 
 
 def _listed(name: str) -> str:
