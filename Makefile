@@ -15,7 +15,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test check servers lint format bench trust docs figures lock dist clean
+.PHONY: help run test check servers lint lint-openapi format bench trust docs figures lock dist clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -47,6 +47,17 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 	@# Its low findings are those of ruff's S rules, each with a reason beside it.
 	$(BIN)/bandit --quiet --recursive --severity-level medium karpdash migrations_app
+
+# The published REST document, held against the rules of redocly and spectral. Needs npm; an error ends it.
+OPENAPI_LINT := build/openapi-lint
+lint-openapi:
+	@mkdir -p $(OPENAPI_LINT)
+	@cp tests/openapi_lint/* $(OPENAPI_LINT)
+	@cd $(OPENAPI_LINT) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	cd $(OPENAPI_LINT) && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint \
+		--config redocly.yaml $(CURDIR)/docs/schema/openapi-v1.yaml
+	cd $(OPENAPI_LINT) && node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity error \
+		$(CURDIR)/docs/schema/openapi-v1.yaml
 
 # Python and templates.
 format: $(VENV)/.dev

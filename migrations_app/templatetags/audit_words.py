@@ -36,6 +36,8 @@ DEEDS: dict[str, str] = {
     "account.password_changed": _("changed a password"),
     "token.made": _("created an API token"),
     "token.revoked": _("revoked an API token"),
+    "feed.made": _("created a feed link"),
+    "feed.revoked": _("revoked a feed link"),
     "sign_in.done": _("signed in"),
     "sign_in.again": _("confirmed the password"),
     "sign_in.refused": _("failed to sign in"),

@@ -18,6 +18,7 @@ from migrations_app.web.cluster import (
     register,
     waivers,
 )
+from migrations_app.web.feeds import open as open_feeds
 from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
 from migrations_app.web.journeys import commands as journey_commands
@@ -29,7 +30,7 @@ from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
 from migrations_app.web.samples import pages as sample_pages
 from migrations_app.web.samples import sign_in as sample_sign_in
-from migrations_app.web.settings import audit, catalogue, notifications, people, services, tokens
+from migrations_app.web.settings import audit, catalogue, feeds, notifications, people, services, tokens
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
 
@@ -64,6 +65,9 @@ urlpatterns = [
     path("settings/people/change", people.change, name="people-change"),
     path("settings/tokens", tokens.tokens, name="tokens"),
     path("settings/tokens/<uuid:token_id>/revoke", tokens.end, name="token-revoke"),
+    path("settings/feeds", feeds.feeds, name="feeds"),
+    path("settings/feeds/<uuid:link_id>/revoke", feeds.end, name="feed-revoke"),
+    path("feeds/<slug:secret>/<str:name>", open_feeds.feed, name="feed"),
     path("audit", audit.audit, name="audit"),
     path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
     path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),

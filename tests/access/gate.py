@@ -36,6 +36,8 @@ def signs(stage: Stage, method: str, address: str) -> str:
 
 def address_of(stage: Stage, name: str, *, kind: str, subject: str = "own") -> str:
     """The address of a route, for the thing of that kind; words stand for what is no thing."""
+    if kind == "unknown feed":
+        return reverse(name, args=["kd_nobody-has-this", "badge.svg"])
     if kind in WORDS.values():
         return reverse(name, args=[kind])
     return reverse(name, args=[stage.id_of(kind, subject)] if kind else [])

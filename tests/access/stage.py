@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from migrations_app.models.account import ApiToken, Grant
 from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
+from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
@@ -112,6 +113,7 @@ def _of_nobody(chief: User) -> dict[str, Model]:
             channel=channel, event_id="x", topic="scan.failed", key="x", body={}, made_at=now, next_at=now
         ),
         "organization": AwsOrganization.objects.create(name="x", regions=["eu-west-1"], external_id="x"),
+        "feed_link": FeedLink.objects.create(owner=chief, name="x", kind="news", prefix="kd_x", digest="2" * 64),
         "fleet_scan": FleetScan.objects.create(requested_by="x", total=2),
         "token": ApiToken.objects.create(
             owner=chief, name="x", prefix="kd_x", digest="0" * 64, scopes=["read"], expires_at=now + timedelta(days=1)

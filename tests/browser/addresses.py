@@ -13,6 +13,7 @@ PAGES = {
     "people": ("", "/settings/people"),
     "service accounts": ("", "/settings/services"),
     "tokens": ("", "/settings/tokens"),
+    "feeds": ("", "/settings/feeds"),
     "absent": ("", "/clusters/00000000-0000-0000-0000-000000000001/"),
     "readiness": ("production", ""),
     "by phase": ("production", "?by=phase"),

@@ -56,6 +56,7 @@ PEOPLE = {
     "token-revoke": access.LOOK,
     "oidc-again": access.LOOK,
 }  # tested in test_people.py, test_services.py, test_tokens.py and test_oidc_again.py
+FEEDS = {"feeds": access.LOOK, "feed-revoke": access.LOOK, "feed": access.OPEN}  # tested in test_feeds.py
 NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",
@@ -100,7 +101,7 @@ def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
     more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS | ORGANIZATIONS
-    assert declared == expected | more
+    assert declared == expected | more | FEEDS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

@@ -19,7 +19,7 @@ from migrations_app.queries.visibility import visible_clusters, visible_texts
 CHUNK = 2000
 FAMILIES = (
     "rollout", "step", "policy", "switch", "cluster", "group", "view", "waiver", "access", "scan", "token", "sign_in",
-    "account", "team", "service", "audit",
+    "account", "team", "service", "audit", "feed",
 )  # fmt: skip
 """Families of verbs: the part before the dot."""
 

@@ -1,18 +1,18 @@
 """Turns outbox rows into deliveries: one for each event and subscribed channel, merged where possible."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.notification import Channel, Delivery
-from migrations_app.models.rollout import Outbox, Rollout
+from migrations_app.models.rollout import Outbox
 from migrations_app.queries.fleet.counted import SAMPLES
-from migrations_app.readiness.notification_events import EVENTS, TO_PEOPLE, URGENT, Event, merge_key, merged
+from migrations_app.queries.notifications.events import events_of
+from migrations_app.readiness.notification_events import TO_PEOPLE, URGENT, Event, merge_key, merged
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
 
 BATCH_DELAY = timedelta(seconds=60)
@@ -21,13 +21,7 @@ REPEAT_DELAY = timedelta(minutes=20)
 LONGEST_HOLD = timedelta(hours=6)
 DAY = timedelta(days=1)
 BATCH = 500
-NAMED: Mapping[str, str] = {
-    "rollout.awaiting_approval": "plan.approval_requested",
-    "rollout.succeeded": "rollout.completed",
-}
-"""Outbox topics whose public event type has another name."""
 PEOPLE = uuid.UUID("7b1d3a52-0c55-4a52-9c0e-5d6c5f2f6a01")
-_IDS = uuid.UUID("c2a1b9ce-35a4-4c0a-8a59-5b0f6d3f9d10")
 
 
 def route_events(now: datetime) -> int:
@@ -36,54 +30,13 @@ def route_events(now: datetime) -> int:
         return 0
     with transaction.atomic():
         rows = list(Outbox.objects.select_for_update().filter(done_at=None).order_by("pk")[:BATCH])
-        events = _events(rows)
+        events = events_of(rows)
         wanting = _Wanting(events)
         for event in events:
             for channel in wanting.channels(event):
                 _queue(channel, event, now=now)
         Outbox.objects.filter(pk__in=[row.pk for row in rows]).update(done_at=now)
     return len(rows)
-
-
-def _events(rows: Iterable[Outbox]) -> list[Event]:
-    """The events in the rows. Rows that only wake a worker are skipped, and so are approval requests that are over."""
-    rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
-    keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
-    rollouts = {str(one.pk): one for one in Rollout.objects.filter(pk__in=keys).defer("plan")}
-    found = (_event(row, rollouts.get(row.body.get("rollout", ""))) for row in rows)
-    return [event for event in found if event is not None]
-
-
-def _event(row: Outbox, rollout: Rollout | None) -> Event | None:
-    topic, data = NAMED.get(row.topic, row.topic), dict(row.body)
-    if data.get("rollout") and rollout is None:
-        return None
-    if rollout is not None:
-        if topic == "plan.approval_requested" and rollout.state != "awaiting_approval":
-            return None
-        data |= {"subject": rollout.cluster_name, "cluster": str(rollout.cluster_id), "title": rollout.title}
-        data["why"] = rollout.cause[:300]
-        data["url"] = _address(f"/rollouts/{rollout.pk}/")
-    elif data.get("campaign"):
-        data["url"] = _address(f"/campaigns/{data['campaign']}/")
-    elif data.get("journey"):
-        data["url"] = _address(f"/journeys/{data['journey']}/")
-    elif data.get("cluster"):
-        data["url"] = _address(f"/clusters/{data['cluster']}")
-    return {
-        # Stable for a row, and different in a restored database that reuses the row number.
-        "id": str(uuid.uuid5(_IDS, f"{row.pk} {row.created_at.isoformat()}")),
-        "type": topic,
-        "time": row.created_at.isoformat().replace("+00:00", "Z"),
-        "subject": str(data.pop("subject", "")),
-        "data": {name: value for name, value in data.items() if value not in ("", None)},
-    }
-
-
-def _address(path: str) -> str:
-    """The page's absolute URL if the installation's origin is configured; else only the path."""
-    origins = settings.ENV.trusted_origins
-    return f"{origins[0].rstrip('/')}{path}" if origins else path
 
 
 class _Wanting:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import sign_in
+from migrations_app.use_cases.accounts.feed_links import revoke_all_feed_links
 from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
 from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, refused_again, signed_in_again
@@ -99,7 +100,7 @@ def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
 class CountedPasswordChangeForm(PasswordChangeForm):
     """Wrong old passwords are counted as wrong sign-ins are, and locked out in the same way (T27)."""
 
-    end_tokens = forms.BooleanField(required=False, label=_("End my API tokens, too"))
+    end_tokens = forms.BooleanField(required=False, label=_("End my API tokens and feed links, too"))
     request: HttpRequest
 
     def clean_old_password(self) -> str:
@@ -139,6 +140,7 @@ class ChangePassword(views.PasswordChangeView):
             password_changed(int(self.request.user.pk or 0))
             if form.cleaned_data["end_tokens"]:
                 ended = revoke_all(int(self.request.user.pk or 0))
+                revoke_all_feed_links(int(self.request.user.pk or 0))
         tokens = ngettext("{count} API token ended.", "{count} API tokens ended.", ended).format(count=ended)
         messages.success(self.request, _("Your password is changed.") + (f" {tokens}" if ended else ""))
         return answer

@@ -1,0 +1,43 @@
+"""The feed links of a person, without their secrets, which are not stored."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from migrations_app.models.feed_link import FeedLink
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible_clusters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedLinkRow:
+    """`prefix` is the beginning of the secret, to tell links apart.
+
+    `about_all` if it is about no single cluster; else `cluster_name` is empty once the person does not see the cluster.
+    """
+
+    id: uuid.UUID
+    name: str
+    kind: str
+    prefix: str
+    about_all: bool
+    cluster_name: str
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+def feed_links_of(owner_id: int) -> tuple[FeedLinkRow, ...]:
+    """Every feed link of a person, newest first."""
+    rows = list(FeedLink.objects.filter(owner_id=owner_id).order_by("-created_at", "-pk"))
+    named = visible_clusters().filter(pk__in={row.cluster_id for row in rows if row.cluster_id})
+    names = dict(named.values_list("pk", "name"))
+    return tuple(
+        from_row(
+            FeedLinkRow,
+            row,
+            about_all=row.cluster_id is None,
+            cluster_name=names.get(row.cluster_id, "") if row.cluster_id else "",
+        )
+        for row in rows
+    )

@@ -1,0 +1,127 @@
+"""The entries of a calendar: weekly windows of policies and campaigns, waves that were opened, and ends of waivers.
+
+A wave has no date before it is opened: it opens within a window of its campaign once the wave before is done.
+Karpdash keeps no dates at which support of a release ends, so there are none.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django.db.models import Q
+
+from migrations_app.actions.windows import spans
+from migrations_app.models.campaign import CampaignMember, CampaignWave
+from migrations_app.models.policy import Policy, Waiver
+from migrations_app.queries.campaigns.campaigns import windows_of_campaigns
+from migrations_app.queries.fleet.waivers import holding, reaching, waivers_in_sight
+from migrations_app.queries.rollouts.policies import policy_of
+from migrations_app.queries.visibility import visible_or_of_all
+
+MOST = 500
+"""Maximum number of waivers, of policies and of waves in one calendar."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarEntry:
+    """One entry. `uid` stays the same from one reading to the next. It repeats each week on `weekdays`, Monday being 0.
+
+    `ends` is None for a moment. `path` is the page that tells more.
+    """
+
+    uid: str
+    summary: str
+    description: str
+    begins: datetime
+    ends: datetime | None
+    weekdays: tuple[int, ...]
+    path: str
+
+
+def calendar_entries(cluster: uuid.UUID | None, *, now: datetime) -> tuple[CalendarEntry, ...]:
+    """What the caller may see of the cluster, or of all clusters."""
+    return (*_policies(cluster, now=now), *_campaigns(cluster, now=now), *_waivers(cluster, now=now))
+
+
+def _policies(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
+    if cluster is None:
+        rows = Policy.objects.filter(visible_or_of_all()).select_related("cluster").defer("cluster__sealed")
+        found = list(rows.order_by("cluster__name", "pk")[:MOST])
+    else:
+        found = [policy_of(cluster)]
+    for row in found:
+        about = row.cluster.name if row.cluster else "all clusters without a policy of their own"
+        frozen = "Frozen: nothing may begin, whatever the window says." if row.frozen else ""
+        title = f"Change window of {about}{' (frozen)' if frozen else ''}"
+        key = f"policy-{row.cluster_id or 'all'}"
+        yield from _windows(row.windows, key=key, title=title, description=frozen, path="/policy", now=now)
+
+
+def _campaigns(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
+    named = CampaignMember.objects.filter(cluster_id=cluster) if cluster else CampaignMember.objects.none()
+    mine = set(named.values_list("campaign_id", flat=True))
+    chosen = [(row, recipe) for row, recipe in windows_of_campaigns() if cluster is None or row.id in mine]
+    waves: dict[uuid.UUID, list[CampaignWave]] = {}
+    for wave in CampaignWave.objects.filter(campaign__in=[row.id for row, _ in chosen]).order_by("number"):
+        waves.setdefault(wave.campaign_id, []).append(wave)
+    for row, recipe in chosen:
+        path, own = f"/campaigns/{row.id}/", waves.get(row.id, [])
+        following = next((wave.number + 1 for wave in own if wave.opened_at is None), None)
+        told = f"Next wave: {following} of {len(own)}." if following else ""
+        title = f"Campaign {row.name}: may begin something"
+        yield from _windows(recipe.windows, key=f"campaign-{row.id}", title=title, description=told, path=path, now=now)
+        for wave in own:
+            if wave.opened_at is not None:
+                yield CalendarEntry(
+                    uid=f"wave-{row.id}-{wave.number}",
+                    summary=f"Campaign {row.name}: wave {wave.number + 1} of {len(own)} opened",
+                    description="",
+                    begins=wave.opened_at,
+                    ends=None,
+                    weekdays=(),
+                    path=path,
+                )
+
+
+def _waivers(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
+    only = Q() if cluster is None else reaching(cluster)
+    rows = Waiver.objects.filter(holding(now), waivers_in_sight(), only).select_related("cluster", "scope")
+    for row in rows.defer("cluster__sealed").order_by("ends_at", "pk")[:MOST]:
+        scope = getattr(row, "scope", None)
+        about = row.cluster.name if row.cluster else f"group {scope.group_name}" if scope else "all clusters"
+        yield CalendarEntry(
+            uid=f"waiver-{row.pk}",
+            summary=f"Waiver ends: {row.check_id} on {about}",
+            description=f"Owner: {row.owner_name}. Reason: {row.reason}",
+            begins=row.ends_at,
+            ends=None,
+            weekdays=(),
+            path="/waivers/",
+        )
+
+
+def _windows(
+    windows: Iterable[Mapping[str, Any]], *, key: str, title: str, description: str, path: str, now: datetime
+) -> Iterator[CalendarEntry]:
+    """The weekly windows, from the Monday of this week on; one that cannot be read is never open and has no entry."""
+    monday = datetime.combine(now.date() - timedelta(days=now.weekday()), time(), tzinfo=now.tzinfo)
+    for window in windows:
+        found = next(spans(dict(window), since=monday, days=7), None)
+        if found is None:
+            continue
+        mark = hashlib.sha256(json.dumps(window, sort_keys=True).encode()).hexdigest()[:16]
+        days = sorted({day for day in window.get("days", range(7)) if day in range(7)})
+        begins, ends = found
+        yield CalendarEntry(
+            uid=f"{key}-{mark}",
+            summary=title,
+            description=description,
+            begins=begins,
+            ends=ends,
+            weekdays=tuple(days),
+            path=path,
+        )

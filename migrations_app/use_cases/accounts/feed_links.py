@@ -1,0 +1,101 @@
+"""Links to feeds: made and revoked by a person, and opened by whoever has the secret.
+
+The secret stands in the address, for a README or a calendar cannot sign in. So it opens one feed and nothing else: it
+is no API token, changes nothing, and shows no more than its owner sees at that moment. It looks like one, so that logs
+and the audit log hide it.
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.models.feed_link import FeedLink
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.use_cases.accounts.management import is_sample_person
+from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
+from migrations_app.use_cases.audit.log import record_audit_event, token_mark
+
+KINDS: tuple[str, ...] = tuple(FeedLink.Kind.values)
+MOST_LINKS = 50
+"""Maximum number of live links of one person."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFeedLink:
+    """A new link; `secret` is the part of its address that is shown once."""
+
+    id: uuid.UUID
+    kind: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFeed:
+    """What a link opens: for whom, and about which cluster, None for all that the owner sees."""
+
+    owner: User
+    cluster: uuid.UUID | None
+
+
+def make_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | None) -> NewFeedLink:
+    """Makes a link to a feed; without a cluster it is about all that the owner sees.
+
+    Raises InvalidInput for an unknown kind, no name, a cluster that the caller does not see, and sample people, whose
+    rights are for whoever sits at this machine; Conflict `too_many`.
+    """
+    if is_sample_person(owner):
+        raise InvalidInput("sample people have no feed links", where="name", code="sample_person")
+    if kind not in KINDS:
+        raise InvalidInput(f"a feed is one of {', '.join(KINDS)}", where="kind")
+    if not name.strip():
+        raise InvalidInput("a feed link needs a name", where="name")
+    if cluster is not None and not visible_clusters().filter(pk=cluster).exists():
+        raise InvalidInput("no such cluster", where="cluster")
+    secret = new_secret()
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=owner.pk)
+        if FeedLink.objects.filter(owner=owner, revoked_at=None).count() >= MOST_LINKS:
+            raise Conflict(f"at most {MOST_LINKS} feed links that are not revoked", code="too_many")
+        row = FeedLink.objects.create(
+            owner=owner, name=name.strip(), kind=kind, cluster_id=cluster, prefix=secret.prefix, digest=secret.digest
+        )
+        _record("feed.made", row)
+    return NewFeedLink(row.pk, kind, secret.text)
+
+
+def revoke_feed_link(link_id: uuid.UUID, *, owner_id: int) -> None:
+    """Revokes a link at once. Raises NotFound when it does not exist, is revoked, or belongs to another person."""
+    with transaction.atomic():
+        live = FeedLink.objects.filter(pk=link_id, owner_id=owner_id, revoked_at=None)
+        if not live.update(revoked_at=timezone.now()):
+            raise NotFound("no such feed link")
+        _record("feed.revoked", FeedLink.objects.select_related("owner").get(pk=link_id))
+
+
+def revoke_all_feed_links(owner_id: int) -> int:
+    """Revokes every link of that person at once; how many there were."""
+    live = list(FeedLink.objects.filter(owner_id=owner_id, revoked_at=None).values_list("pk", flat=True))
+    for link_id in live:
+        revoke_feed_link(link_id, owner_id=owner_id)
+    return len(live)
+
+
+def open_feed(secret: str, *, kind: str) -> OpenedFeed:
+    """What the secret opens. Raises NotFound if it is unknown, revoked, of another kind, or its owner is disabled."""
+    row = FeedLink.objects.select_related("owner").filter(digest=digest_of(secret), kind=kind, revoked_at=None).first()
+    if row is None or not row.owner.is_active:
+        raise NotFound("no such feed")
+    now = timezone.now()
+    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+        FeedLink.objects.filter(pk=row.pk).update(last_used_at=now)
+    return OpenedFeed(row.owner, row.cluster_id)
+
+
+def _record(verb: str, row: FeedLink) -> None:
+    about = str(row.cluster_id) if row.cluster_id else "all"
+    mark = token_mark(str(row.pk))
+    record_audit_event(verb, row.name, mark=mark, owner=row.owner.get_username(), kind=row.kind, about=about)

@@ -1,0 +1,38 @@
+"""News as RSS 2.0 and Atom, by Django's feed generator.
+
+The feed does not name its own address, for that holds the secret and readers show it.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed
+
+from migrations_app.readiness.notification_events import TITLES, Event, text_of
+
+FORMS: dict[str, type[Atom1Feed] | type[Rss201rev2Feed]] = {"atom": Atom1Feed, "rss": Rss201rev2Feed}
+
+
+def as_feed(events: Iterable[Event], *, form: str, name: str, address: Callable[[str], str]) -> str:
+    """The feed as XML. `address` makes the whole address of a path, and leaves a whole address as it is."""
+    home = address("/")
+    feed = FORMS[form](title=name, link=home, description="What happens to clusters, plans and waivers.", language="en")
+    for event in events:
+        feed.add_item(
+            title=_printable(f"{TITLES.get(event['type'], event['type'])}: {event['subject']}"),
+            link=address(str(event["data"].get("url") or "/")),
+            description=text_of([event]),
+            pubdate=_moment(event),
+            updateddate=_moment(event),
+            unique_id=f"urn:uuid:{event['id']}",
+            unique_id_is_permalink=False,
+        )
+    return feed.writeString("utf-8")
+
+
+def _moment(event: Event) -> datetime:
+    return datetime.fromisoformat(event["time"])
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)

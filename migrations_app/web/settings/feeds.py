@@ -1,0 +1,72 @@
+"""The user's own feed links: list, create, revoke."""
+
+import uuid
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.queries.accounts.feed_links import feed_links_of
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.texts import text as _
+from migrations_app.use_cases.accounts.feed_links import KINDS, NewFeedLink, make_feed_link, revoke_feed_link
+from migrations_app.web.access import require_right
+from migrations_app.web.feeds.open import FILES_OF
+
+KIND_WORDS = {
+    "badge": _("Badge (SVG): readiness, and how old the scan is"),
+    "calendar": _("Calendar (iCal): windows, campaigns, waivers that end"),
+    "news": _("News (RSS, Atom): what channels are told"),
+}
+
+
+@require_right()
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("made", "addresses")
+def feeds(request: HttpRequest) -> HttpResponse:
+    """The list; a POST creates a link and shows its addresses once."""
+    refused: InvalidInput | Conflict | None = None
+    addresses: tuple[str, ...] = ()
+    if request.method == "POST":
+        try:
+            addresses = _addresses(request, _made(request))
+        except (InvalidInput, Conflict) as wrong:
+            refused = wrong
+    context = {
+        "section": "feeds",
+        "rows": feed_links_of(int(request.user.pk or 0)),
+        "kinds": [(kind, KIND_WORDS[kind]) for kind in KINDS],
+        "addresses": addresses,
+        "refused": refused,
+        "said": request.POST or request.GET,
+    }
+    return render(request, "settings/feeds.html", context, status=422 if refused else 200)
+
+
+@require_right()
+@require_POST
+def end(request: HttpRequest, link_id: uuid.UUID) -> HttpResponse:
+    """Revokes one of the user's own links at once."""
+    revoke_feed_link(link_id, owner_id=int(request.user.pk or 0))
+    messages.success(request, _("The feed link is revoked."))
+    return redirect("feeds")
+
+
+def _made(request: HttpRequest) -> NewFeedLink:
+    said, owner = request.POST, request.user
+    if not isinstance(owner, User):
+        raise InvalidInput("a feed link belongs to a person", where="name")
+    named = said.get("cluster", "").strip()
+    cluster = visible_clusters().filter(name=named).values_list("pk", flat=True).first() if named else None
+    if named and cluster is None:
+        raise InvalidInput("no such cluster", where="cluster")
+    return make_feed_link(owner, kind=said.get("kind", ""), name=said.get("name", "")[:80], cluster=cluster)
+
+
+def _addresses(request: HttpRequest, made: NewFeedLink) -> tuple[str, ...]:
+    return tuple(request.build_absolute_uri(reverse("feed", args=[made.secret, name])) for name in FILES_OF[made.kind])
