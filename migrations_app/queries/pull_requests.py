@@ -69,12 +69,12 @@ def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]
     return {one.check_id: one for one in reversed(asked)}
 
 
-def request_row(cluster_id: uuid.UUID, request_id: uuid.UUID) -> RequestRow:
-    """One request of that cluster. Raises NotFound."""
-    rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id), pk=request_id)
+def request_row(request_id: uuid.UUID) -> RequestRow:
+    """One request of a cluster that may be seen. Raises NotFound."""
+    rows = PullRequest.objects.filter(cluster__in=visible_clusters(), pk=request_id)
     row = rows.defer("sealed").first()
     if row is None:
-        raise NotFound("no such pull request of this cluster")
+        raise NotFound("no such pull request")
     return _row(row)
 
 

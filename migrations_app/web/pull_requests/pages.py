@@ -1,6 +1,7 @@
 """The pull requests of one cluster: the list, a preview, opening it, asking for its state."""
 
 import uuid
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -10,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied, ReadError
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, NotFound, PermissionDenied, ReadError
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
-from migrations_app.queries.pull_requests import RequestRow, repository_rows, request_row, requests_of
+from migrations_app.queries.pull_requests import repository_rows, request_row, requests_of
 from migrations_app.readiness.pull_requests.proposal import Proposal
 from migrations_app.texts import text as _
 from migrations_app.use_cases.pull_requests.opening import open_request, refresh_request, request_of
@@ -46,7 +47,7 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = PreviewForm(request.POST or None, initial=start).offer(rows)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("cluster-pull-request", cluster_id, _previewed(request, cluster_id, form=form))
+            return redirect("pull-request", _previewed(request, cluster_id, form=form))
         except REFUSED as refused:
             form.add_error(refused.where if refused.where in form.fields else None, _sentence(refused.message))
     context = _about(cluster_id) | {"form": form, "places": places, "repositories": rows}
@@ -55,37 +56,39 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 @require_safe
-def pull_request(request: HttpRequest, cluster_id: uuid.UUID, request_id: uuid.UUID) -> HttpResponse:
+def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
     """One request: what it holds, who approved it, and what came of it."""
-    row = request_row(cluster_id, request_id)
-    proposal: Proposal = proposal_of(request_of(request_id))
-    return render(request, "pull_requests/page.html", _about(cluster_id) | {"row": row, "proposal": proposal})
+    row = request_row(pull_request_id)
+    proposal: Proposal | None = None
+    # What was previewed is sealed: without the key the rest of the page still says what came of it.
+    with suppress(InvalidSetting):
+        proposal = proposal_of(request_of(pull_request_id))
+    return render(request, "pull_requests/page.html", _about(row.cluster_id) | {"row": row, "proposal": proposal})
 
 
 @require_right(RIGHT)
 @require_POST
-def open_it(request: HttpRequest, cluster_id: uuid.UUID, request_id: uuid.UUID) -> HttpResponse:
+def open_it(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
     """Approves what was shown and opens it."""
-    row: RequestRow = request_row(cluster_id, request_id)
+    digest = request.POST.get("digest", "")
     try:
-        open_request(row.id, person_of(request), digest=request.POST.get("digest", ""), now=timezone.now())
+        open_request(pull_request_id, person_of(request), digest=digest, now=timezone.now())
         messages.success(request, _("The request is open. Somebody in the repository reviews and merges it."))
     except REFUSED as refused:
         messages.error(request, _("Not opened: {why}.").format(why=refused.message))
-    return redirect("cluster-pull-request", cluster_id, request_id)
+    return redirect("pull-request", pull_request_id)
 
 
 @require_right(RIGHT)
 @require_POST
-def refresh(request: HttpRequest, cluster_id: uuid.UUID, request_id: uuid.UUID) -> HttpResponse:
+def refresh(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
     """Asks the host for the state."""
-    row = request_row(cluster_id, request_id)
     try:
-        refresh_request(row.id, now=timezone.now())
+        refresh_request(pull_request_id, now=timezone.now())
         messages.success(request, _("The host was asked for the state."))
     except REFUSED as refused:
         messages.error(request, _("The host was not asked: {why}.").format(why=refused.message))
-    return redirect("cluster-pull-request", cluster_id, request_id)
+    return redirect("pull-request", pull_request_id)
 
 
 def _about(cluster_id: uuid.UUID) -> dict[str, Any]:
