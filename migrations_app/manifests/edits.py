@@ -94,7 +94,7 @@ def _changed(text: str, node: Node, *, old: Plain, new: Plain) -> Iterator[_Edit
     elif isinstance(node, SequenceNode) and isinstance(new, list) and block and new:
         yield from _in_list(text, node, old=old, new=new)
     elif _is_scalar(node) and not (isinstance(new, dict | list) and new):
-        yield _Edit(node.start_mark.index, node.end_mark.index, _scalar_text(text, node, new))
+        yield _Edit(node.start_mark.index, node.end_mark.index, _scalar_text(text, node, new=new))
     elif getattr(node, "flow_style", False) and not block:
         yield _Edit(node.start_mark.index, node.end_mark.index, json.dumps(new, ensure_ascii=False))
     else:
@@ -105,7 +105,7 @@ def _is_scalar(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.style not in ("|", ">")
 
 
-def _scalar_text(text: str, node: Node, new: Plain) -> str:
+def _scalar_text(text: str, node: Node, *, new: Plain) -> str:
     """The scalar in the quotes that the old one had; with a space where none stands before it."""
     written = writer.text_of({"k": new}).removeprefix("k: ").rstrip("\n")
     if "\n" in written:
@@ -124,17 +124,17 @@ def _in_map(text: str, node: Node, *, old: Mapping[str, Any], new: Mapping[str, 
     for number, (name, key, value) in enumerate(pairs):
         following = pairs[number + 1][1] if number + 1 < len(pairs) else None
         if name not in new:
-            yield _removed(text, key, value, following=following)
+            yield _removed(text, key, value=value, following=following)
             continue
         if old[name] != new[name] or type(old[name]) is not type(new[name]):
-            yield from _entry(text, key, value, old=old[name], new=new[name], name=name, column=column)
+            yield from _entry(text, key, value=value, old=old[name], new=new[name], name=name, column=column)
         last = _line_end(text, _end(text, value))
     added = {name: value for name, value in new.items() if name not in old}
     if added:
-        yield _Edit(last, last, _below(text, last, writer.text_of(added).splitlines(), column=column))
+        yield _Edit(last, last, _below(text, last, lines=writer.text_of(added).splitlines(), column=column))
 
 
-def _entry(text: str, key: Node, value: Node, *, old: Plain, new: Plain, name: str, column: int) -> Iterator[_Edit]:
+def _entry(text: str, key: Node, *, value: Node, old: Plain, new: Plain, name: str, column: int) -> Iterator[_Edit]:
     """The value of one key: the places in it that differ, or all of it where it is not written so that they can be."""
     try:
         yield from list(_changed(text, value, old=old, new=new))
@@ -147,7 +147,7 @@ def _entry(text: str, key: Node, value: Node, *, old: Plain, new: Plain, name: s
         yield _Edit(key.end_mark.index, _end(text, value), "\n".join((first, *rest)))
 
 
-def _removed(text: str, key: Node, value: Node, *, following: Node | None) -> _Edit:
+def _removed(text: str, key: Node, *, value: Node, following: Node | None) -> _Edit:
     """The lines of one entry; where it stands behind a dash, what is up to the entry behind it."""
     start = text.rfind("\n", 0, key.start_mark.index) + 1
     if _BETWEEN.fullmatch(text, start, key.start_mark.index):
@@ -172,14 +172,14 @@ def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterat
         for item, at in zip(items[one + both : two], starts[one + both : two], strict=True):
             yield _Edit(at, _next_line(text, _end(text, item)), "")
         if fresh := new[three + both : four]:
-            yield _inserted(text, items, fresh, before=one + both, column=column)
+            yield _inserted(text, items, fresh=fresh, before=one + both, column=column)
 
 
-def _inserted(text: str, items: list[Node], fresh: list[Any], *, before: int, column: int) -> _Edit:
+def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
     lines = writer.list_text(fresh)
     if before:
         at = _line_end(text, _end(text, items[before - 1]))
-        return _Edit(at, at, _below(text, at, lines, column=column))
+        return _Edit(at, at, _below(text, at, lines=lines, column=column))
     at = text.rfind("\n", 0, items[0].start_mark.index) + 1
     return _Edit(at, at, "".join(f"{' ' * column}{line}\n" for line in lines))
 
@@ -188,7 +188,7 @@ def _as_key(value: Plain) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _below(text: str, at: int, lines: list[str], *, column: int) -> str:
+def _below(text: str, at: int, *, lines: list[str], column: int) -> str:
     """Lines for the end of a line, in the ending that this line has."""
     ending = "\r\n" if text[at : at + 2] == "\r\n" else "\n"
     return "".join(f"{ending}{' ' * column}{line}" if line else ending for line in lines)

@@ -79,5 +79,5 @@ def request_row(request_id: uuid.UUID) -> RequestRow:
 
 
 def _row(row: PullRequest) -> RequestRow:
-    link = web_address(row.kind, row.address, row.number) if row.number else ""
+    link = web_address(row.kind, row.address, number=row.number) if row.number else ""
     return from_row(RequestRow, row, link=link)

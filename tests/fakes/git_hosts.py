@@ -7,6 +7,7 @@ GitLab: REST API v4 (projects, repository/tree, files, blobs, branches, commits,
 import base64
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -31,7 +32,7 @@ def sha(value: Any) -> str:
 
 
 @dataclass
-class FakeHost:
+class FakeHost(ABC):
     """A repository as maps: commits to files, branches to commits. `breaks` answers a route with that status, and
     `drops` ends the connection after the route has done its work."""
 
@@ -84,11 +85,13 @@ class FakeHost:
         except Told as told:
             return told.status, told.body
 
+    @abstractmethod
     def check(self, request: Request, path: str) -> None:
-        raise NotImplementedError
+        """Raises Told where the credential is refused."""
 
+    @abstractmethod
     def route(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
-        raise NotImplementedError
+        """The JSON of an answer 200. Raises Told for any other."""
 
     def new_branch(self, branch: str, commit: str) -> None:
         if self.refuses_branches:

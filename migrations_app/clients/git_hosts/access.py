@@ -29,12 +29,12 @@ class HostCredential:
     installation: str = ""
 
 
-def web_address(kind: str, address: str, number: int) -> str:
+def web_address(kind: str, address: str, *, number: int) -> str:
     """The page of a request, made of what was registered: no link comes from an answer."""
     return f"{address}/pull/{number}" if kind == "github" else f"{address}/-/merge_requests/{number}"
 
 
-def open_host(kind: HostKind, address: str, credential: HostCredential, *, reach: OutboundPolicy) -> GitHost:
+def open_host(kind: HostKind, address: str, *, credential: HostCredential, reach: OutboundPolicy) -> GitHost:
     """The client of a repository; a GitHub App gets its token of an hour here.
 
     Raises ReadError, and InvalidInput for a key that is none.

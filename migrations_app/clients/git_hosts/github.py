@@ -85,8 +85,8 @@ class GitHubRepository:
         commit = field(self._server.post(f"{self._at}/git/commits", body), "sha")
         try:
             self._server.post(f"{self._at}/git/refs", {"ref": f"refs/heads/{order.branch}", "sha": commit})
-        except Conflict as refused:
-            if "already exists" in refused.message:
+        except Conflict:
+            if self.branch_commit(order.branch):
                 raise Conflict(f"the branch {order.branch} is there already", code="branch_exists") from None
             raise
         return commit

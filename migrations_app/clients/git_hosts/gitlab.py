@@ -81,8 +81,8 @@ class GitLabProject:
         body = {"branch": order.branch, "start_sha": order.commit, "commit_message": order.message, "actions": actions}
         try:
             return field(self._server.post(f"{self._at}/repository/commits", body), "id")
-        except Conflict as refused:
-            if "already exists" in refused.message:
+        except Conflict:
+            if self.branch_commit(order.branch):
                 raise Conflict(f"the branch {order.branch} is there already", code="branch_exists") from None
             raise
 

@@ -42,11 +42,11 @@ class HostServer:
         """Time for the requests that tidy up, whatever was used before."""
         self._ends = max(self._ends, time.monotonic() + SECONDS_TO_TIDY)
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
         """The JSON of an answer 200. Raises ReadError: Unauthorized, Forbidden, NotServed, ServerFailed and others."""
         return decoded(self.answer("GET", path, query=query))
 
-    def find(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
+    def find(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
         """The same, and None for what is not there."""
         answer = self.exchange("GET", path, query=query)
         return None if answer.status == 404 else decoded(_good(answer))
@@ -55,7 +55,7 @@ class HostServer:
         """An answer with a status of 200 to 299. Raises as `get`."""
         return _good(self.exchange(method, path, query=query))
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON the host sends
         """The JSON of the answer to a write. Raises as `get`, and Conflict `refused_by_host` with the host's reason."""
         answer = self.exchange("POST", path, body=body)
         if answer.status in (400, 405, 409, 422):
@@ -125,7 +125,7 @@ def _texts(told: Any) -> list[str]:  # noqa: ANN401 - JSON of strangers
     return []
 
 
-def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - JSON
+def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - whatever JSON the host sends
     """The JSON of the answer. Raises InvalidResponse."""
     try:
         return msgspec.json.decode(answer.body)

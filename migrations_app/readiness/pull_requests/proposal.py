@@ -99,7 +99,7 @@ def propose(change: Change, texts: Mapping[str, str], *, subject: RequestSubject
     return Proposal(
         branch=branch_name(subject),
         title=f"{subject.title} ({subject.cluster})".replace("\n", " ")[:LONGEST_TITLE],
-        body=_body(subject, change, changed, missing=missing),
+        body=_body(subject, change, files=changed, missing=missing),
         files=changed,
         missing=missing,
         beside=beside(change),
@@ -165,7 +165,7 @@ def _named(edit: ObjectEdit) -> str:
     return f"{edit.target.kind} {edit.target.name}"
 
 
-def _body(subject: RequestSubject, change: Change, files: Sequence[FileEdit], *, missing: Sequence[str]) -> str:
+def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit], missing: Sequence[str]) -> str:
     """Markdown. Everything that a cluster or a file says stands in a block of code: nothing in it is a link or a
     mention."""
     facts = [

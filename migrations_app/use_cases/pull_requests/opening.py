@@ -48,11 +48,11 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
         host = connect_repository(row.repository)
         there = host.open_request(row.branch, row.base)
         if there is None:
-            _check_unchanged(host, row, proposal)
+            _check_unchanged(host, row, proposal=proposal)
     except KarpdashError as wrong:
         _ended(row, state=State.FAILED, wrong=wrong, now=now)
         raise
-    made = there or _written(host, row, proposal, now=now)
+    made = there or _written(host, row, proposal=proposal, now=now)
     _ended(row, state=State(made.status), number=made.number, now=now, found=there is not None)
 
 
@@ -106,7 +106,7 @@ def _refuse(person: Person) -> None:
     refuse_person(may_open(person))
 
 
-def _check_unchanged(host: GitHost, row: PullRequest, proposal: Proposal) -> None:
+def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> None:
     """Raises Conflict where the files are no longer those of the preview, or the branch is there without a request."""
     head = host.head(row.base)
     if head.commit != row.commit:
@@ -120,7 +120,7 @@ def _check_unchanged(host: GitHost, row: PullRequest, proposal: Proposal) -> Non
         raise Conflict(told, code="branch_exists")
 
 
-def _written(host: GitHost, row: PullRequest, proposal: Proposal, *, now: datetime) -> HostRequest:
+def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
     """The new request. What fails behind the first write is settled by reading, and the branch is deleted."""
     commit = ""
     try:

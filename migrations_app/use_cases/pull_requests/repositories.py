@@ -49,7 +49,7 @@ def register_repository(said: NewRepository, *, now: datetime) -> uuid.UUID:
     if CodeRepository.objects.count() >= MOST:
         raise InvalidInput(f"at most {MOST} repositories are kept", where="address", code="too_many")
     credential = _credential(said)
-    open_host(said.kind, address, credential, reach=network_policy()).head("")
+    open_host(said.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
         kind=said.kind, address=address, app=said.app, installation=said.installation, made_by_name=said.by, made_at=now
     )
@@ -90,7 +90,7 @@ def connect_repository(row: CodeRepository) -> GitHost:
     """The client of the repository. Raises ReadError, InvalidSetting when the key is missing."""
     secret = Secret(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD).decode())
     credential = HostCredential(secret=secret, app=row.app, installation=row.installation)
-    return open_host(_kind(row.kind), row.address, credential, reach=network_policy())
+    return open_host(_kind(row.kind), row.address, credential=credential, reach=network_policy())
 
 
 def _kind(text: str) -> HostKind:

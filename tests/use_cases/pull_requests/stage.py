@@ -6,15 +6,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from django.utils import timezone
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.inventory.facts.delivery_sources import GitSource
+from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.pull_request import PullRequest
 from migrations_app.readiness.report import Installed
+from migrations_app.use_cases.pull_requests.opening import open_request
+from migrations_app.use_cases.pull_requests.preview import PreviewRequest, preview_request
+from migrations_app.use_cases.pull_requests.repositories import NewRepository, register_repository
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
-from tests.fakes.git_hosts import PATH, FakeHost
+from tests.fakes.git_hosts import PATH, TOKEN, FakeHost
 from tests.use_cases.eks import KEYS
 
 CHECK, HOP = "consolidation_calm", "0.32"
@@ -65,3 +71,22 @@ def running(host: FakeHost, settings: Any, monkeypatch: Any, folder: Any) -> Ite
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True)
     with EvilServer(host) as server:
         yield f"{server.url}/{PATH}"
+
+
+def registered(host, address, **changed):
+    said = {"kind": host.kind, "address": address, "secret": TOKEN, "by": "ada"}
+    return register_repository(NewRepository(**(said | changed)), now=timezone.now())
+
+
+def previewed(asked, eva, **changed):
+    values = {name: getattr(asked, name) for name in asked.__slots__} | changed
+    return PullRequest.objects.get(pk=preview_request(PreviewRequest(**values), eva, now=timezone.now()))
+
+
+def opened(row, eva):
+    open_request(row.pk, eva, digest=row.digest, now=timezone.now())
+    return PullRequest.objects.get(pk=row.pk)
+
+
+def verbs():
+    return list(AuditEvent.objects.order_by("seq").values_list("verb", flat=True))
