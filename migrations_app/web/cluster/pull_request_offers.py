@@ -12,11 +12,13 @@ from migrations_app.web.cluster.hops import Hop
 
 
 def offered_requests(request: HttpRequest, head: ClusterHead, *, hop: Hop) -> dict[str, Any]:
-    """The context of the offers: `git_checks` for those who may open one on the newest snapshot."""
+    """The context of the offers: `git_checks` for those who may open one on the newest snapshot. Where no fix could be
+    a request, nothing is asked for."""
+    failing = (one for one in hop.findings if one.status == "fail")
+    found = frozenset(one.id for one in failing if is_delivered_by_git(one) and change_of(one))
     may = head.is_latest and request.user.has_perm("migrations_app.operate_rollout")
-    found = (one.id for one in hop.findings if one.status == "fail" and is_delivered_by_git(one) and change_of(one))
     return {
-        "git_checks": frozenset(found) if may else frozenset(),
-        "requests": newest_by_check(head.id, hop.hop),
+        "git_checks": found if may else frozenset(),
+        "requests": newest_by_check(head.id, hop.hop) if found else {},
         "request_url": reverse("cluster-pull-request-new", args=[head.id]),
     }
