@@ -23,6 +23,7 @@ from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
+from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import Scan, Snapshot
 
@@ -118,6 +119,7 @@ ALL = VisibilityScope(EffectivePermissions(everywhere=RIGHTS))
 NOTHING = VisibilityScope()
 OWNED: Mapping[str, Manager[Any]] = {
     "journey": Journey.objects,
+    "pull_request": PullRequest.objects,
     "rollout": Rollout.objects,
     "scan": Scan.objects,
     "snapshot": Snapshot.objects,

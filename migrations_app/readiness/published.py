@@ -15,7 +15,7 @@ TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason", "asked_at", "follows"),
-    "Installed": ("carriers", "controller", "crd_keeper", "crd_release", "given"),
+    "Installed": ("carriers", "controller", "crd_keeper", "crd_release", "git", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
     "RunbookHop": ("values",),

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import Finding
+from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.inventory.facts.ownership import Anomaly, OwnedNode
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.iam_sheet.values import IamSheet
@@ -102,6 +103,8 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """The values of the charts. Stored, and never published."""
     carriers: tuple[Carrier, ...] | UnsetType = UNSET
     """The objects of Flux and Argo CD that deliver the charts. Stored, and never published."""
+    git: tuple[GitSource, ...] | UnsetType = UNSET
+    """The places in Git repositories that Flux and Argo CD apply; unset where none is told. Stored, never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,9 +3,11 @@
 Where a cluster stands on the road: its stage, told from CRDs, objects and the running release.
 """
 
+from msgspec import UNSET
+
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
-from migrations_app.inventory.facts.delivery_sources import comes_from
+from migrations_app.inventory.facts.delivery_sources import comes_from, git_sources
 from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, DELIVERERS, Managed, chart_delivery, delivered
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
@@ -82,6 +84,7 @@ def installed(inventory: Inventory) -> Installed | None:
         controller=called.name if (called := webhook_service(inventory)) else found.name,
         given=given_charts(inventory),
         carriers=carriers(inventory),
+        git=git_sources(inventory) or UNSET,
     )
 
 

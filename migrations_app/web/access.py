@@ -32,6 +32,7 @@ SUBJECTS = {
     "campaign_id": "campaign",
     "cluster_id": "cluster",
     "journey_id": "journey",
+    "pull_request_id": "pull_request",
     "rollout_id": "rollout",
     "waiver_id": "waiver",
 }

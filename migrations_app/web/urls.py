@@ -25,6 +25,8 @@ from migrations_app.web.journeys import commands as journey_commands
 from migrations_app.web.journeys import pages as journey_pages
 from migrations_app.web.organizations import commands as organization_commands
 from migrations_app.web.organizations import pages as organization_pages
+from migrations_app.web.pull_requests import pages as request_pages
+from migrations_app.web.pull_requests import repositories
 from migrations_app.web.rollouts import commands, lists, new, policies
 from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
@@ -151,6 +153,13 @@ urlpatterns = [
     path("campaigns/<uuid:campaign_id>/open-wave", campaign_commands.open_wave, name="campaign-open-wave"),
     path("campaigns/<uuid:campaign_id>/leave-out", campaign_commands.leave_out, name="campaign-leave-out"),
     path("campaigns/<uuid:campaign_id>/try-again", campaign_commands.try_again, name="campaign-try-again"),
+    path("settings/repositories", repositories.repositories, name="repositories"),
+    path("settings/repositories/<uuid:repository_id>/remove", repositories.forget, name="repository-forget"),
+    path("clusters/<uuid:cluster_id>/pull-requests", request_pages.of_cluster, name="cluster-pull-requests"),
+    path("clusters/<uuid:cluster_id>/pull-requests/new", request_pages.new, name="cluster-pull-request-new"),
+    path("pull-requests/<uuid:pull_request_id>/", request_pages.pull_request, name="pull-request"),
+    path("pull-requests/<uuid:pull_request_id>/open", request_pages.open_it, name="pull-request-open"),
+    path("pull-requests/<uuid:pull_request_id>/refresh", request_pages.refresh, name="pull-request-refresh"),
     path("clusters/<uuid:cluster_id>/journey", journey_pages.of_cluster, name="cluster-journey"),
     path("clusters/<uuid:cluster_id>/journey/plan", journey_commands.plan, name="cluster-journey-plan"),
     path("journeys/", journey_pages.journeys, name="journeys"),

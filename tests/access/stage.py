@@ -16,11 +16,13 @@ from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
+from migrations_app.models.pull_request import CodeRepository
 from migrations_app.models.scan import FleetScan, Scan
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
+from tests.builders_pull_requests import a_pull_request
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_snapshot
 
@@ -91,6 +93,7 @@ def _of_a_cluster(subject: str) -> dict[str, Model]:
         "journey": a_journey(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
         "campaign": a_campaign(Cluster.objects.get(pk=cluster.pk), state="awaiting_approval"),
         "waiver": waiver,
+        "pull_request": a_pull_request(cluster),
     }
 
 
@@ -114,6 +117,9 @@ def _of_nobody(chief: User) -> dict[str, Model]:
         ),
         "organization": AwsOrganization.objects.create(name="x", regions=["eu-west-1"], external_id="x"),
         "feed_link": FeedLink.objects.create(owner=chief, name="x", kind="news", prefix="kd_x", digest="2" * 64),
+        "repository": CodeRepository.objects.create(
+            kind="github", address="https://github.com/x/x", sealed=b"x", made_by_name="x", made_at=now
+        ),
         "fleet_scan": FleetScan.objects.create(requested_by="x", total=2),
         "token": ApiToken.objects.create(
             owner=chief, name="x", prefix="kd_x", digest="0" * 64, scopes=["read"], expires_at=now + timedelta(days=1)

@@ -87,6 +87,12 @@ ORGANIZATIONS = dict.fromkeys(
     "add_cluster",
 )  # fmt: skip
 """Tested in test_organizations.py and tests/access."""
+PULL_REQUESTS = {
+    "repositories": "administer_policy", "repository-forget": "administer_policy", "pull-request": access.LOOK,
+    "cluster-pull-requests": access.LOOK, "cluster-pull-request-new": "operate_rollout",
+    "pull-request-open": "operate_rollout", "pull-request-refresh": "operate_rollout",
+}  # fmt: skip
+"""Tested in test_pull_requests.py and tests/access."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -101,7 +107,7 @@ def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
     more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS | ORGANIZATIONS
-    assert declared == expected | more | FEEDS
+    assert declared == expected | more | FEEDS | PULL_REQUESTS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

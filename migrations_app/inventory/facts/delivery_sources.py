@@ -4,6 +4,7 @@ Which of them delivers a chart of Karpenter to this cluster, and who writes that
 another controller writes is changed there.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -182,3 +183,71 @@ def _of_chart(inventory: Inventory, one: GitOpsDelivery, *, chart: str) -> Chart
     if source is None or not _names(source.get("spec.url"), chart):
         return None
     return ChartDelivery(one, chart, None, f"{source.kind} {source.namespace}/{source.name}, which names the version")
+
+
+class GitSource(msgspec.Struct, frozen=True, kw_only=True):
+    """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without what would sign
+    in; `branch` is empty where a tag, a commit or a range of versions is named, or nothing."""
+
+    kind: str
+    namespace: str
+    name: str
+    address: str
+    branch: str = ""
+    path: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+_SSH_SHORT = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)([\w./~-]+)", re.ASCII)
+_ADDRESS = re.compile(
+    r"(https|http|ssh|git)://(?:[^/@\s]*@)?([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?/([\w./~-]+)", re.ASCII
+)
+
+
+def git_address(text: str) -> str:
+    """The address of a repository as `https://host/path` without `.git`, whichever way it is written; empty for none.
+    A port is kept where the address is one of the web."""
+    if found := _ADDRESS.fullmatch(text.strip()):
+        scheme, host, port, path = found.groups()
+        kept = (port or "") if scheme == "https" else ""
+    elif found := _SSH_SHORT.fullmatch(text.strip()):
+        (host, path), kept = found.groups(), ""
+    else:
+        return ""
+    path = path.strip("/").removesuffix(".git").strip("/")
+    return f"https://{host.lower()}{kept}/{path}" if path else ""
+
+
+def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
+    """The places in Git repositories that deliveries apply to this cluster, in the order of the deliveries."""
+    here = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
+    return tuple(dict.fromkeys(place for one in here for place in _git_places(inventory, one)))
+
+
+def _git_places(inventory: Inventory, one: GitOpsDelivery) -> Iterator[GitSource]:
+    if one.kind == APPLICATION:
+        several = one.get("spec.sources")
+        told = [one.get("spec.source"), *(several if isinstance(several, list) else ())]
+        for source in told:
+            if isinstance(source, dict) and not source.get("chart"):
+                yield from _git_place(
+                    one, source.get("repoURL"), at=source.get("targetRevision"), path=source.get("path")
+                )
+        return
+    found = source_of(inventory, one)
+    if found is not None and found.kind == "GitRepository":
+        path = one.get("spec.path" if one.kind == KUSTOMIZATION else "spec.chart.spec.chart")
+        yield from _git_place(one, found.get("spec.url"), at=found.get("spec.ref.branch"), path=path)
+
+
+def _git_place(one: GitOpsDelivery, url: object, *, at: object, path: object) -> Iterator[GitSource]:
+    address = git_address(url) if isinstance(url, str) else ""
+    if address:
+        branch = at if isinstance(at, str) and at != "HEAD" else ""
+        folder = path.removeprefix("./").strip("/") if isinstance(path, str) else ""
+        yield GitSource(
+            kind=one.kind, namespace=one.namespace, name=one.name, address=address, branch=branch, path=folder
+        )

@@ -13,6 +13,7 @@ import msgspec
 from migrations_app.checks.base import Reason
 from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
+from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
@@ -65,7 +66,8 @@ ADDED = ("change", "values")
 def typed_plan_schema() -> dict[str, Any]:
     """The published document, docs/schema/plan-v2.json."""
     kept = {name: tuple(one for one in fields if one not in ADDED) for name, fields in INTERNAL.items()}
-    found = _of(Runbook, REFERENCES, internal=kept, dropped=(Reason.__name__, GivenChart.__name__, Carrier.__name__))
+    hidden = (Reason.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
+    found = _of(Runbook, REFERENCES, internal=kept, dropped=hidden)
     found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -99,6 +101,7 @@ def _of(
         Reason.__name__,
         GivenChart.__name__,
         Carrier.__name__,
+        GitSource.__name__,
         ChartHop.__name__,
         ValueRow.__name__,
         *_CHANGES,

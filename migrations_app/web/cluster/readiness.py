@@ -27,6 +27,7 @@ from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
 from migrations_app.web.cluster.next_thing import commands_of, next_thing
 from migrations_app.web.cluster.node_map import node_map, ownership_tree
+from migrations_app.web.cluster.pull_request_offers import offered_requests
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
@@ -57,6 +58,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
             else by_urgency(hop.findings, cluster=name, release=hop.release)
         )
         context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
+        context |= offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 

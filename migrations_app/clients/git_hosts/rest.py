@@ -1,0 +1,149 @@
+"""One REST server of a Git host: requests within one deadline, answers as JSON, refusals as errors with a reason."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
+from migrations_app.clients.http import CallBounds, HttpAnswer, send
+from migrations_app.clients.secret import clean
+from migrations_app.errors import (
+    Conflict,
+    Forbidden,
+    InvalidResponse,
+    NotServed,
+    ReadError,
+    ServerFailed,
+    Unauthorized,
+)
+
+SECONDS = 25.0
+"""For everything that one page asks a host, together."""
+SECONDS_TO_TIDY = 10.0
+"""For what is done after a failure."""
+MOST_BYTES: Final = 8 * 1024 * 1024
+
+
+class HostServer:
+    """Asks one server with one set of headers. Nothing is sent twice, and no redirect is followed."""
+
+    def __init__(
+        self, base: str, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
+    ) -> None:
+        self._base = base
+        self._headers = {"User-Agent": "karpdash", "Accept": "application/json", **headers}
+        self._reach, self._resolver = reach, resolver
+        self._ends = time.monotonic() + SECONDS
+
+    def extend(self) -> None:
+        """Time for the requests that tidy up, whatever was used before."""
+        self._ends = max(self._ends, time.monotonic() + SECONDS_TO_TIDY)
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
+        """The JSON of an answer 200. Raises ReadError: Unauthorized, Forbidden, NotServed, ServerFailed and others."""
+        return decoded(self.answer("GET", path, query=query))
+
+    def find(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
+        """The same, and None for what is not there."""
+        answer = self.exchange("GET", path, query=query)
+        return None if answer.status == 404 else decoded(_good(answer))
+
+    def answer(self, method: str, path: str, *, query: Mapping[str, str] | None = None) -> HttpAnswer:
+        """An answer with a status of 200 to 299. Raises as `get`."""
+        return _good(self.exchange(method, path, query=query))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON the host sends
+        """The JSON of the answer to a write. Raises as `get`, and Conflict `refused_by_host` with the host's reason."""
+        answer = self.exchange("POST", path, body=body)
+        if answer.status in (400, 405, 409, 422):
+            raise Conflict(f"the host refuses it: {reason_of(answer)}", code="refused_by_host")
+        return decoded(_good(answer))
+
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> HttpAnswer:
+        """Whatever the server answers. Raises ReadError where it does not."""
+        bounds = CallBounds(
+            server="git host", reach=self._reach, ends=self._ends, most=MOST_BYTES, any_status=True,
+            resolver=self._resolver,
+        )  # fmt: skip
+        url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
+        sent = None if body is None else msgspec.json.encode(body)
+        headers = self._headers | ({} if sent is None else {"Content-Type": "application/json"})
+        return send(method, url, bounds=bounds, headers=headers, body=sent)
+
+
+def _good(answer: HttpAnswer) -> HttpAnswer:
+    if not 200 <= answer.status < 300:
+        raise _refusal(answer)
+    return answer
+
+
+def _refusal(answer: HttpAnswer) -> ReadError:
+    status, why = answer.status, reason_of(answer)
+    if 300 <= status < 400:
+        told = "the host redirects: the repository was moved or renamed; register its new address"
+        return ServerFailed(told, code="redirected")
+    if status == 401:
+        return Unauthorized(f"the host refuses the credential: wrong, expired or revoked ({why})")
+    if status == 429 or (status == 403 and answer.headers.get("x-ratelimit-remaining") == "0"):
+        return ServerFailed("the host answers no more requests for a while; try again later", code="rate_limited")
+    if status == 403:
+        return Forbidden(f"the credential lacks a right on the repository ({why})")
+    if status == 404:
+        return NotServed("it is not there, or the credential may not see it")
+    return ServerFailed(f"the host answered {status} ({why})")
+
+
+def reason_of(answer: HttpAnswer) -> str:
+    """What the host says about a refusal, on one line and cut; its status where it says nothing."""
+    try:
+        told = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        told = None
+    found = list(_texts(told))
+    return clean("; ".join(dict.fromkeys(found))) if found else f"status {answer.status}"
+
+
+def _texts(told: Any) -> list[str]:  # noqa: ANN401 - JSON of strangers
+    """GitHub: message, and errors with a message each. GitLab: message or error, a text, a list or a map of lists."""
+    if isinstance(told, str):
+        return [told]
+    if isinstance(told, Sequence):
+        return [text for one in told[:5] for text in _texts(one)]
+    if isinstance(told, Mapping):
+        known = [told[name] for name in ("message", "error", "errors") if name in told]
+        return [text for one in (known or list(told.values())[:5]) for text in _texts(one)]
+    return []
+
+
+def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - whatever JSON the host sends
+    """The JSON of the answer. Raises InvalidResponse."""
+    try:
+        return msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise InvalidResponse("the host's answer is no JSON") from None
+
+
+def field(told: Any, *names: str) -> str:  # noqa: ANN401 - JSON of strangers
+    """A text inside the answer. Raises InvalidResponse."""
+    for name in names:
+        told = told.get(name) if isinstance(told, Mapping) else None
+    if not isinstance(told, str) or not told:
+        raise InvalidResponse(f"the host's answer has no {'.'.join(names)}")
+    return told
+
+
+def rows(told: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401 - JSON of strangers
+    """A list of objects. Raises InvalidResponse."""
+    if not isinstance(told, list) or not all(isinstance(one, Mapping) for one in told):
+        raise InvalidResponse("the host's answer is no list of objects")
+    return told

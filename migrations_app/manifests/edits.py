@@ -1,0 +1,217 @@
+"""Changes values inside a YAML text and leaves everything else as it is: comments, order, quotes, empty lines.
+
+Only the places that differ are written anew. The result is read again and compared with what was wanted, so that a
+text is either changed exactly so or not at all.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.events import AliasEvent
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from migrations_app.errors import InvalidManifest
+from migrations_app.manifests import writer
+from migrations_app.manifests.writer import Plain
+from migrations_app.manifests.yaml_reader import KIB, YamlLimits, compose
+
+FILE: Final = YamlLimits(size=512 * KIB, documents=500, depth=40, nodes=50_000, alias_nodes=1000)
+"""A file of a repository. One with aliases is read and never changed, since a value may then stand in two places."""
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BETWEEN: Final = re.compile(r"[ \t]*")
+
+
+class _Edit(NamedTuple):
+    """The characters from `start` to `end` become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _TooOdd(Exception):
+    """The text is written in a way that is not changed here in small."""
+
+
+def values(text: str) -> list[Plain]:
+    """The value of each document. Raises InvalidManifest."""
+    try:
+        found = list(compose(text, limits=FILE))
+    except yaml.YAMLError:
+        raise InvalidManifest("this is no YAML that can be read", code="not_yaml") from None
+    if any(one.repeats for one in found):
+        raise InvalidManifest("a key is written twice in one map", code="repeated_key")
+    return [one.value for one in found]
+
+
+def edited(text: str, wanted: Mapping[int, Plain]) -> str:
+    """The text whose documents of these numbers, from 0, have these values.
+
+    Raises InvalidManifest where the text cannot be read, or cannot be changed so that it reads as wanted.
+    """
+    before = values(text)
+    after = [wanted.get(number, value) for number, value in enumerate(before)]
+    if any(isinstance(event, AliasEvent) for event in yaml.parse(text, Loader=_LOADER)):
+        raise InvalidManifest("aliases are not changed; change it by hand", code="edit_refused")
+    nodes = list(yaml.compose_all(text, Loader=_LOADER))
+    try:
+        edits = [
+            edit
+            for number, node in enumerate(nodes)
+            if before[number] != after[number]
+            for edit in _changed(text, node, old=before[number], new=after[number])
+        ]
+        result = _spliced(text, edits)
+        fits = values(result) == after
+    except (_TooOdd, InvalidManifest, IndexError):
+        fits = False
+    if not fits:
+        raise InvalidManifest("it is written in a way that is not changed here; change it by hand", code="edit_refused")
+    return result
+
+
+def _spliced(text: str, edits: list[_Edit]) -> str:
+    """The text after the edits. Of insertions at one place the first stands first."""
+    parts, at = [], 0
+    for edit in sorted(edits, key=lambda one: one.start):
+        if edit.start < at:
+            raise _TooOdd
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join((*parts, text[at:]))
+
+
+def _changed(text: str, node: Node, *, old: Plain, new: Plain) -> Iterator[_Edit]:
+    if old == new and type(old) is type(new):
+        return
+    block = not getattr(node, "flow_style", False) and bool(node.value)
+    if isinstance(node, MappingNode) and isinstance(new, dict) and block and any(key in new for key in old):
+        yield from _in_map(text, node, old=old, new=new)
+    elif isinstance(node, SequenceNode) and isinstance(new, list) and block and new:
+        yield from _in_list(text, node, old=old, new=new)
+    elif _is_scalar(node) and not (isinstance(new, dict | list) and new):
+        yield _Edit(node.start_mark.index, node.end_mark.index, _scalar_text(text, node, new=new))
+    elif getattr(node, "flow_style", False) and not block:
+        yield _Edit(node.start_mark.index, node.end_mark.index, json.dumps(new, ensure_ascii=False))
+    else:
+        raise _TooOdd
+
+
+def _is_scalar(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.style not in ("|", ">")
+
+
+def _scalar_text(text: str, node: Node, *, new: Plain) -> str:
+    """The scalar in the quotes that the old one had; with a space where none stands before it."""
+    written = writer.text_of({"k": new}).removeprefix("k: ").rstrip("\n")
+    if "\n" in written:
+        raise _TooOdd
+    if isinstance(new, str) and getattr(node, "style", None) == "'" and "'" not in new and new.isprintable():
+        written = f"'{new}'"
+    elif isinstance(new, str) and getattr(node, "style", None) == '"' and not written.startswith('"'):
+        written = json.dumps(new, ensure_ascii=False)
+    return f" {written}" if text[node.start_mark.index - 1 : node.start_mark.index] == ":" else written
+
+
+def _in_map(text: str, node: Node, *, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Edit]:
+    pairs = [(str(key.value), key, value) for key, value in node.value]
+    column = node.value[0][0].start_mark.column
+    last = 0
+    for number, (name, key, value) in enumerate(pairs):
+        following = pairs[number + 1][1] if number + 1 < len(pairs) else None
+        if name not in new:
+            yield _removed(text, key, value=value, following=following)
+            continue
+        if old[name] != new[name] or type(old[name]) is not type(new[name]):
+            yield from _entry(text, key, value=value, old=old[name], new=new[name], name=name, column=column)
+        last = _line_end(text, _end(text, value))
+    added = {name: value for name, value in new.items() if name not in old}
+    if added:
+        yield _Edit(last, last, _below(text, last, lines=writer.text_of(added).splitlines(), column=column))
+
+
+def _entry(text: str, key: Node, *, value: Node, old: Plain, new: Plain, name: str, column: int) -> Iterator[_Edit]:
+    """The value of one key: the places in it that differ, or all of it where it is not written so that they can be."""
+    try:
+        yield from list(_changed(text, value, old=old, new=new))
+    except _TooOdd:
+        lines = writer.text_of({name: new}).splitlines()
+        first = lines[0].removeprefix(lines[0].partition(":")[0])
+        if lines[0].startswith(('"', "?")):
+            raise
+        rest = [" " * column + line if line else line for line in lines[1:]]
+        yield _Edit(key.end_mark.index, _end(text, value), "\n".join((first, *rest)))
+
+
+def _removed(text: str, key: Node, *, value: Node, following: Node | None) -> _Edit:
+    """The lines of one entry; where it stands behind a dash, what is up to the entry behind it."""
+    start = text.rfind("\n", 0, key.start_mark.index) + 1
+    if _BETWEEN.fullmatch(text, start, key.start_mark.index):
+        return _Edit(start, _next_line(text, _end(text, value)), "")
+    if following is None:
+        raise _TooOdd
+    return _Edit(key.start_mark.index, following.start_mark.index, "")
+
+
+def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterator[_Edit]:
+    items, column = node.value, node.start_mark.column
+    starts = [text.rfind("\n", 0, item.start_mark.index) + 1 for item in items]
+    if not all(re.match(r"[ ]*-([ ]|$)", text[at:][: column + 2]) for at in starts):
+        raise _TooOdd
+    match = SequenceMatcher(a=list(map(_as_key, old)), b=list(map(_as_key, new)), autojunk=False)
+    for kind, one, two, three, four in match.get_opcodes():
+        if kind == "equal":
+            continue
+        both = min(two - one, four - three)
+        for step in range(both):
+            yield from _changed(text, items[one + step], old=old[one + step], new=new[three + step])
+        for item, at in zip(items[one + both : two], starts[one + both : two], strict=True):
+            yield _Edit(at, _next_line(text, _end(text, item)), "")
+        if fresh := new[three + both : four]:
+            yield _inserted(text, items, fresh=fresh, before=one + both, column=column)
+
+
+def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
+    lines = writer.list_text(fresh)
+    if before:
+        at = _line_end(text, _end(text, items[before - 1]))
+        return _Edit(at, at, _below(text, at, lines=lines, column=column))
+    at = text.rfind("\n", 0, items[0].start_mark.index) + 1
+    return _Edit(at, at, "".join(f"{' ' * column}{line}\n" for line in lines))
+
+
+def _as_key(value: Plain) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _below(text: str, at: int, *, lines: list[str], column: int) -> str:
+    """Lines for the end of a line, in the ending that this line has."""
+    ending = "\r\n" if text[at : at + 2] == "\r\n" else "\n"
+    return "".join(f"{ending}{' ' * column}{line}" if line else ending for line in lines)
+
+
+def _end(text: str, node: Node) -> int:
+    """Where the last character of the value stands, plus 1; without the comments behind it."""
+    if isinstance(node, MappingNode) and node.value and not node.flow_style:
+        return _end(text, node.value[-1][1])
+    if isinstance(node, SequenceNode) and node.value and not node.flow_style:
+        return _end(text, node.value[-1])
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
+        return len(text[: node.end_mark.index].rstrip())
+    return int(node.end_mark.index)
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    if found < 0:
+        return len(text)
+    return found - 1 if text[found - 1 : found] == "\r" else found
+
+
+def _next_line(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found + 1

@@ -1,0 +1,83 @@
+"""Registered repositories, and the pull requests of a cluster."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from migrations_app.clients.git_hosts.access import web_address
+from migrations_app.errors import NotFound
+from migrations_app.models.pull_request import CodeRepository, PullRequest
+from migrations_app.queries.rows import from_row
+from migrations_app.queries.visibility import visible_clusters
+
+MOST = 100
+"""Requests of a cluster that are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryRow:
+    """One repository, without its credential."""
+
+    id: uuid.UUID
+    kind: str
+    address: str
+    app: str
+    made_by_name: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRow:
+    """One request. `link` is its page on the host; empty before it has one."""
+
+    id: uuid.UUID
+    cluster_id: uuid.UUID
+    address: str
+    check_id: str
+    hop: str
+    state: str
+    base: str
+    branch: str
+    digest: str
+    number: int | None
+    error_code: str
+    error: str
+    branch_left: bool
+    made_by_name: str
+    made_at: datetime
+    approved_by_name: str
+    approved_at: datetime | None
+    looked_at: datetime | None
+    link: str
+
+
+def repository_rows() -> tuple[RepositoryRow, ...]:
+    """Every repository, by address; there are few."""
+    return tuple(from_row(RepositoryRow, row) for row in CodeRepository.objects.defer("sealed"))
+
+
+def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:
+    """The newest requests of a cluster that may be seen."""
+    rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id)).defer("sealed")
+    return tuple(map(_row, rows[:MOST]))
+
+
+def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]:
+    """The newest request of each check at that hop that was approved."""
+    asked = [one for one in requests_of(cluster_id) if one.hop == hop and one.state != PullRequest.State.PREVIEWED]
+    return {one.check_id: one for one in reversed(asked)}
+
+
+def request_row(request_id: uuid.UUID) -> RequestRow:
+    """One request of a cluster that may be seen. Raises NotFound."""
+    rows = PullRequest.objects.filter(cluster__in=visible_clusters(), pk=request_id)
+    row = rows.defer("sealed").first()
+    if row is None:
+        raise NotFound("no such pull request")
+    return _row(row)
+
+
+def _row(row: PullRequest) -> RequestRow:
+    link = web_address(row.kind, row.address, number=row.number) if row.number else ""
+    return from_row(RequestRow, row, link=link)

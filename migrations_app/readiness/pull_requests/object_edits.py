@@ -1,0 +1,92 @@
+"""The part of a change that is a change of objects as a repository holds them, and what of it is not."""
+
+from typing import Any, TypeAlias
+
+from migrations_app.checks.base import Finding
+from migrations_app.checks.changes import (
+    Body,
+    Change,
+    ObjectAnnotations,
+    ObjectLabels,
+    ObjectPatch,
+    Observation,
+    leaves,
+)
+from migrations_app.errors import InvalidInput
+from migrations_app.readiness.plan.effects.trees import PatchRefused, merged, operated
+
+ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations
+
+
+def change_of(finding: Finding) -> Change | None:
+    """The first change among the remedies that edits objects; None where none does."""
+    found = (one.change for one in finding.remedies if isinstance(one.change, Change) and object_edits(one.change))
+    return next(found, None)
+
+
+def is_delivered_by_git(finding: Finding) -> bool:
+    """Whether Flux or Argo CD keeps what the fix changes: a remedy is written for them."""
+    return any(one.how in ("flux", "argocd") for one in finding.remedies)
+
+
+def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
+    """The edits of objects in the change, in order. A patch of a status is none: no repository holds one."""
+    return tuple(one for one in leaves(change) if _is_edit(one))  # type: ignore[misc]  # `_is_edit` tells the types
+
+
+def beside(change: Change) -> tuple[str, ...]:
+    """What else belongs to the change and is in no file: each in a few words."""
+    rest = (one for one in leaves(change) if not _is_edit(one) and not isinstance(one, Observation))
+    return tuple(dict.fromkeys(_said(one) for one in rest))
+
+
+def _is_edit(one: Change) -> bool:
+    if isinstance(one, ObjectPatch):
+        return not one.subresource
+    return isinstance(one, ObjectLabels | ObjectAnnotations)
+
+
+def _said(one: Change) -> str:
+    target = one.target
+    return one.what or (f"{target.kind} {target.name}" if target else type(one).__name__)
+
+
+def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a document of YAML
+    """Whether the document is the object of the edit; one without a namespace gets it from the tool that applies it."""
+    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+        return False
+    target, metadata = edit.target, document["metadata"]
+    group = str(document.get("apiVersion")).rpartition("/")[0]
+    wanted = target.resource.partition(".")[2]
+    return (
+        document.get("kind") == target.kind
+        and metadata.get("name") == target.name
+        and metadata.get("namespace") in (None, target.namespace)
+        and (not wanted or group == wanted)
+    )
+
+
+def with_edit(document: Body, edit: ObjectEdit) -> Body:
+    """The object after the edit. Raises InvalidInput `edit_refused` where the file says something else than the
+    cluster, so that a JSON patch does not fit."""
+    if isinstance(edit, ObjectPatch):
+        return _patched(document, edit)
+    name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
+    marks: Body = {**edit.given, **dict.fromkeys(edit.removed)}
+    after = merged(document, {"metadata": {name: marks}})
+    if not after["metadata"].get(name) and name not in document["metadata"]:
+        del after["metadata"][name]
+    return after
+
+
+def _patched(document: Body, edit: ObjectPatch) -> Body:
+    if isinstance(edit.body, dict):
+        return merged(document, edit.body)
+    try:
+        return operated(document, edit.body)
+    except PatchRefused as refused:
+        raise InvalidInput(
+            f"the file says something else than the cluster at {refused}; change it by hand",
+            code="edit_refused",
+            where=f"{edit.target.kind} {edit.target.name}",
+        ) from None

@@ -1,0 +1,189 @@
+"""From a change and the files of a repository to what a pull request would hold: decided here, sent elsewhere."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from difflib import unified_diff
+from typing import Any, Final
+
+import msgspec
+
+from migrations_app.checks.changes import Body, Change
+from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.manifests import edits
+from migrations_app.readiness.pull_requests.object_edits import (
+    ObjectEdit,
+    beside,
+    is_object,
+    object_edits,
+    with_edit,
+)
+
+LINES_AROUND: Final = 3
+LONGEST_TITLE: Final = 120
+_NOT_IN_BRANCHES: Final = re.compile(r"[^a-z0-9]+")
+_KIND_OF_SECRET: Final = re.compile(r"""(?m)^\s*(?:-\s*)?["']?kind["']?\s*:\s*["']?Secret\b""")
+
+
+class FileEdit(msgspec.Struct, frozen=True):
+    """One file of the repository before and after."""
+
+    path: str
+    old: str
+    new: str
+
+
+class RequestSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """What the request is about. `key` is the id of the cluster."""
+
+    key: str
+    cluster: str
+    check: str
+    hop: str
+    title: str
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pull request would hold. `missing` names the objects that are in no file that was read."""
+
+    branch: str
+    title: str
+    body: str
+    files: tuple[FileEdit, ...]
+    missing: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    @property
+    def diff(self) -> str:
+        """The difference of all files, as git shows it."""
+        return "".join(map(diff_of, self.files))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of everything that would be sent, as hexadecimal digits."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+
+
+def diff_of(one: FileEdit) -> str:
+    """The difference of one file."""
+    lines = unified_diff(
+        one.old.splitlines(keepends=True),
+        one.new.splitlines(keepends=True),
+        f"a/{one.path}",
+        f"b/{one.path}",
+        n=LINES_AROUND,
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def propose(change: Change, texts: Mapping[str, str], *, subject: RequestSubject) -> Proposal:
+    """What a request would hold that makes the change in these files, by path.
+
+    Raises InvalidInput: `not_in_files` where none of them holds an object of the change, `in_several_files`,
+    `secret_in_file`, `edit_refused`, `nothing_to_change` where they already say it.
+    """
+    wanted = object_edits(change)
+    readings = {path: found for path, text in texts.items() if (found := _objects(text)) is not None}
+    places = {edit: _places(readings, edit) for edit in wanted}
+    missing = tuple(dict.fromkeys(_named(edit) for edit, found in places.items() if not found))
+    if len(missing) == len(dict.fromkeys(map(_named, wanted))):
+        raise InvalidInput(f"no file that was read holds {', '.join(missing)}", code="not_in_files", where="path")
+    files = tuple(
+        FileEdit(path, texts[path], _written(texts[path], path=path, objects=objects, places=places))
+        for path, objects in readings.items()
+        if any(where[0] == path for found in places.values() for where in found)
+    )
+    changed = tuple(one for one in files if one.old != one.new)
+    if not changed:
+        raise InvalidInput("the files already say what the fix would write", code="nothing_to_change", where="path")
+    return Proposal(
+        branch=branch_name(subject),
+        title=f"{subject.title} ({subject.cluster})".replace("\n", " ")[:LONGEST_TITLE],
+        body=_body(subject, change, files=changed, missing=missing),
+        files=changed,
+        missing=missing,
+        beside=beside(change),
+    )
+
+
+def branch_name(subject: RequestSubject) -> str:
+    """The branch of a change: the same for the same change, so that asking again finds it."""
+    told = f"{subject.key}\0{subject.check}\0{subject.hop}"
+    cluster = _NOT_IN_BRANCHES.sub("-", subject.cluster.lower()).strip("-")[:40].strip("-") or "cluster"
+    check = _NOT_IN_BRANCHES.sub("-", subject.check.lower()).strip("-")
+    return f"karpdash/{cluster}/{check}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+
+
+def may_hold(path: str, text: str, *, change: Change) -> bool:
+    """Whether the text of a file may hold an object of the change: it is YAML and names one."""
+    return path.endswith((".yaml", ".yml")) and any(edit.target.name in text for edit in object_edits(change))
+
+
+def _objects(text: str) -> list[Any] | None:
+    """The documents of a file; None for a file that is no plain YAML, such as a template."""
+    try:
+        return edits.values(text)
+    except InvalidManifest:
+        return None
+
+
+def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tuple[str, int]]:
+    """File and number of the document that holds the object of the edit. Raises InvalidInput for more than one."""
+    found = [
+        (path, number)
+        for path, documents in readings.items()
+        for number, document in enumerate(documents)
+        if is_object(document, edit)
+    ]
+    if len(found) > 1:
+        where = ", ".join(dict.fromkeys(path for path, _ in found))
+        raise InvalidInput(
+            f"{_named(edit)} stands more than once, in {where}: name the file", code="in_several_files", where="path"
+        )
+    return found
+
+
+def _written(
+    text: str, *, path: str, objects: Sequence[Any], places: Mapping[ObjectEdit, list[tuple[str, int]]]
+) -> str:
+    if _KIND_OF_SECRET.search(text):
+        raise InvalidInput(
+            "the file also holds a Secret; its text is not stored here", code="secret_in_file", where=path
+        )
+    wanted: dict[int, Body] = {}
+    for edit, found in places.items():
+        for file, number in found:
+            if file == path:
+                wanted[number] = with_edit(wanted.get(number, objects[number]), edit)
+    try:
+        return edits.edited(text, wanted)
+    except InvalidManifest as refused:
+        raise InvalidInput(refused.message, code="edit_refused", where=path) from None
+
+
+def _named(edit: ObjectEdit) -> str:
+    return f"{edit.target.kind} {edit.target.name}"
+
+
+def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit], missing: Sequence[str]) -> str:
+    """Markdown. Everything that a cluster or a file says stands in a block of code: nothing in it is a link or a
+    mention."""
+    facts = [
+        f"cluster: {subject.cluster}",
+        f"check:   {subject.check}" + (f" (upgrade {subject.hop})" if subject.hop else ""),
+        *(f"changes: {_named(edit)}" for edit in dict.fromkeys(object_edits(change))),
+        *(f"file:    {one.path}" for one in files),
+        *(f"not in these files: {name}" for name in missing),
+        *(f"to be done beside it: {one}" for one in beside(change)),
+        *(f"note: {note}" for note in change.notes),
+    ]
+    return (
+        f"karpdash found that this check fails, and proposes the fix below.\n\n{_block(facts)}\n\n"
+        "karpdash opened this request and never merges it. Nothing in the cluster changes before somebody here does.\n"
+    )
+
+
+def _block(lines: Sequence[str]) -> str:
+    text = "\n".join("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"

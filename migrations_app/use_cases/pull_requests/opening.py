@@ -1,0 +1,199 @@
+"""Opens the pull request that a person approved: written down first, one request per change, nothing left half-done.
+
+The row says `opening` before the first write. Then the branch is made with its commit, and the request; if that fails,
+the branch is deleted again, and where that fails, too, the row says that it was left.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+
+from migrations_app.access import Person, Refusal, may_start
+from migrations_app.clients.git_hosts.host import BranchOrder, GitHost, HostRequest, RequestOrder
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, ReadError
+from migrations_app.models.pull_request import PullRequest
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.readiness.pull_requests.proposal import Proposal
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import assert_writable, record_audit_event
+from migrations_app.use_cases.pull_requests.preview import proposal_of
+from migrations_app.use_cases.pull_requests.repositories import connect_repository
+
+VALID: Final = timedelta(days=1)
+"""How long a preview may be approved."""
+UNDER_WAY: Final = timedelta(minutes=2)
+"""From when on a request that is still being opened counts as one whose process ended."""
+State = PullRequest.State
+
+
+def may_open(person: Person) -> Refusal | None:
+    """A person in the browser who may start changes, never a token (A42)."""
+    if person.method != "session":
+        return Refusal(code="person_needed", why="a pull request is approved by a person in the browser")
+    return may_start(person)
+
+
+def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> None:
+    """Opens the request with exactly the content of that digest.
+
+    Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError: the row says what came of it.
+    """
+    row = _begun(request_id, person, digest=digest, now=now)
+    proposal = proposal_of(row)
+    try:
+        if row.repository is None:
+            raise Conflict("the repository was removed meanwhile", code="repository_gone")
+        host = connect_repository(row.repository)
+        there = host.open_request(row.branch, row.base)
+        if there is None:
+            _check_unchanged(host, row, proposal=proposal)
+    except KarpdashError as wrong:
+        _ended(row, state=State.FAILED, wrong=wrong, now=now)
+        raise
+    made = there or _written(host, row, proposal=proposal, now=now)
+    _ended(row, state=State(made.status), number=made.number, now=now, found=there is not None)
+
+
+def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
+    """Asks the host for the state. A request whose opening ended in the middle is settled by reading.
+
+    Raises NotFound, Conflict where there is nothing to ask for, ReadError.
+    """
+    row = request_of(request_id)
+    if row.repository is None:
+        raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
+    if row.number is not None:
+        found = connect_repository(row.repository).request(row.number)
+        _ended(row, state=State(found.status), number=found.number, now=now, before=row.state)
+    elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
+        _settle(connect_repository(row.repository), row, now=now)
+    else:
+        raise Conflict("there is no request to ask for", code="nothing_open")
+
+
+def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
+    """The row of a cluster that may be seen. Raises NotFound."""
+    rows = PullRequest.objects.filter(pk=request_id, cluster__in=visible_clusters())
+    rows = rows.select_for_update(of=("self",)) if locked else rows.select_related("repository")
+    row = rows.first()
+    if row is None:
+        raise NotFound("no such pull request")
+    return row
+
+
+def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
+    """The row, approved and written down. Raises Conflict where it is not what was previewed."""
+    try:
+        with transaction.atomic():
+            row = request_of(request_id, locked=True)
+            _refuse(over(person, row.cluster_id))
+            assert_writable()
+            if row.state != State.PREVIEWED:
+                raise Conflict("this preview was used already", code="stale")
+            if row.digest != digest or now - row.made_at > VALID:
+                raise Conflict("the preview is another one or too old; preview again", code="stale")
+            row.state, row.approved_by_name, row.approved_at = State.OPENING, person.name, now
+            row.save(update_fields=["state", "approved_by_name", "approved_at"])
+            _tell("pull_request.approved", row, digest=row.digest, base=row.base)
+    except IntegrityError:
+        raise Conflict("a request of this change is open already", code="already_open") from None
+    return request_of(request_id)
+
+
+def _refuse(person: Person) -> None:
+    refuse_person(may_open(person))
+
+
+def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> None:
+    """Raises Conflict where the files are no longer those of the preview, or the branch is there without a request."""
+    head = host.head(row.base)
+    if head.commit != row.commit:
+        for one in proposal.files:
+            listed = host.files(head.commit, one.path)
+            if one.path not in listed or host.text(listed[one.path]) != one.old:
+                raise Conflict(f"{one.path} was changed in {row.base} meanwhile; preview again", code="stale")
+        row.commit = head.commit
+    if host.branch_commit(row.branch):
+        told = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
+        raise Conflict(told, code="branch_exists")
+
+
+def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
+    """The new request. What fails behind the first write is settled by reading, and the branch is deleted."""
+    commit = ""
+    try:
+        files = {one.path: one.new for one in proposal.files}
+        order = BranchOrder(branch=row.branch, commit=row.commit, message=proposal.title, files=files)
+        commit = host.make_branch(order)
+        return host.make_request(
+            RequestOrder(branch=row.branch, base=row.base, title=proposal.title, body=proposal.body)
+        )
+    except (ReadError, Conflict, InvalidInput) as wrong:
+        if isinstance(wrong, Conflict) and not commit:
+            _ended(row, state=State.FAILED, wrong=wrong, now=now)
+            raise
+        there, left = _tidied(host, row, commit=commit)
+        if there is not None:
+            return there
+        _ended(row, state=State.FAILED, wrong=wrong, now=now, branch_left=left)
+        raise
+
+
+def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
+    """The request if it is there after all; else whether the branch is left. Only a branch that still stands at our
+    own commit is deleted."""
+    try:
+        if (there := host.open_request(row.branch, row.base)) is not None:
+            return there, False
+        stands = host.branch_commit(row.branch)
+        if not stands:
+            return None, False
+        if stands != commit:
+            return None, True
+        host.drop_branch(row.branch)
+    except (ReadError, Conflict):
+        return None, True
+    return None, False
+
+
+def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
+    there = host.open_request(row.branch, row.base)
+    if there is not None:
+        _ended(row, state=State.OPEN, number=there.number, now=now, found=True)
+        return
+    left = bool(host.branch_commit(row.branch))
+    wrong = Conflict("karpdash ended while it opened the request", code="interrupted")
+    _ended(row, state=State.FAILED, wrong=wrong, now=now, branch_left=left)
+
+
+def _ended(
+    row: PullRequest,
+    *,
+    state: State,
+    now: datetime,
+    number: int | None = None,
+    wrong: KarpdashError | None = None,
+    branch_left: bool = False,
+    found: bool = False,
+    before: str = State.OPENING,
+) -> None:
+    """Stores what came of it, unless somebody else did so meanwhile."""
+    fields: dict[str, Any] = {
+        "state": state,
+        "number": number,
+        "looked_at": now,
+        "branch_left": branch_left,
+        "error_code": wrong.code if wrong else "",
+        "error": wrong.message[:2000] if wrong else "",
+    }
+    with transaction.atomic():
+        if PullRequest.objects.filter(pk=row.pk, state=before).update(**fields) and state != before:
+            detail = {"number": number, "found": found, "code": fields["error_code"], "branch_left": branch_left}
+            _tell(f"pull_request.{state}", row, **detail)
+
+
+def _tell(verb: str, row: PullRequest, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+    about = {"request": str(row.pk), "branch": row.branch, "check": row.check_id}
+    record_audit_event(verb, row.address, cluster_id=row.cluster_id, **about, **detail)

@@ -1,0 +1,158 @@
+"""Previews a pull request: reads the repository, decides what would change, and stores that with its digest.
+
+Nothing is written to the repository here.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from django.db import transaction
+from msgspec import UnsetType
+
+from migrations_app.access import Person, may_prepare
+from migrations_app.checks.base import Finding
+from migrations_app.checks.changes import Change
+from migrations_app.clients.git_hosts.host import GitHost
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.inventory.facts.delivery_sources import GitSource
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.pull_request import CodeRepository, PullRequest
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.visibility import visible_clusters
+from migrations_app.readiness.pull_requests.object_edits import change_of
+from migrations_app.readiness.pull_requests.proposal import Proposal, RequestSubject, may_hold, propose
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.pull_requests.repositories import connect_repository, repository_of
+from migrations_app.use_cases.runtime.connections import keys
+
+FIELD: Final = "proposal"
+MOST_FILES: Final = 60
+"""Files of a folder that are read for one preview; each is a request."""
+MOST_BYTES: Final = 512 * 1024
+ACTIVE: Final = (PullRequest.State.OPENING, PullRequest.State.OPEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewRequest:
+    """Which fix, and where its file is: `path` is a file or a folder, `branch` is empty for the default one."""
+
+    cluster: uuid.UUID
+    check: str
+    hop: str
+    repository: uuid.UUID
+    path: str
+    branch: str = ""
+
+
+def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
+    """The id of the request: a new preview, or the request of that change that is open already.
+
+    Raises PermissionDenied, NotFound, InvalidInput, Conflict, ReadError.
+    """
+    refuse_person(may_prepare(over(person, asked.cluster)))
+    cluster, finding, change = found_change(asked.cluster, check=asked.check, hop=asked.hop)
+    if (there := active_request(asked)) is not None:
+        return there
+    repository = repository_of(asked.repository)
+    host = connect_repository(repository)
+    head = host.head(asked.branch.strip())
+    texts = texts_below(host, head.commit, path=_place(asked.path), change=change)
+    subject = RequestSubject(
+        key=str(cluster.pk), cluster=cluster.name, check=finding.id, hop=asked.hop, title=finding.title
+    )
+    proposal = propose(change, texts, subject=subject)
+    row = PullRequest(
+        cluster=cluster, repository=repository, kind=repository.kind, address=repository.address,
+        check_id=finding.id, hop=asked.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
+        digest=proposal.digest, made_by_name=person.name, made_at=now,
+    )  # fmt: skip
+    return _stored(row, proposal)
+
+
+def active_request(asked: PreviewRequest) -> uuid.UUID | None:
+    """The request of that change that is open or being opened, if there is one."""
+    rows = PullRequest.objects.filter(cluster=asked.cluster, check_id=asked.check, hop=asked.hop, state__in=ACTIVE)
+    found = rows.values_list("pk", flat=True).first()
+    return found if found is None else uuid.UUID(str(found))
+
+
+def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
+    """The cluster, the failing finding of its newest snapshot, and the change that can be in a file.
+
+    Raises NotFound, and InvalidInput `no_file_change` where the fix changes no object of a file.
+    """
+    cluster = visible_clusters().filter(pk=cluster_id).first()
+    if cluster is None or cluster.latest_id is None:
+        raise NotFound("no such cluster, or it was not scanned yet")
+    report = report_of(cluster.latest_id)
+    finding = next((one for one in report.checks if (one.id, one.hop) == (check, hop)), None)
+    if finding is None or finding.status != "fail":
+        raise NotFound("this check does not fail there")
+    change = change_of(finding)
+    if change is None:
+        raise InvalidInput("the fix changes no object that a file holds", code="no_file_change")
+    return cluster, finding, change
+
+
+def texts_below(host: GitHost, commit: str, *, path: str, change: Change) -> Mapping[str, str]:
+    """The files of that place that may hold an object of the change.
+
+    Raises InvalidInput `too_many_files`, ReadError.
+    """
+    listed = host.files(commit, path)
+    exact = listed if list(listed) == [path] else {}
+    likely = exact or {name: content for name, content in listed.items() if name.endswith((".yaml", ".yml"))}
+    if len(likely) > MOST_FILES:
+        told = f"{len(likely)} YAML files are there, and at most {MOST_FILES} are read: name the file, or its folder"
+        raise InvalidInput(told, code="too_many_files", where="path")
+    read = {name: host.text(content) for name, content in likely.items()}
+    kept = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
+    return {name: text for name, text in kept.items() if exact or may_hold(name, text, change=change)}
+
+
+def proposal_of(row: PullRequest) -> Proposal:
+    """What was previewed. Raises InvalidSetting when the key is missing."""
+    return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=Proposal)
+
+
+def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
+    """The preview in the place of older ones of the same change."""
+    row.sealed = keys().seal(msgspec.json.encode(proposal), owner=str(row.pk), field=FIELD)
+    same = PullRequest.objects.filter(cluster=row.cluster, check_id=row.check_id, hop=row.hop)
+    with transaction.atomic():
+        if not Cluster.objects.select_for_update().filter(pk=row.cluster_id).exists():
+            raise NotFound("no such cluster")
+        if row.repository is None or not CodeRepository.objects.filter(pk=row.repository.pk).exists():
+            raise Conflict("the repository was removed meanwhile", code="repository_gone")
+        same.filter(state=PullRequest.State.PREVIEWED).delete()
+        row.save(force_insert=True)
+        record_audit_event(
+            "pull_request.previewed", row.address, cluster_id=row.cluster_id, request=str(row.pk), check=row.check_id,
+            base=row.base, branch=row.branch, digest=row.digest, files=[one.path for one in proposal.files],
+        )  # fmt: skip
+    return row.pk
+
+
+def _place(path: str) -> str:
+    """The path without what a person writes around it. Raises InvalidInput."""
+    found = path.strip().removeprefix("./").strip("/")
+    parts = found.split("/")
+    if len(found) > 500 or not found.isprintable() or "\\" in found or ".." in parts:
+        raise InvalidInput("a file or folder of the repository is needed", where="path", code="bad_path")
+    return "" if found == "." else found
+
+
+def git_places(cluster_id: uuid.UUID) -> tuple[GitSource, ...]:
+    """The places in Git repositories that deliveries of the cluster name; empty where none is known."""
+    cluster = visible_clusters().filter(pk=cluster_id).first()
+    if cluster is None or cluster.latest_id is None:
+        return ()
+    installed = report_of(cluster.latest_id).cluster.installed
+    if installed is None or isinstance(installed.git, UnsetType):
+        return ()
+    return installed.git

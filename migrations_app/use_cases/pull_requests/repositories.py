@@ -1,0 +1,132 @@
+"""Registers and removes the Git repositories that pull requests may be opened in; credentials are sealed (T22)."""
+
+import re
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.db import IntegrityError, transaction
+
+from migrations_app.clients.git_hosts.access import HostCredential, app_token, open_host
+from migrations_app.clients.git_hosts.host import GitHost, HostKind
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.inventory.facts.delivery_sources import git_address
+from migrations_app.models.pull_request import CodeRepository, PullRequest
+from migrations_app.use_cases.audit.log import record_audit_event
+from migrations_app.use_cases.runtime.connections import keys, network_policy
+
+FIELD: Final = "git credential"
+MOST: Final = 200
+"""Maximum number of repositories per installation."""
+LONGEST_SECRET: Final = 8000
+_NUMBER: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
+_APP: Final = re.compile(r"[A-Za-z0-9]{1,40}(?:\.[A-Za-z0-9]{1,40})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRepository:
+    """What a person enters. With `app` and `installation` the secret is the private key of a GitHub App."""
+
+    kind: HostKind
+    address: str
+    secret: str = field(repr=False)
+    app: str = ""
+    installation: str = ""
+    by: str = ""
+
+
+def register_repository(said: NewRepository, *, now: datetime) -> uuid.UUID:
+    """Stores the repository after its host has accepted the credential for it; returns its id.
+
+    Raises InvalidInput; Conflict `address_taken`; ReadError where the host refuses the credential or does not answer.
+    """
+    address = _checked(said)
+    if CodeRepository.objects.filter(address=address).exists():
+        raise _taken(address)
+    if CodeRepository.objects.count() >= MOST:
+        raise InvalidInput(f"at most {MOST} repositories are kept", where="address", code="too_many")
+    credential = _credential(said)
+    open_host(said.kind, address, credential=credential, reach=network_policy()).head("")
+    row = CodeRepository(
+        kind=said.kind, address=address, app=said.app, installation=said.installation, made_by_name=said.by, made_at=now
+    )
+    row.sealed = keys().seal(said.secret.encode(), owner=str(row.pk), field=FIELD)
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+            record_audit_event("repository.registered", address, kind=row.kind, by_app=bool(row.app))
+    except IntegrityError:
+        raise _taken(address) from None
+    return row.pk
+
+
+def forget_repository(repository_id: uuid.UUID) -> None:
+    """Removes the repository and its credential; requests that were opened stay where they are.
+
+    Raises NotFound, and Conflict `request_under_way` while one is being opened.
+    """
+    with transaction.atomic():
+        row = CodeRepository.objects.select_for_update().filter(pk=repository_id).first()
+        if row is None:
+            raise NotFound("no such repository")
+        if row.requests.filter(state=PullRequest.State.OPENING).exists():
+            raise Conflict("a request is being opened there; ask for its state first", code="request_under_way")
+        record_audit_event("repository.removed", row.address, kind=row.kind)
+        row.delete()
+
+
+def repository_of(repository_id: uuid.UUID) -> CodeRepository:
+    """The row. Raises NotFound."""
+    row = CodeRepository.objects.filter(pk=repository_id).first()
+    if row is None:
+        raise NotFound("no such repository")
+    return row
+
+
+def connect_repository(row: CodeRepository) -> GitHost:
+    """The client of the repository. Raises ReadError, InvalidSetting when the key is missing."""
+    secret = Secret(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD).decode())
+    credential = HostCredential(secret=secret, app=row.app, installation=row.installation)
+    return open_host(_kind(row.kind), row.address, credential=credential, reach=network_policy())
+
+
+def _kind(text: str) -> HostKind:
+    return "gitlab" if text == CodeRepository.Kind.GITLAB else "github"
+
+
+def _taken(address: str) -> Conflict:
+    return Conflict(f"{address} is registered already", code="address_taken")
+
+
+def _checked(said: NewRepository) -> str:
+    """The address as it is stored. Raises InvalidInput."""
+    if said.kind not in CodeRepository.Kind.values:
+        raise InvalidInput("is no kind of host", where="kind", code="bad_kind")
+    address = git_address(said.address) if said.address.strip().startswith("https://") else ""
+    parts = [part for part in urlsplit(address).path.split("/") if part]
+    wanted = len(parts) == 2 if said.kind == "github" else len(parts) >= 2
+    if not address or len(address) > 300 or "@" in said.address or not wanted or {".", ".."} & set(parts):
+        raise InvalidInput("must be https://host/owner/repository", where="address", code="bad_address")
+    _check_secret(said)
+    return address
+
+
+def _check_secret(said: NewRepository) -> None:
+    secret = said.secret
+    if bool(said.app) != bool(said.installation):
+        raise InvalidInput("an app needs both numbers", where="installation", code="bad_app")
+    if said.app:
+        if said.kind != "github" or not _APP.fullmatch(said.app) or not _NUMBER.fullmatch(said.installation):
+            raise InvalidInput("an app has an id and the number of its installation", where="app", code="bad_app")
+        app_token(_credential(said), now=0)
+    elif not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise InvalidInput("is no token", where="secret", code="bad_token")
+    if not 8 <= len(secret) <= LONGEST_SECRET:
+        raise InvalidInput("is no token and no key", where="secret", code="bad_token")
+
+
+def _credential(said: NewRepository) -> HostCredential:
+    return HostCredential(secret=Secret(said.secret), app=said.app, installation=said.installation)

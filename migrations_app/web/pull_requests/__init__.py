@@ -1,0 +1,1 @@
+"""The pages of pull requests: repositories, the preview of one request, opening it, its state."""

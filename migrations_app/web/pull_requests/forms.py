@@ -1,0 +1,55 @@
+"""The forms of the pages of pull requests."""
+
+from typing import Any
+
+from django import forms
+
+from migrations_app.queries.pull_requests import RepositoryRow
+from migrations_app.texts import text as _
+
+
+class RepositoryForm(forms.Form):
+    """A new repository with its credential."""
+
+    kind = forms.ChoiceField(choices=[("github", "GitHub"), ("gitlab", "GitLab")], label=_("Host"))
+    address = forms.CharField(
+        max_length=300, label=_("Address"), help_text=_("Such as https://github.com/acme/clusters.")
+    )
+    secret = forms.CharField(
+        max_length=8000,
+        label=_("Token, or the private key of a GitHub App"),
+        help_text=_("It needs to write contents and pull requests of this repository, and nothing else."),
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )
+    app = forms.CharField(
+        max_length=40, required=False, label=_("Id of the GitHub App"), help_text=_("Empty for a token.")
+    )
+    installation = forms.CharField(
+        max_length=40,
+        required=False,
+        label=_("Number of its installation"),
+        help_text=_("The end of the address of the installation's page."),
+    )
+
+
+class PreviewForm(forms.Form):
+    """Where the file of a fix is."""
+
+    check = forms.CharField(max_length=80, widget=forms.HiddenInput)
+    hop = forms.CharField(max_length=20, required=False, widget=forms.HiddenInput)
+    repository = forms.ChoiceField(label=_("Repository"))
+    branch = forms.CharField(
+        max_length=200, required=False, label=_("Into the branch"), help_text=_("Empty: the default branch.")
+    )
+    path = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("File or folder"),
+        help_text=_("In a folder, the YAML files that hold the object are found."),
+    )
+
+    def offer(self, rows: tuple[RepositoryRow, ...]) -> "PreviewForm":
+        """The same form with these repositories to choose from."""
+        choices: Any = self.fields["repository"]
+        choices.choices = [(str(row.id), row.address) for row in rows]
+        return self

@@ -1,0 +1,125 @@
+"""The pull requests of one cluster: the list, a preview, opening it, asking for its state."""
+
+import uuid
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, NotFound, PermissionDenied, ReadError
+from migrations_app.inventory.facts.delivery_sources import GitSource
+from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.pull_requests import repository_rows, request_row, requests_of
+from migrations_app.readiness.pull_requests.proposal import Proposal
+from migrations_app.texts import text as _
+from migrations_app.use_cases.pull_requests.opening import open_request, refresh_request, request_of
+from migrations_app.use_cases.pull_requests.preview import (
+    PreviewRequest,
+    git_places,
+    preview_request,
+    proposal_of,
+)
+from migrations_app.web.access import person_of, require_right, uuid_in
+from migrations_app.web.pull_requests.forms import PreviewForm
+
+RIGHT = "operate_rollout"
+REFUSED = (Conflict, InvalidInput, PermissionDenied, ReadError)
+
+
+@require_right()
+@require_safe
+def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """The newest requests of a cluster."""
+    return render(request, "pull_requests/list.html", _about(cluster_id) | {"rows": requests_of(cluster_id)})
+
+
+@require_right(RIGHT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    """Asks where the file of a fix is, and previews the request; one that is open already is shown instead."""
+    places, rows = git_places(cluster_id), repository_rows()
+    start = {"check": request.GET.get("check", ""), "hop": request.GET.get("hop", "")} | _likely(places, rows=rows)
+    form = PreviewForm(request.POST or None, initial=start).offer(rows)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect("pull-request", _previewed(request, cluster_id, form=form))
+        except REFUSED as refused:
+            form.add_error(refused.where if refused.where in form.fields else None, _sentence(refused.message))
+    context = _about(cluster_id) | {"form": form, "places": places, "repositories": rows}
+    return render(request, "pull_requests/new.html", context, status=422 if form.errors else 200)
+
+
+@require_right()
+@require_safe
+def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
+    """One request: what it holds, who approved it, and what came of it."""
+    row = request_row(pull_request_id)
+    proposal: Proposal | None = None
+    # What was previewed is sealed: without the key the rest of the page still says what came of it.
+    with suppress(InvalidSetting):
+        proposal = proposal_of(request_of(pull_request_id))
+    return render(request, "pull_requests/page.html", _about(row.cluster_id) | {"row": row, "proposal": proposal})
+
+
+@require_right(RIGHT)
+@require_POST
+def open_it(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
+    """Approves what was shown and opens it."""
+    digest = request.POST.get("digest", "")
+    try:
+        open_request(pull_request_id, person_of(request), digest=digest, now=timezone.now())
+        messages.success(request, _("The request is open. Somebody in the repository reviews and merges it."))
+    except REFUSED as refused:
+        messages.error(request, _("Not opened: {why}.").format(why=refused.message))
+    return redirect("pull-request", pull_request_id)
+
+
+@require_right(RIGHT)
+@require_POST
+def refresh(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
+    """Asks the host for the state."""
+    try:
+        refresh_request(pull_request_id, now=timezone.now())
+        messages.success(request, _("The host was asked for the state."))
+    except REFUSED as refused:
+        messages.error(request, _("The host was not asked: {why}.").format(why=refused.message))
+    return redirect("pull-request", pull_request_id)
+
+
+def _about(cluster_id: uuid.UUID) -> dict[str, Any]:
+    head: ClusterHead = cluster_head(cluster_id, now=timezone.now())
+    return {"section": "fleet", "head": head, "request_url": reverse("cluster-pull-request-new", args=[cluster_id])}
+
+
+def _previewed(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm) -> uuid.UUID:
+    said = form.cleaned_data
+    repository = uuid_in(said["repository"])
+    if repository is None:
+        raise NotFound("no such repository")
+    asked = PreviewRequest(
+        cluster=cluster_id,
+        check=said["check"],
+        hop=said["hop"],
+        repository=repository,
+        path=said["path"],
+        branch=said["branch"],
+    )
+    return preview_request(asked, person_of(request), now=timezone.now())
+
+
+def _likely(places: tuple[GitSource, ...], *, rows: tuple[Any, ...]) -> dict[str, str]:
+    """The first place that a delivery tells and whose repository is registered."""
+    known = {row.address: row for row in rows}
+    found = next((one for one in places if one.address in known), None)
+    if found is None:
+        return {}
+    return {"repository": str(known[found.address].id), "branch": found.branch, "path": found.path}
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

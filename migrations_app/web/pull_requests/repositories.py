@@ -1,0 +1,67 @@
+"""The page of repositories that pull requests may be opened in."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from migrations_app.errors import Conflict, InvalidInput, ReadError
+from migrations_app.queries.pull_requests import repository_rows
+from migrations_app.texts import text as _
+from migrations_app.use_cases.pull_requests.repositories import (
+    NewRepository,
+    forget_repository,
+    register_repository,
+)
+from migrations_app.web.access import require_right
+from migrations_app.web.pull_requests.forms import RepositoryForm
+
+RIGHT = "administer_policy"
+
+
+@require_right(RIGHT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def repositories(request: HttpRequest) -> HttpResponse:
+    """Every repository, and the form for a new one."""
+    form = RepositoryForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and _registered(request, form):
+        messages.success(request, _("The repository is registered; its host accepts the credential."))
+        return redirect("repositories")
+    context = {"section": "settings", "rows": repository_rows(), "form": form}
+    return render(request, "pull_requests/repositories.html", context, status=422 if form.errors else 200)
+
+
+@require_right(RIGHT)
+@require_POST
+def forget(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
+    """Removes a repository and its credential."""
+    try:
+        forget_repository(repository_id)
+        messages.success(request, _("The repository and its credential are removed; requests there stay."))
+    except Conflict as refused:
+        messages.error(request, _("Not removed: {why}.").format(why=refused.message))
+    return redirect("repositories")
+
+
+def _registered(request: HttpRequest, form: RepositoryForm) -> bool:
+    said = form.cleaned_data
+    try:
+        register_repository(
+            NewRepository(
+                kind="gitlab" if said["kind"] == "gitlab" else "github",
+                address=said["address"],
+                secret=said["secret"].strip(),
+                app=said["app"].strip(),
+                installation=said["installation"].strip(),
+                by=request.user.get_username(),
+            ),
+            now=timezone.now(),
+        )
+    except (InvalidInput, Conflict, ReadError) as refused:
+        where = "address" if refused.code == "address_taken" else refused.where
+        form.add_error(where if where in form.fields else None, refused.message)
+        return False
+    return True

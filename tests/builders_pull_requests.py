@@ -1,0 +1,18 @@
+"""Rows of pull requests."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.pull_request import PullRequest
+
+
+def a_pull_request(cluster: Cluster, **columns: Any) -> PullRequest:
+    """A preview in a repository that is not registered any more, sealed with a key that is gone, too."""
+    told: dict[str, Any] = {
+        "kind": "github", "address": "https://github.com/acme/clusters", "check_id": "drift_enabled", "hop": "0.32",
+        "base": "main", "commit": "0" * 40, "branch": "karpdash/x/y-1", "digest": "1" * 64, "made_by_name": "x",
+        "sealed": b"", "made_at": timezone.now(),
+    }  # fmt: skip
+    return PullRequest.objects.create(cluster=cluster, **(told | columns))
