@@ -118,8 +118,10 @@ class DisruptionController:
     def _consolidate(self, state: ClusterState, has_room: Callable[[KarpenterObject, str], bool]) -> None:
         """Deletes the node that costs least of those whose pods have room on others."""
 
-        def may_go(claim: KarpenterObject, node: NodeState, pods: list[PodState]) -> bool:
-            return has_room(claim, UNDERUTILIZED) and not self._protected(state, node, pods)
+        def may_go(claim: KarpenterObject, pods: list[PodState]) -> bool:
+            return has_room(claim, UNDERUTILIZED) and not self._protected(
+                state, state.nodes[claim.node_name], pods=pods
+            )
 
         claim = self._underused.chosen(state, may_go=may_go)
         if claim is not None:
@@ -207,7 +209,7 @@ class DisruptionController:
         pods = [pod for pod in node.pods.values() if not pod.shape.stays and not pod.ending]
         if reason == EXPIRED and claim.of.version == "v1":
             return self._api.delete(claim.path, uid=claim.uid)
-        if self._protected(state, node, pods):
+        if self._protected(state, node, pods=pods):
             return False
         names = self._provisioner.launched_for(state, pods) if pods else []
         if names is None:
@@ -217,7 +219,7 @@ class DisruptionController:
         self._awaited[claim.uid] = names
         return True
 
-    def _protected(self, state: ClusterState, node: NodeState, pods: list[PodState]) -> bool:
+    def _protected(self, state: ClusterState, node: NodeState, *, pods: list[PodState]) -> bool:
         """Whether an annotation, or a budget of one of the pods that would have to move, keeps the node."""
         marks = node.doc["metadata"].get("annotations") or {}
         if any(marks.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE)):

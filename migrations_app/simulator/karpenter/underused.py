@@ -18,6 +18,8 @@ MOST_TRIED = 40
 
 Karpenter tries as many as it can in three minutes.
 """
+MayGo = Callable[[KarpenterObject, list[PodState]], bool]
+"""Whether budgets and annotations let a claim go with these pods on its node."""
 Life = Callable[[KarpenterObject, KarpenterObject], float]
 """The share of its life that a claim of a pool still has, 1.0 for one that never expires."""
 
@@ -70,10 +72,8 @@ class UnderusedNodes:
         """Whether that while is over: if the decision still holds it is carried out now."""
         return self._found is not None and self._agenda.reached(self._found[1])
 
-    def chosen(
-        self, state: ClusterState, *, may_go: Callable[[KarpenterObject, NodeState, list[PodState]], bool]
-    ) -> KarpenterObject | None:
-        """The claim to be deleted now; `may_go`: whether budgets and annotations let it."""
+    def chosen(self, state: ClusterState, *, may_go: MayGo) -> KarpenterObject | None:
+        """The claim to be deleted now."""
         if self._found is not None:
             claim, self._found = state.claims.get(self._found[0]), None
             return claim if claim is not None and self._tried(state, [claim], may_go=may_go) is not None else None
@@ -117,7 +117,7 @@ class UnderusedNodes:
         state: ClusterState,
         candidates: Iterable[KarpenterObject],
         *,
-        may_go: Callable[[KarpenterObject, NodeState, list[PodState]], bool],
+        may_go: MayGo,
     ) -> KarpenterObject | None:
         """The first of them that can go while every pod has a place."""
         trial = PlacementTrial(state)
@@ -129,7 +129,7 @@ class UnderusedNodes:
                 pods = _moving(node) if node is not None else []
                 if node is None or not pods or any(pod.shape.unplayed for pod in pods):
                     continue
-                if may_go(claim, node, pods) and trial.holds(pods, without=node.name):
+                if may_go(claim, pods) and trial.holds(pods, without=node.name):
                     return claim
             return None
         finally:
