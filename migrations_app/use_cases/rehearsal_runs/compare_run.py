@@ -36,7 +36,7 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
         return None
     record, _ = RunRecord.objects.get_or_create(rollout=row)
     seen = msgspec.convert(record.seen, type=RunObservation)
-    seconds = round((row.finished_at - _began(row)).total_seconds())
+    seconds = round((row.finished_at - (_first_request(row) or row.started_at)).total_seconds())
     found = compare(result, seen, seconds=seconds, ended=row.state)
     told = {"difference": msgspec.to_builtins(found), "rehearsal": newest.id, "compared_at": timezone.now()}
     with transaction.atomic():
@@ -46,10 +46,9 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     return found
 
 
-def _began(row: Rollout) -> datetime:
-    """When its first request was written down, after the time in which a start can be cancelled; else its start."""
-    first = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
-    found: datetime = first or row.started_at
+def _first_request(row: Rollout) -> datetime | None:
+    """When it was written down, after the time in which a start can be cancelled; None if there was none."""
+    found: datetime | None = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
     return found
 
 
