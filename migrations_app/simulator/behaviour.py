@@ -24,6 +24,8 @@ class Delays:
     """Between two decisions of Karpenter about what to replace."""
     provision_batch: float = 0.0
     """How long Karpenter collects pods that wait before it launches for them."""
+    validation: float = 0.0
+    """How long a decision to delete a node in use has to hold before it is carried out."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Behaviour:
     """Nodes come again under the names of those that went, as in a small subnet."""
     consolidates: bool = False
     """Empty nodes are removed where their pool says so."""
+    consolidates_used: bool = False
+    """Nodes whose pods have room on others are deleted where their pool says so."""
     at_once: int = 5
     """How many nodes are disrupted at the same time where no disruption budget of a pool says it."""
     slots: int = 4

@@ -67,6 +67,8 @@ class ClusterState:
         self.changed_pools = True
         self.empty_nodes: dict[str, None] = {}
         """Nodes without a pod that would have to move."""
+        self.reloaded_nodes: dict[str, None] = {}
+        """Nodes to which such a pod came, or from which one went, since the disruption controller looked."""
         self._moving_on: Counter[str] = Counter()
         self.owned_by: dict[str, dict[str, None]] = defaultdict(dict)
         """The paths of claims and nodes by the uid of an owner."""
@@ -276,6 +278,10 @@ class ClusterState:
         """Whether a pod of that node has to move before the node can go."""
         return self._moving_on[node] > 0
 
+    def moving(self, node: str) -> int:
+        """How many pods of that node have to move before it can go."""
+        return self._moving_on[node]
+
     def unplaced(self) -> bool:
         """Whether a pod may find a place now that found none at the last call."""
         at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains, self.rule_changes)
@@ -359,6 +365,7 @@ class ClusterState:
             pods.pop(pod.uid, None)
         if not pod.shape.stays:
             self._moving_on[pod.node] += times
+            self.reloaded_nodes[pod.node] = None
             if self._moving_on[pod.node] or node is None:
                 self.empty_nodes.pop(pod.node, None)
             else:

@@ -80,6 +80,11 @@ def test_a_time_within_a_tenth_is_as_foretold(told):
         assert agreements(told, seen_as(told), seconds)["seconds"] == word
 
 
+def test_seconds_that_a_rehearsal_leaves_out_are_no_difference(told):
+    short = msgspec.structs.replace(told, seconds=0)
+    assert [agreements(short, seen_as(told), seconds)["seconds"] for seconds in (10, 11)] == ["as_foretold", "more"]
+
+
 def test_what_was_not_foretold_stays_unknown(told):
     blind = msgspec.structs.replace(told, nodes_peak=None, held=None)
     found = agreements(blind, seen_as(told))

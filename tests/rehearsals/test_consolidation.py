@@ -37,7 +37,7 @@ def reading(*disruptions, claims=20, provisioner=None):
 def test_the_budgets_of_a_pool_bound_the_peak(disruption, more):
     found = unplayed_consolidation(reading(disruption), at_once=MANY)
     assert found.code == CODE
-    assert "NodePool p0: nodes that are used too little" in found.words
+    assert "NodePool p0: prices are not known. Here nodes" in found.words
     assert f"up to {more} more nodes" in found.words
 
 

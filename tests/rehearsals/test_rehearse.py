@@ -115,41 +115,14 @@ def test_without_pods_or_nodes_nothing_is_rehearsed(plural):
     assert (caught.value.code, plural in str(caught.value)) == ("not_seen", True)
 
 
-def test_what_consolidation_may_add_at_the_peak_is_told():
+def test_nodes_in_use_are_consolidated_and_what_prices_may_add_is_told():
     calm, found = rehearsed(), rehearsed(Scene(consolidates=True))
-    assert (calm.nodes_peak, [one.code for one in found.unknown]) == (found.nodes_peak, ["consolidation_unplayed"])
-    assert "up to 1 more node," in found.unknown[0].words
+    assert (found.finished, found.no_place, found.budgets) == (True, (), ())
+    assert [one.code for one in found.unknown] == ["consolidation_unplayed"]
+    assert found.nodes_after < calm.nodes_after
+    assert set(found.drained) > set(OLD), "a new node goes, too: its pods have room on others"
 
 
-def test_rules_of_placement_that_are_not_played_are_named():
-    term = {"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {"matchLabels": {"team": "a"}}}
-    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    found = rehearsed(Scene(spec={"affinity": {"podAntiAffinity": apart}}))
-    assert [(one.code, "affinity.podAntiAffinity.namespaceSelector" in one.words) for one in found.unknown] == [
-        ("placement_unplayed", True)
-    ]
-
-
-def test_pods_that_stay_apart_get_a_node_each():
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "app-0"}}}
-    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    lonely = Scene(nodes=6, pods=1, apps=1, spec={"affinity": {"podAntiAffinity": apart}})
-    found, dense = rehearsed(lonely), rehearsed(Scene(nodes=6, pods=1, apps=1))
-    assert (found.finished, found.unknown, found.no_place) == (True, (), ())
-    assert (sum(one.after for one in found.groups if one.pool == "NodePool/web")) == 4
-    assert (sum(one.after for one in dense.groups if one.pool == "NodePool/web")) < 4
-
-
-def test_an_action_that_cannot_be_planned_says_why():
-    with pytest.raises(InvalidInput) as caught:
-        rehearsed(Scene(gates="Drift=false"), replace(ROLL, action="taint_and_drift"))
-    assert caught.value.code == "drift_off"
-    with pytest.raises(InvalidInput) as caught:
-        rehearsed(request=replace(ROLL, action="no_such"))
-    assert caught.value.code == "unknown_action"
-
-
-def test_the_hourly_limit_lengthens_a_rollout():
-    scene = Scene(gates="Drift=false")
-    slow = rehearsed(scene, replace(ROLL, limits=RolloutLimits(batch=2, pool_percent=50, per_hour=2)))
-    assert (slow.finished, slow.seconds >= 2 * 3600, rehearsed(scene).seconds < 3600) == (True, True, True)
+def test_without_requests_no_node_in_use_is_consolidated():
+    found = rehearsed(Scene(consolidates=True, requests=False))
+    assert (found.finished, sorted(found.drained)) == (True, OLD)

@@ -12,7 +12,7 @@ from migrations_app.queries.fleet.metrics import numbers
 from migrations_app.queries.rehearsals.differences import stored_difference
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from tests.builders_rehearsals import a_rehearsal, played
-from tests.builders_rollouts import a_rollout
+from tests.builders_rollouts import a_line, a_rollout
 from tests.builders_rows import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +46,15 @@ def test_what_no_gate_looked_at_is_not_known():
     row = ended()
     a_rehearsal(row)
     assert {one for _, one in keep_comparison(row.pk).agreements} == {"unknown", "as_foretold"}
+
+
+def test_the_time_in_which_a_start_can_be_cancelled_is_no_part_of_the_run():
+    row = ended(minutes=10)
+    a_rehearsal(row)
+    a_line(row, "s001", intent_at=row.started_at + timedelta(minutes=4))
+    a_line(row, "s002", intent_at=row.started_at + timedelta(minutes=6))
+    (line,) = (one for one in keep_comparison(row.pk).lines if one.measure == "seconds")
+    assert line.happened == 360
 
 
 @pytest.mark.parametrize("state", ["running", "paused", "approved", "expired"])

@@ -189,6 +189,17 @@ def test_the_next_thing_is_done_by_one_click_and_only_once(woken):
     assert Rollout.objects.count() == 1
 
 
+def test_beside_a_rollout_the_next_thing_does_not_lead_to_the_page_that_is_open(woken):
+    client, row = signed_in(OPERATOR), alpha()
+    client.post(reverse("sample-do", args=[row.pk]), {"step": "crds-0.32.10"}, **HERE)
+    own = reverse("rollout", args=[Rollout.objects.get().pk])
+    asked = reverse("sample-next", args=[row.pk])
+    elsewhere = client.get(asked, headers={"HX-Current-URL": "http://localhost:8000/clusters/"}, **HERE)
+    there = client.get(asked, headers={"HX-Current-URL": f"http://localhost:8000{own}?a=b"}, **HERE)
+    told = [(own in one.content.decode(), "on this page" in one.content.decode()) for one in (elsewhere, there)]
+    assert told == [(True, False), (False, True)]
+
+
 def test_the_controller_is_upgraded_by_its_button():
     client, row = signed_in(OPERATOR), Cluster.objects.get(name="live-halfway")
     assert client.post(reverse("sample-do", args=[row.pk]), {"step": "controller-1.0.14"}, **HERE).status_code == 302

@@ -18,9 +18,11 @@ from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject, is_ready, timestamp
 from migrations_app.simulator.karpenter.launch import pool_spec
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
+from migrations_app.simulator.karpenter.underused import UnderusedNodes
+from migrations_app.simulator.placement.places import NodeState, PodState
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
-DRIFTED, EXPIRED, EMPTY = "Drifted", "Expired", "Empty"
+DRIFTED, EXPIRED, EMPTY, UNDERUTILIZED = "Drifted", "Expired", "Empty", "Underutilized"
 _FREE = ("requirements", "expireAfter", "terminationGracePeriod")
 """Fields of a NodePool's template that no hash covers."""
 
@@ -52,6 +54,7 @@ class DisruptionController:
         self._expiries: dict[str, float] = {}
         self._next_expiry = math.inf
         self._gates: object = None
+        self._underused = UnderusedNodes(behaviour, agenda, provisioner=provisioner, life=self._life)
 
     def note_hashes(self, state: ClusterState) -> None:
         """The hash annotation follows the static fields; what a pool was first seen with counts as in line.
@@ -80,23 +83,57 @@ class DisruptionController:
         self._awaited.update(awaited)
 
     def work(self, state: ClusterState) -> None:
-        """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there."""
+        """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there.
+
+        Nodes in use are consolidated when there was nothing else to do.
+        """
         self._end_replaced(state)
         self._learn(state)
-        empty = self._empty(state) if self._behaviour.consolidates else []
-        if not self._outdated and not empty:
+        self._underused.learn(state)
+        if self._underused.validates:
             return
-        if not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
+        empty = self._empty(state) if self._behaviour.consolidates else []
+        if not self._outdated and not empty and not self._underused.wanted(state):
+            return
+        proven = self._underused.proven
+        if not proven and not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
             return
         allowed, busy = self._allowed(state), self._busy(state)
 
         def room(pool: PoolKey, reason: str) -> float:
             return min(allowed.get((pool, reason), self._behaviour.at_once), allowed.get((pool, ""), math.inf))
 
-        for claim, reason in [*self._in_order(room, busy), *((claim, EMPTY) for claim in empty)]:
+        def has_room(claim: KarpenterObject, reason: str) -> bool:
             pool = claim.pool_key
-            if room(pool, reason) > busy[pool] and claim.uid not in self._awaited and not claim.going:
-                busy[pool] += self._begin(state, claim, reason=reason)
+            return room(pool, reason) > busy[pool] and claim.uid not in self._awaited and not claim.going
+
+        before = busy.total()
+        others = [*self._in_order(room, busy), *((claim, EMPTY) for claim in empty)]
+        for claim, reason in () if proven else others:
+            if has_room(claim, reason):
+                busy[claim.pool_key] += self._begin(state, claim, reason=reason)
+        if busy.total() == before and self._underused.wanted(state):
+            self._consolidate(state, has_room)
+
+    def _consolidate(self, state: ClusterState, has_room: Callable[[KarpenterObject, str], bool]) -> None:
+        """Deletes the node that costs least of those whose pods have room on others."""
+
+        def may_go(claim: KarpenterObject, pods: list[PodState]) -> bool:
+            return has_room(claim, UNDERUTILIZED) and not self._protected(
+                state, state.nodes[claim.node_name], pods=pods
+            )
+
+        claim = self._underused.chosen(state, may_go=may_go)
+        if claim is not None:
+            self._api.delete(claim.path, uid=claim.uid)
+
+    def _life(self, claim: KarpenterObject, pool: KarpenterObject) -> float:
+        """Source: kubernetes-sigs/karpenter:pkg/utils/disruption/disruption.go, LifetimeRemaining."""
+        most = lifetime(claim, pool)
+        if most is None or not most:
+            return 1.0
+        age = self._agenda.now - timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
+        return min(1.0, max(0.0, 1.0 - age / most.total_seconds()))
 
     def _in_order(
         self, room: Callable[[PoolKey, str], float], busy: Mapping[PoolKey, int]
@@ -172,15 +209,22 @@ class DisruptionController:
         pods = [pod for pod in node.pods.values() if not pod.shape.stays and not pod.ending]
         if reason == EXPIRED and claim.of.version == "v1":
             return self._api.delete(claim.path, uid=claim.uid)
-        marks = node.doc["metadata"].get("annotations") or {}
-        pinned = any(marks.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE))
-        if pinned or any(pod.shape.pinned for pod in pods) or self._budgets.holding(state, {pod.shape for pod in pods}):
+        if self._protected(state, node, pods=pods):
             return False
         names = self._provisioner.launched_for(state, pods) if pods else []
         if names is None:
             return False
+        if not names:
+            return self._api.delete(claim.path, uid=claim.uid)
         self._awaited[claim.uid] = names
         return True
+
+    def _protected(self, state: ClusterState, node: NodeState, *, pods: list[PodState]) -> bool:
+        """Whether an annotation, or a budget of one of the pods that would have to move, keeps the node."""
+        marks = node.doc["metadata"].get("annotations") or {}
+        if any(marks.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE)):
+            return True
+        return any(pod.shape.pinned for pod in pods) or bool(self._budgets.holding(state, {pod.shape for pod in pods}))
 
     def _end_replaced(self, state: ClusterState) -> None:
         for uid, names in list(self._awaited.items()):
@@ -209,7 +253,7 @@ class DisruptionController:
                 many = share_of(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
                     found[key, reason] = min(many, found.get((key, reason), many))
-            for reason in (DRIFTED, EMPTY, EXPIRED):
+            for reason in (DRIFTED, EMPTY, EXPIRED, UNDERUTILIZED):
                 found.setdefault((key, reason), found[key, ""])
         return found
 

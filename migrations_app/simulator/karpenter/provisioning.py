@@ -62,6 +62,15 @@ class NodeProvisioner:
         claims = [self._launcher.launch(state, node.pool, offering=self._chosen(state, node)) for node in planned]
         return [self._launcher.coming[claim.uid][1] for claim in claims if claim] if all(claims) else None
 
+    def coming_hold(self, state: ClusterState, pods: Iterable[PodState]) -> bool:
+        """Whether these pods have room on the nodes that are on their way."""
+        before = dict(self.no_place)
+        planned = self.plan(state, pods)
+        whole = not self.no_place and all(node.claim for node in planned)
+        self.no_place.clear()
+        self.no_place.update(before)
+        return whole
+
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
         """The nodes on their way and those to be launched; `anew`: without those that are on their way."""
         pods = list(pods)

@@ -1,16 +1,16 @@
 """Keeps how a rollout that ended differs from its rehearsal, and counts it. Once for each rollout."""
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Min, OuterRef
 from django.utils import timezone
 
 from migrations_app.actions.observation import RunObservation
 from migrations_app.models.rehearsal import Rehearsal, RunRecord
-from migrations_app.models.rollout import Rollout
+from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.rehearsals.rehearsals import newest_result
 from migrations_app.use_cases.rehearsals.comparison import ForecastComparison, compare
 from migrations_app.use_cases.rehearsals.document import read_document
@@ -36,13 +36,19 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
         return None
     record, _ = RunRecord.objects.get_or_create(rollout=row)
     seen = msgspec.convert(record.seen, type=RunObservation)
-    seconds = round((row.finished_at - row.started_at).total_seconds())
+    seconds = round((row.finished_at - (_first_request(row) or row.started_at)).total_seconds())
     found = compare(result, seen, seconds=seconds, ended=row.state)
     told = {"difference": msgspec.to_builtins(found), "rehearsal": newest.id, "compared_at": timezone.now()}
     with transaction.atomic():
         if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):
             return None
         counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(found.agreements, 1))
+    return found
+
+
+def _first_request(row: Rollout) -> datetime | None:
+    """When it was written down, after the time in which a start can be cancelled; None if there was none."""
+    found: datetime | None = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
     return found
 
 

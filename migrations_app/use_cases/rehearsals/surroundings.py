@@ -27,7 +27,7 @@ LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
 """Times outside of this are not those of a launch: a condition was written anew later."""
 FEWEST_CLAIMS = 3
 POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
-DISRUPTION_POLL_SECONDS, BATCH_SECONDS = 10.0, 1.0
+DISRUPTION_POLL_SECONDS, BATCH_SECONDS, VALIDATION_SECONDS = 10.0, 1.0, 15.0
 _POOLS = "nodepools.karpenter.sh"
 PLAYED_VERSIONS = ("v1beta1", "v1")
 """The versions of NodePools and NodeClaims whose rules the simulator plays."""
@@ -60,11 +60,13 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         instance_stop=INSTANCE_STOP_SECONDS,
         disruption_poll=DISRUPTION_POLL_SECONDS,
         provision_batch=BATCH_SECONDS,
+        validation=VALIDATION_SECONDS,
     )
     behaviour = Behaviour(
         version=_version(reading, inventory),
         drifts=_drifts(inventory, release),
         consolidates=True,
+        consolidates_used=requests,
         at_once=_at_once(release),
         delays=delays,
         seed=seed,

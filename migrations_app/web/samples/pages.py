@@ -2,9 +2,11 @@
 
 import uuid
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -48,10 +50,12 @@ def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_safe
 def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The next thing alone, as other pages of the cluster show it."""
+    """The next thing alone, as other pages of the cluster show it; the rollout's own page has no link to itself."""
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id)
-    return render(request, "samples/_next.html", context | {"in_strip": True})
+    here = urlsplit(request.headers.get("HX-Current-URL", "")).path
+    there = path.next.rollout and here == reverse("rollout", args=[path.next.rollout])
+    return render(request, "samples/_next.html", context | {"in_strip": True, "there": there})
 
 
 def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> dict[str, Any]:

@@ -179,6 +179,13 @@ def test_pause_and_abort_say_what_follows(ada, shop):
     assert "What was done stays: 0 of 1 steps" in said
 
 
+@pytest.mark.parametrize(("state", "counted"), [("running", "Drawn after"), ("succeeded", "No nodes were counted")])
+def test_a_run_that_ended_waits_for_no_count(ada, shop, state, counted):
+    row = running(shop, state=state)
+    Rollout.objects.filter(pk=row.pk).update(finished_at=timezone.now() if state == "succeeded" else None)
+    assert counted in text(ada.get(f"/rollouts/{row.pk}/"))
+
+
 def test_who_can_approve_is_told_to_the_author(ada, shop):
     people = User.objects.create_user
     author = User.objects.get(username="ada")

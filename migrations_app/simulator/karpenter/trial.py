@@ -1,0 +1,83 @@
+"""A trial: whether pods would have places on the nodes that there are. Nothing is sent to the cluster."""
+
+from collections.abc import Iterable, Sequence
+
+from migrations_app.simulator.cluster_state import ClusterState
+from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.pod_shapes import PodShape
+from migrations_app.simulator.resources import ResourceAmounts
+
+
+class PlacementTrial:
+    """Each pod goes to the first node by name that takes it, beside those that the trial placed before.
+
+    Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/scheduler.go: existing nodes by name, the
+    first that takes the pod.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._free: dict[str, ResourceAmounts] = {}
+        self._spots: dict[PodShape, list[NodeState]] = {}
+        self._lifted: list[PodState] = []
+        self._placed: list[tuple[PodState, NodeState]] = []
+
+    def holds(self, pods: Sequence[PodState], *, without: str) -> bool:
+        """Whether all of these pods of the node `without` have places on others; the trial is then as before."""
+        lifted, placed = len(self._lifted), len(self._placed)
+        self.lift(pods)
+        found = all(self.put(pod, without=without) for pod in pods)
+        self._back_to(lifted, placed)
+        return found
+
+    def lift(self, pods: Iterable[PodState]) -> None:
+        """Takes pods from where they are, as far as rules of other pods count them."""
+        for pod in pods:
+            if pod.node and self._state.domains.bound(pod.shape):
+                self._state.domains.removed(pod.uid)
+                self._lifted.append(pod)
+
+    def put(self, pod: PodState, *, without: str = "") -> bool:
+        """Whether the pod has a place; it takes it."""
+        shape = pod.shape
+        bound = self._state.domains.bound(shape)
+        if not bound and self._state.room_for(shape) is None:
+            return False
+        allowed = self._state.domains.allows(shape) if bound else None
+        for node in self._with_room(shape):
+            free = self._free.get(node.name, node.free)
+            if node.name == without or not free.holds(shape.requests) or (allowed and not allowed(node.labels)):
+                continue
+            self._free[node.name] = free.minus(shape.requests)
+            self._placed.append((pod, node))
+            if bound:
+                self._state.domains.add(shape, node.labels, times=1)
+            return True
+        return False
+
+    def undo(self) -> None:
+        """Ends the trial: the counts of domains are again those of the cluster."""
+        self._back_to(0, 0)
+
+    def _back_to(self, lifted: int, placed: int) -> None:
+        for pod, node in self._placed[placed:]:
+            self._free[node.name] = self._free[node.name].plus(pod.shape.requests)
+            if self._state.domains.bound(pod.shape):
+                self._state.domains.add(pod.shape, node.labels, times=-1)
+        for pod in self._lifted[lifted:]:
+            self._state.count_domains(pod)
+        del self._placed[placed:]
+        del self._lifted[lifted:]
+
+    def _with_room(self, shape: PodShape) -> list[NodeState]:
+        """The nodes that could take one such pod, by name."""
+        found = self._spots.get(shape)
+        if found is None:
+            found = [node for node in self._state.nodes.values() if _takes(node, shape)]
+            found.sort(key=lambda node: node.name)
+            self._spots[shape] = found
+        return found
+
+
+def _takes(node: NodeState, shape: PodShape) -> bool:
+    return node.open and node.free.holds(shape.requests) and shape.tolerates(node.taints) and shape.selects(node.labels)
