@@ -89,6 +89,9 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
     target: ChangeTarget
     body: Body | tuple[Body, ...]
     subresource: str = ""
+    guard: tuple[tuple[str, ...], ...] = ()
+    """Programs that only read, piped into each other: the patch is made only where the last one finds what it looks
+    for. Empty where nothing has to be seen first."""
 
 
 class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):

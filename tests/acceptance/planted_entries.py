@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.clients.bundle.bundle import NAME, SCHEMA, BundleManifest, RequestedPart
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import Collected, Report
 from tests.acceptance.clusters import Clean, find, made
 from tests.acceptance.judging import as_list, collected, judged
 from tests.acceptance.planting import Document, Plant
@@ -72,20 +72,20 @@ def before_and_after(entry: PlantedEntry) -> tuple[Report, Report]:
     """The report on the clean cluster, and on the one with the entry planted in it."""
     documents = made(entry.clean)
     entry.ready(documents)
-    before = judged(entry.clean, documents)
+    return judged(entry.clean, documents), evaluate(scanned(entry)).report
+
+
+@cache
+def scanned(entry: PlantedEntry) -> Collected:
+    """What a scan reads of the cluster with the entry planted in it."""
     documents = made(entry.clean)
     entry.ready(documents)
     entry.plant(documents)
+    files = as_list(documents, kubernetes=entry.kubernetes or entry.clean.kubernetes)
     if entry.refused:
-        return before, _judged_without(entry, documents)
-    return before, judged(entry.clean, documents, kubernetes=entry.kubernetes)
-
-
-def _judged_without(entry: PlantedEntry, documents: list[Document]) -> Report:
-    """The report on a bundle that was made while the API server refused these lists."""
-    manifest = BundleManifest(schema=SCHEMA, whole=True, asked=list(entry.refused))
-    files = as_list(documents, kubernetes=entry.clean.kubernetes) | {NAME: msgspec.json.encode(manifest)}
-    return evaluate(collected(entry.clean.name, files)).report
+        manifest = BundleManifest(schema=SCHEMA, whole=True, asked=list(entry.refused))
+        files |= {NAME: msgspec.json.encode(manifest)}
+    return collected(entry.clean.name, files)
 
 
 def refused(kind: Kind, *, why: str, detail: str) -> RequestedPart:

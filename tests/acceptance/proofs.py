@@ -12,7 +12,7 @@ from migrations_app.checks.changes import Change, Observation, PersonTask, leave
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.effect import after_all
 from migrations_app.readiness.plan.effects.not_shown import NotShown
-from migrations_app.readiness.report import Report
+from migrations_app.readiness.report import Collected, Report
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, loud
 from tests.acceptance.planted import FAULTS
@@ -43,17 +43,22 @@ def finding_of(fault: Fault) -> Finding:
 @cache
 def proof(fault: Fault) -> Proof:
     """The cluster judged again after the changes of the remedies."""
-    known, finding = judged_fault(fault), finding_of(fault)
+    known = judged_fault(fault)
+    return proof_of(finding_of(fault), before=known.report, collected=known.collected, hop=known.hop)
+
+
+def proof_of(finding: Finding, *, before: Report, collected: Collected, hop: str) -> Proof:
+    """What becomes of a cluster when the changes of that finding are made: it is judged again at the hop."""
     changes = changes_of(finding)
     if not changes:
         return Proof(TEXT)
-    after = after_all(known.collected.inventory, changes)
+    after = after_all(collected.inventory, changes)
     if isinstance(after, NotShown):
         return Proof(after.why)
-    report = evaluate(replace(known.collected, inventory=after)).report
+    report = evaluate(replace(collected, inventory=after)).report
     assert crashes(report) == []
-    beside = frozenset(_new(known.report, report, known.hop))
-    if not is_fixed(finding, at(report, known.hop)):
+    beside = frozenset(_new(before, report, hop))
+    if not is_fixed(finding, at(report, hop)):
         partly = any(one.change is UNSET and one.how != "action" for one in finding.remedies)
         return Proof(TEXT if partly else FAILS, beside)
     return Proof(PROVEN, beside)

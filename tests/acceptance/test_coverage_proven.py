@@ -1,13 +1,15 @@
 """What the coverage calls proven is what tests plant: each entry by a fault, or by the words that a person is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.coverage.entry import Coverage
 from migrations_app.karpenter.coverage.proven import PROVEN
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
-from migrations_app.karpenter.versions import minor_order
-from tests.acceptance.clusters import CLEAN, objects
+from migrations_app.karpenter.versions import minor_order, parse
+from tests.acceptance.clusters import CLEAN, find, made, objects
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
 from tests.acceptance.faults_aws import AWS_FAULTS, AwsFault
 from tests.acceptance.judging import at, judged
@@ -18,17 +20,25 @@ from tests.acceptance.stands_for import STANDS_FOR
 pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
 
 ENTRIES = {entry.id: entry for entry in (*CHANGES, *PAINS)}
+GONE_ROUND = (
+    ("rollback-from-0.32", "alpha-031", "0.31.3", "0.31.4", "0.32"),
+    ("rollback-1.1-to-1.0", "v1-10", "1.0.8", "1.0.9", "1.1+"),
+)
+"""Entries that the path goes round: in that cluster at the first release the way back would be closed, and at the
+second one it is open; the hop that it is about."""
 TELLS = {"queries": "queries_outside_current", "sources": "sources_outside_current"}
 
 
 def planted() -> dict[str, set[str]]:
     """By entry the checks that a planted fault proves: test_faults.py and test_entries_planted.py put each to a whole
-    scan, test_fixes_in_aws.py those that only AWS shows."""
+    scan, test_fixes_in_aws.py those that only AWS shows, and below those that the path goes round."""
     found: dict[str, set[str]] = {}
     for fault in FAULTS:
         for name in (fault.of, *STANDS_FOR.get(fault.of, ())):
             if name in ENTRIES:
                 found.setdefault(name, set()).add(fault.check)
+    for name, *_ in GONE_ROUND:
+        found.setdefault(name, set()).add("way_back_open")
     beside: tuple[AwsFault | PlantedEntry, ...] = (*AWS_FAULTS, *PLANTED_ENTRIES)
     for one in beside:
         for name in one.of:
@@ -79,6 +89,28 @@ def test_a_person_is_told_on_the_way_that_crosses_it(row: OutsideRow) -> None:
         if one.id == TELLS[row.place] and row.search in one.summary
     ]
     assert finding.status == "manual"
+
+
+@pytest.mark.parametrize(("entry", "on", "closed", "opened", "hop"), GONE_ROUND)
+def test_the_path_lands_first_where_the_way_back_opens(entry: str, on: str, closed: str, opened: str, hop: str) -> None:
+    """Judged from the release that runs, the hop would close the way back; from the one landed first it does not."""
+    ways = {}
+    for version in (closed, opened):
+        clean = replace(find(on), version=version)
+        ways[version] = judged(clean, made(clean))
+    before, first = parse(closed), ways[closed].target.path[0]
+    landed = parse(first.release)
+    assert before is not None
+    assert landed is not None
+    assert landed > before
+    assert landed.minor == before.minor
+    assert [one for one in first.notes if opened in one] != []
+    for report in ways.values():
+        (found,) = [one for one in at(report, hop) if one.id == "way_back_open"]
+        assert found.status == "pass", entry
+        (step,) = [one for one in report.target.path if one.hop == hop]
+        assert before not in map(parse, step.rollback_to)
+    assert ways[opened].target.path[0].hop == hop
 
 
 def test_the_counts_are_whole() -> None:

@@ -42,6 +42,7 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
     change = remedies(CHECK, "0.32", cluster)[0].change
     assert isinstance(change, HelmChange)
     assert change.given == {"webhook.metrics.port": "8002"}
+    assert told(CHECK, "0.32", cluster.with_values({"webhook": {"metrics": {"port": 8002}}})) == GOOD
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
@@ -66,6 +67,12 @@ def test_a_monitor_that_names_the_number_loses_it(endpoint):
     )
     found = told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))
     assert found == ("fail", "2 ports of the controller change", (MOVED, row))
+
+
+def test_a_monitor_alone_keeps_its_port_too():
+    cluster = a_cluster().without("services").with_docs(pod_monitor(targetPort=8000))
+    changes = {one.change for one in remedies(CHECK, "1.0", cluster) if isinstance(one.change, HelmChange)}
+    assert [dict(one.given) for one in changes] == [{"controller.metrics.port": "8000"}]
 
 
 @pytest.mark.parametrize("endpoint", [{"port": "http-metrics"}, {"targetPort": 9090}, {"targetPort": "8000 "}, {}])

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import PersonTask
 from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST, NEWEST_MINOR
 
@@ -38,6 +39,9 @@ def test_it_belongs_to_somebody_else():
     wanted = "karpenter-crd, or upgraded with care"
     rows = a_row(BUFFERS, "belongs to cluster-autoscaler", wanted, path="metadata")
     assert told(CHECK, NEWEST_MINOR, cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    (remedy,) = remedies(CHECK, NEWEST_MINOR, cluster)
+    assert isinstance(remedy.change, PersonTask)
+    assert "helm upgrade" not in remedy.text  # Helm would refuse the chart
 
 
 def test_before_1_7_there_is_none():

@@ -19,13 +19,23 @@ def test_manifests_of_v1beta1_are_to_be_searched_for_before_they_are_refused():
     )
 
 
+def test_rules_of_the_interruption_queue_gain_an_event():
+    found = ask(CHECK, "1.13", a_cluster("1.1.10"))
+    assert (found.status, found.severity) == ("manual", "info")
+    assert found.summary == (
+        "search outside this cluster for: EC2 Spot Instance Interruption Warning in the EventBridge rules that fill "
+        "the interruption queue (now EC2 Capacity Reservation Instance Interruption Warning beside it, for "
+        "interruptible reservations)"
+    )
+
+
 def test_every_summary_fits_its_column():
-    asked = (("0.32", "0.31.4"), ("0.33+", "0.32.10"), ("1.0", "0.33.12"), ("1.1+", "1.0.14"))
+    asked = (("0.32", "0.31.4"), ("0.33+", "0.32.10"), ("1.0", "0.33.12"), ("1.1+", "1.0.14"), ("1.13", "1.1.10"))
     assert all(len(ask(CHECK, hop, a_cluster(version)).summary) <= 500 for hop, version in asked)
 
 
 def test_where_nothing_changes_there_is_nothing_to_ask():
-    found = ask(CHECK, "1.13", a_cluster("1.1.10"))
+    found = ask(CHECK, "1.13", a_cluster("1.10.0"))
     assert (found.status, found.remedies) == ("not_applicable", ())
 
 

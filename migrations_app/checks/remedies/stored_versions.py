@@ -1,9 +1,45 @@
-"""How to see that the controller has rewritten every stored object as v1."""
+"""How to see that the controller has rewritten every stored object as v1, and what may only be done then."""
+
+from collections.abc import Iterable
 
 from migrations_app.checks.base import Remedy
+from migrations_app.checks.changes import Change, ObjectPatch, group
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.shell import words
 from migrations_app.karpenter import kinds
+
+REWRITTEN = "custom-columns=DONE:.metadata.annotations.karpenter\\.sh/stored-version-migrated"
+NOTHING_CONVERTS = "Right before the new CRDs, for nothing converts then: each line looks first that v1 alone is stored"
+
+
+def all_rewritten(crd: str) -> tuple[tuple[str, ...], ...]:
+    """A pipe that succeeds only where there are objects of that CRD and each is marked as rewritten."""
+    return (
+        ("kubectl", "get", crd, "--no-headers", "-o", REWRITTEN),
+        ("sort", "-u"),
+        ("tr", "-d", "[:space:]"),
+        ("grep", "-qx", "true"),
+    )
+
+
+def only_v1_stored(crd: str) -> tuple[tuple[str, ...], ...]:
+    """A pipe that succeeds only where that CRD lists v1 alone as stored."""
+    return ("kubectl", "get", "crd", crd, "-o", "jsonpath={.status.storedVersions[*]}"), ("grep", "-qx", "v1")
+
+
+def conversion_ended(crds: Iterable[str]) -> Change:
+    """The conversion taken off each CRD that lists v1 alone as stored."""
+    steps = (
+        ObjectPatch(
+            target=crd_target(name), guard=only_v1_stored(name), needs=("stored_versions_clean",),
+            body=({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},),
+            final="what converts is written anew by the chart of the release before",
+            done="spec.conversion.strategy is None",
+        )
+        for name in crds
+    )  # fmt: skip
+    return group(*steps, notes=(NOTHING_CONVERTS,))
 
 
 def rewriting_watched() -> Remedy:

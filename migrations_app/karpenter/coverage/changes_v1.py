@@ -175,8 +175,9 @@ V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "eventbridge-capacity-reservation",
         "Interruptible reservations send an event of their own",
-        checks="interruption_queue_answers",
+        checks="interruption_queue_answers sources_outside_current",
         release="1.10",
+        table="karpenter.tables.outside_rows",
         search="an EventBridge rule for EC2 Capacity Reservation Instance Interruption Warning, if you use such ones",
     ),
     covered(

@@ -46,4 +46,8 @@ OUTSIDE_ROWS: tuple[OutsideRow, ...] = (
                "operator-metrics-per-resource"),
     OutsideRow("queries", "1.2", 'controller="nodeclass.status", controller="nodeclass.termination"',
                "rules over controller_runtime_ metrics", "nodeclass", "nodeclass-controller-merged"),
+    OutsideRow("sources", "1.10", "EC2 Spot Instance Interruption Warning",
+               "the EventBridge rules that fill the interruption queue",
+               "EC2 Capacity Reservation Instance Interruption Warning beside it, for interruptible reservations",
+               "eventbridge-capacity-reservation"),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from migrations_app.readiness.outputs.plan_view import (
     PlanFile,
     PrintedPlan,
     StepView,
+    fits_a_line,
     in_files,
     plan_view,
 )
@@ -126,7 +127,7 @@ def _line(command: CommandView) -> str:
     if command.file:
         return ""
     plain = plain_lines(command.text)
-    return f"by {command.how}: `{plain}`" if not set(plain) & set("\n`<") else ""
+    return f"by {command.how}: `{plain}`" if fits_a_line(plain) else ""
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:

@@ -209,13 +209,19 @@ class _Draft(NamedTuple):
 
 def _height(remedy: Remedy) -> int:
     """The lines that a command takes in Markdown, which takes more than text."""
-    lines = len(_on_one_line(remedy).splitlines())
-    return 1 if lines == 1 or lines > ITEM_LINES else lines + 4
+    text = _on_one_line(remedy)
+    lines = len(text.splitlines())
+    return 1 if lines > ITEM_LINES or fits_a_line(text) else lines + 4
 
 
 def _whole_height(remedy: Remedy) -> int:
     lines = len(remedy.text.splitlines())
-    return 1 if lines == 1 or lines > COMMAND_LINES else lines + 3
+    return 1 if lines > COMMAND_LINES or fits_a_line(remedy.text) else lines + 3
+
+
+def fits_a_line(text: str) -> bool:
+    """Whether Markdown shows the command within a line: it has one line, and no mark that would end or hide it."""
+    return not set(text) & set("\n`<")
 
 
 def _on_one_line(remedy: Remedy) -> str:

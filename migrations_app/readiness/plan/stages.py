@@ -206,7 +206,10 @@ def _land(
 ) -> Iterator[Stage]:
     told = [one for one in landing if one.id == LANDS and one.status in OPEN]
     ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
-    still = f"{start} still runs; apply its own CRDs again" if start in step.rollback_to else _way_back(step)
+    known = (
+        "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
+    )
+    still = f"{start} still runs; {known}"
     there = upgrades.installed or installed
     yield Stage(
         part="land",

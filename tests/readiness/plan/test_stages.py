@@ -107,6 +107,11 @@ def test_the_way_back_changes_with_the_landing() -> None:
     ]
 
 
+def test_with_the_crds_alone_nobody_goes_back_to_a_release_that_never_ran() -> None:
+    crds = next(one for one in made(rollback_to=("0.36.9",)) if (one.part, one.phase) == ("land", "crds"))
+    assert crds.back == "0.37.8 still runs; whether its own CRDs can come back is not known"
+
+
 def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() -> None:
     for row in NO_RETURN:
         assert row.hop in every_hop()

@@ -2,16 +2,8 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import (
-    Check,
-    CheckContext,
-    Evidence,
-    JudgeResult,
-    ManualCheck,
-    NotApplicable,
-    Remedy,
-    Unknown,
-)
+from migrations_app.checks import base
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at, at_controller
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
@@ -20,6 +12,7 @@ from migrations_app.karpenter.hops import CONVERTED, hops_between
 from migrations_app.karpenter.releases import metrics_port
 
 KEY = "controller.metrics.port"
+WEBHOOK_KEY = "webhook.metrics.port"
 SCRAPERS = "scrape jobs outside of ServiceMonitors and PodMonitors"
 SECOND = 8001
 """Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
@@ -65,16 +58,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield row.with_data(port=str(before))
     if not mine and after is not None and before != after:
         # Without the Service's port a scrape job may name the number, and none of those is read.
-        yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
-    entered = case.running.release is not None and case.hop == "0.32"
-    if entered and found.workload.template.spec.host_network:
-        yield at_controller(
-            found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted="webhook.metrics.port"
+        yield base.ManualCheck(
+            f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}"
         )
+    entered = case.running.release is not None and case.hop == "0.32"
+    chosen = values is not None and isinstance(value_at(values.tree, WEBHOOK_KEY), int)
+    if entered and found.workload.template.spec.host_network and not chosen:
+        yield at_controller(found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    now = next((row.value("port") for row in evidence if row.kind == "Service"), "")
-    given = {KEY: now} if now else {"webhook.metrics.port": "8002"}
+    own = {WEBHOOK_KEY: "8002"} if any(row.wanted == WEBHOOK_KEY for row in evidence) else {}
+    ports = [row.value("port") for row in evidence if row.wanted != WEBHOOK_KEY]
+    given = own | ({KEY: ports[0]} if ports else {})
     yield from chart_values(case, given, about="keeps the port where scrapers cannot follow")

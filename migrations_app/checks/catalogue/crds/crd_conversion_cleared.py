@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.stored_versions import conversion_ended
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED, conversion_target
 from migrations_app.inventory.facts.managers import managed, replaces_whole
 from migrations_app.inventory.objects.karpenter import CRD
@@ -31,7 +31,6 @@ check = Check(
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),
     remedy_tools=("kubectl", "argocd"),
 )
-NOTE = "Only once status.storedVersions says [v1] alone: nothing converts from then on. Right before the new CRDs:"
 STANZA = "spec.conversion"
 WRITERS = ("karpenter", "controller", "webhook")
 """How the controller calls itself as a field manager: its binary, or the SDK's default."""
@@ -68,11 +67,7 @@ def _applies(by: str) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    body = ({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},)
-    final, needs = "what converts is written anew by the chart of the release before", ("stored_versions_clean",)
-    done, targets = "spec.conversion.strategy is None", [crd_target(row.name) for row in evidence]
-    steps = (ObjectPatch(target=one, body=body, needs=needs, final=final, done=done) for one in targets)
-    yield in_cluster(group(*steps, notes=(NOTE,)))
+    yield in_cluster(conversion_ended(row.name for row in evidence))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
     why, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
     task = PersonTask(what=f"{what} until the hop is done", why=why)

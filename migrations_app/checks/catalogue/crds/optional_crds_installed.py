@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, here
+from migrations_app.checks.remedies.commands import crd_chart, here, in_cluster
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.releases import crd_set
 
+STRANGER = "metadata"
+"""The path of evidence about a CRD that another Helm release keeps."""
 check = Check(
     __name__,
     title="The CRDs of optional features are installed",
@@ -27,7 +30,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.7.0:pkg/apis/crds",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
-    remedy_tools=CHART_TOOLS,
+    remedy_tools=(*CHART_TOOLS, "kubectl"),
 )
 
 
@@ -49,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             name, path = row.name, "spec.versions"
             yield Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=told, wanted=row.storage)
         elif other := _stranger(crd):
-            yield at_crd(crd, "metadata", seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
+            yield at_crd(crd, STRANGER, seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
 
 
 def _stranger(crd: CRD) -> str:
@@ -58,5 +61,17 @@ def _stranger(crd: CRD) -> str:
 
 
 @check.advise
-def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, here(case))
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    others = [row for row in evidence if row.path == STRANGER]
+    if others:
+        yield in_cluster(group(*map(_agreed, others)))
+    if len(others) < len(evidence):
+        yield from crd_chart(case, here(case))
+
+
+def _agreed(row: Evidence) -> PersonTask:
+    return PersonTask(
+        what=f"agree which Helm release keeps {row.name}, and take it out of the values of the other",
+        why=f"the CRD {row.seen}, whose owners use it too; Helm refuses to land {CRD_CHART} where that chart adds it",
+        done=f"one Helm release alone keeps {row.name}",
+    )

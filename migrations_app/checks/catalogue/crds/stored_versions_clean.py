@@ -6,6 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import ObjectPatch, Observation, group
 from migrations_app.checks.remedies.commands import in_cluster, names_shown
 from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.stored_versions import all_rewritten
 from migrations_app.checks.shell import no_option
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import BETA_LEFT, hops_from
@@ -33,7 +34,10 @@ check = Check(
 )
 COLUMNS = "custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
 WATCH = "1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:"
-BY_HAND = "Only after every object carries karpenter.sh/stored-version-migrated=true may the list be patched by hand:"
+BY_HAND = (
+    "By hand only after every object carries karpenter.sh/stored-version-migrated=true: each line looks first, and "
+    "patches nothing where one lacks it or there is none"
+)
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
@@ -63,7 +67,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         ObjectPatch(
             target=crd_target(row.name), subresource="status", body={"status": {"storedVersions": ["v1"]}},
             notes=(BY_HAND,), needs=("stored_versions_can_be_rewritten",), done="status.storedVersions is [v1]",
-            final="objects of another version could not be read any more",
+            final="objects of another version could not be read any more", guard=all_rewritten(row.name),
         )
         for row in evidence
     )  # fmt: skip

@@ -1,0 +1,56 @@
+"""What stands before a patch that is only right later: on a real API server it lets nothing through too early."""
+
+from pathlib import Path
+
+import pytest
+
+from migrations_app.checks.remedies.stored_versions import all_rewritten, only_v1_stored
+from migrations_app.checks.render.lines import piped
+from migrations_app.karpenter.kinds import EC2_NODE_CLASS, NODE_POOL
+from tests.acceptance.clusters import find, objects
+from tests.acceptance.own_objects import CLASS, POOL
+from tests.acceptance.planting import Document, Plant, cut, every, put, without
+from tests.acceptance.real_clusters import load, run
+from tests.deploy.helm import Helm
+from tests.servers.apiserver import ApiServer
+
+MARK = "metadata/annotations/karpenter.sh~stored-version-migrated"
+POOLS, CLASSES = NODE_POOL.crd_name, EC2_NODE_CLASS.crd_name
+CRD = "CustomResourceDefinition"
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(Helm(tmp_path_factory.mktemp("helm")).kubectl)
+
+
+def a_second_pool(marked: Plant, documents: list[Document]) -> None:
+    """Beside the pool of the cluster, another one that `marked` changes."""
+    (pool,) = every(documents, POOL)
+    documents.append({**pool, "metadata": {**pool["metadata"], "name": "second", "uid": "second"}})
+    marked(documents)
+
+
+def test_a_patch_waits_for_what_has_to_be_seen_first(clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path) -> None:
+    documents = objects(find("v1-10"))
+    put(POOL, "default", MARK, "true")(documents)
+    a_second_pool(cut(POOL, "second", MARK), documents)
+    put(CLASS, "default", MARK, "true")(documents)
+    without("NodeClaim")(documents)
+    put(CRD, POOLS, "status/storedVersions", ["v1beta1", "v1"])(documents)
+    load(clean_apiserver, documents)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    kubeconfig.chmod(0o600)
+
+    def made(pipe: tuple[tuple[str, ...], ...]) -> bool:
+        done = run(f"{piped(pipe)} && echo patched || true", kubectl=kubectl, kubeconfig=kubeconfig)
+        return done.stdout == "patched\n"
+
+    assert made(all_rewritten(CLASSES))
+    assert not made(all_rewritten(POOLS))  # one of two lacks the mark
+    assert not made(all_rewritten("nodeclaims.karpenter.sh"))  # there is none
+    assert not made(all_rewritten("nosuchkind.karpenter.sh"))  # the server does not answer
+    assert made(only_v1_stored(CLASSES))
+    assert not made(only_v1_stored(POOLS))
+    assert not made(only_v1_stored("nosuchkind.karpenter.sh"))
