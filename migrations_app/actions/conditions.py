@@ -68,8 +68,8 @@ def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
 
 def all_hold(conditions: Iterable[Condition], read: Tree | None, *, uid: str = "") -> bool:
     """Whether all conditions hold; False without any, since that proves nothing."""
-    told = [holds(one, read, uid=uid) for one in conditions]
-    return bool(told) and all(told)
+    results = [holds(condition, read, uid=uid) for condition in conditions]
+    return bool(results) and all(results)
 
 
 def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
@@ -87,8 +87,8 @@ def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the 
 
 def projected(read: Tree | None, fields: Iterable[Field]) -> str:
     """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
-    told = [[list(field), value_at(read, field)] for field in fields]
-    body = msgspec.json.encode([read is not None, told], order="deterministic")
+    values = [[list(field), value_at(read, field)] for field in fields]
+    body = msgspec.json.encode([read is not None, values], order="deterministic")
     return hashlib.sha256(body).hexdigest()
 
 
@@ -99,12 +99,12 @@ def content_digest(read: Tree | None) -> str:
     without content.
     """
     annotations = value_at(read, ("metadata", "annotations")) or {}
-    told = [
+    content = [
         value_at(read, ("metadata", "labels")) or {},
         {key: text for key, text in annotations.items() if key not in CONTROLLER_ANNOTATIONS},
         value_at(read, ("spec",)) or {},
     ]
-    return hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 def _within(found: Any, element: Any) -> bool:  # noqa: ANN401 - as above

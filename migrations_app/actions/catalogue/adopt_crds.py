@@ -106,10 +106,12 @@ def _annotations(crd: CRD, release: str, *, namespace: str) -> Mapping[str, str]
 
 
 def _note(crd: CRD) -> str:
-    said = ["Marks only: neither the CRD nor its objects change."]
+    sentences = ["Marks only: neither the CRD nor its objects change."]
     owner = "/".join(reversed(_owner(crd)))
     if owner:
-        said.append(f"Taken from the Helm release {owner}, which must not be uninstalled with this CRD still in it.")
+        sentences.append(
+            f"Taken from the Helm release {owner}, which must not be uninstalled with this CRD still in it."
+        )
     if crd.name in ALPHA:
-        said.append(f"{KEEP}: keep stops later charts, which leave it out, from deleting it with its objects.")
-    return " ".join(said)
+        sentences.append(f"{KEEP}: keep stops later charts, which leave it out, from deleting it with its objects.")
+    return " ".join(sentences)

@@ -76,15 +76,15 @@ def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
     return replace(step, preconditions=fields, digest=projected(read, fields))
 
 
-def pausing(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
+def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
     """The merge patch that switches it off."""
-    kept = {"annotations": {PAUSED: json.dumps(said, sort_keys=True, separators=(",", ":"))}}
+    kept = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
     return {"metadata": kept} | _switched(target, None if target.kind == APPLICATION else True)
 
 
-def resuming(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
+def resuming(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
     """The merge patch that sets the switch to what it said, and takes the annotation off."""
-    return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, said)
+    return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, setting)
 
 
 def _switched(target: ObjectTarget, value: Any) -> Body:  # noqa: ANN401 - plain JSON

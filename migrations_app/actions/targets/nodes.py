@@ -113,11 +113,11 @@ def batches(
     """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
     sizes = Counter(one.pool for one in every)
     for pool in dict.fromkeys(one.pool for one in going):
-        mine = [one for one in going if one.pool == pool]
-        share = sizes.get(pool, len(mine)) * limits.pool_percent // 100
+        pool_nodes = [one for one in going if one.pool == pool]
+        share = sizes.get(pool, len(pool_nodes)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
-        for start in range(0, len(mine), many):
-            yield tuple(mine[start : start + many])
+        for start in range(0, len(pool_nodes), many):
+            yield tuple(pool_nodes[start : start + many])
 
 
 def controllers_on(inventory: Inventory) -> frozenset[str]:
@@ -164,11 +164,11 @@ def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str
 
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
     """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
-    told: dict[str, list[str]] = {}
+    nodes_by_reason: dict[str, list[str]] = {}
     for name in sorted(names):
         for why in _stuck(inventory, name, local_data=False):
-            told.setdefault(why, []).append(name)
-    return tuple(f"on {said(where)}: {why}" for why, where in told.items())
+            nodes_by_reason.setdefault(why, []).append(name)
+    return tuple(f"on {said(where)}: {why}" for why, where in nodes_by_reason.items())
 
 
 def _why_stuck(group: PodGroup, *, local_data: bool) -> str:
@@ -218,11 +218,11 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
 
 
 def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
-    mine = sum(name in names for name in group.nodes)
+    matching = sum(name in names for name in group.nodes)
     known = len(group.nodes) < NODES_KEPT
-    if mine == len(group.nodes) and known:
-        return (group.count if mine else 0), True
-    return mine, (mine == 0 and known) or group.count == len(group.nodes)
+    if matching == len(group.nodes) and known:
+        return (group.count if matching else 0), True
+    return matching, (matching == 0 and known) or group.count == len(group.nodes)
 
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
@@ -232,11 +232,11 @@ def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
     """Budgets that currently allow no eviction on these nodes, as text."""
-    told: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     for group, budgets in covered(inventory):
         if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):
-            told |= dict.fromkeys(_holding(group, budgets))
-    yield from told
+            reasons |= dict.fromkeys(_holding(group, budgets))
+    yield from reasons
 
 
 def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:

@@ -38,8 +38,8 @@ def nodes_of(inventory: Inventory, provisioner: str) -> int:
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
     """Number of its Machines; a Machine without the label counts for each Provisioner."""
-    told = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
-    return sum(name in ("", provisioner) for name in told)
+    pool_names = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
+    return sum(name in ("", provisioner) for name in pool_names)
 
 
 def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozenset[str]:
