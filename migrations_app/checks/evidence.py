@@ -85,8 +85,8 @@ def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tu
     """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
     every = tuple(objects)
     words = [tuple(odd([one], shapes)) for one in every]
-    sound = tuple(one for one, said in zip(every, words, strict=True) if not said)
-    return tuple(word for said in words for word in said), sound
+    sound = tuple(one for one, object_doubts in zip(every, words, strict=True) if not object_doubts)
+    return tuple(word for object_doubts in words for word in object_doubts), sound
 
 
 def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
@@ -129,5 +129,5 @@ def kind_of(one: NamedObject) -> str:
 
 def cause(one: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
     """One cause at a field of that object; long values are cut."""
-    told = seen if isinstance(seen, str) else json.dumps(seen, default=str)
-    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST_FIELD_TEXT], wanted=wanted)
+    value_text = seen if isinstance(seen, str) else json.dumps(seen, default=str)
+    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=value_text[:LONGEST_FIELD_TEXT], wanted=wanted)

@@ -188,8 +188,8 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
     """
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:
-        said = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
-        return _Settled("fail", said)
+        summary = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
+        return _Settled("fail", summary)
     for kind, status in _SETTLED:
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:
@@ -201,8 +201,8 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
 
 def _weighed(found: Finding, words: tuple[JudgeResult, ...]) -> Finding:
     """What was set aside may weigh more than what was seen, so this is for parts that were read whole."""
-    told = (word.severity for word in words if isinstance(word, SeverityCap))
-    return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
+    caps = (word.severity for word in words if isinstance(word, SeverityCap))
+    return msgspec.structs.replace(found, severity=min((found.severity, *caps), key=WEIGHTS.index))
 
 
 def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:

@@ -26,8 +26,8 @@ def could_not_read(name: str, part: Unseen) -> Unknown:
     """That nothing is told by what has that name, a part or what stands in one, and why."""
     if name.startswith(AWS_PREFIX) and part == NOT_ASKED:
         return Unknown(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
-    told = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
-    return Unknown(told, unread_reason(name, part))
+    reason = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
+    return Unknown(reason, unread_reason(name, part))
 
 
 def unread_reason(name: str, part: Unseen) -> Reason | None:

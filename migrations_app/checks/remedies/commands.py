@@ -196,8 +196,8 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
     by = found.managed if found else Managed("hand")
-    told = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
-    return tuple(replace(one, change=change) for one in told)
+    remedies = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
+    return tuple(replace(one, change=change) for one in remedies)
 
 
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:

@@ -46,7 +46,7 @@ def without_sidecars(found: Installation) -> Remedy:
     """The controller's pods made anew outside of every mesh."""
     target = ChangeTarget("Deployment", found.name, found.namespace)
     template = found.workload.template.metadata
-    had, labels = template.annotations or {}, template.labels or {}
+    annotations, labels = template.annotations or {}, template.labels or {}
     label = BY_LABEL in labels
     patch = ObjectPatch(
         target=target,
@@ -54,7 +54,9 @@ def without_sidecars(found: Installation) -> Remedy:
         notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations, podLabels",),
         undo=ObjectPatch(
             target=target,
-            body=_marked({key: had.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}),
+            body=_marked(
+                {key: annotations.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}
+            ),
         ),
         done="no pod of the controller has a sidecar",
     )

@@ -43,9 +43,9 @@ def selector_patched(row: Evidence, given: Mapping[str, str | None], *, had: Map
     """The keys set in the nodeSelector, or taken out by None; `had` are those that are there."""
     target = workload_target(row)
     back = {key: had.get(key) for key in given}
-    told = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
+    changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
     undo = ObjectPatch(target=target, body=nested(row.path, back))
-    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {told}")
+    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}")
 
 
 def nested(path: str, leaf: object) -> Body:
@@ -88,10 +88,10 @@ def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str)
     template of the workload was seen."""
     found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (found and found.template.spec.tolerations) or ()
-    had = next((one for one in listed if one.key == old), None)
-    if had is None or not row.path.endswith("template.spec.tolerations"):
+    toleration = next((one for one in listed if one.key == old), None)
+    if toleration is None or not row.path.endswith("template.spec.tolerations"):
         return by_editor(row, f"add {new}", why="no template of it was seen")
-    value = {"key": new, "operator": "Exists"} | ({"effect": had.effect} if had.effect else {})
+    value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
     back: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})

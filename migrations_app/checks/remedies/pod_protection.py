@@ -12,10 +12,10 @@ RESTARTS = "It makes the pods anew, the protected ones too: wait until their wor
 MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
-def budget_loosened(row: Evidence, had: BudgetSpec) -> ObjectPatch:
+def budget_loosened(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
     """The budget lets one pod go; undone it says what it said."""
     target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
-    back = {"minAvailable": had.min_available, "maxUnavailable": had.max_unavailable}
+    back = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
     return ObjectPatch(
         target=target,
         body={"spec": {"minAvailable": None, "maxUnavailable": 1}},

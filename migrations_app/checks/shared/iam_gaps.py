@@ -122,9 +122,9 @@ def _said(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 
-def _narrowed(report: GapReport, mine: ControllerPolicies, *, legacy: bool) -> GapReport:
-    gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and mine(gap))
-    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and mine(gap))
+def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) -> GapReport:
+    gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and in_scope(gap))
+    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
     return replace(report, gaps=gaps, legacy_gaps=old)
 
 
@@ -199,8 +199,8 @@ def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown
     """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
-    told = found if isinstance(found, tuple) else ()
-    for lack in told:
+    role_gaps = found if isinstance(found, tuple) else ()
+    for lack in role_gaps:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
             yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)

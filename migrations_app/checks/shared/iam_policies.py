@@ -62,9 +62,9 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     for lack in found if isinstance(found, tuple) else ():
         if lack.gaps:
             arn = lack.role.role.arn
-            mine = placed.get((arn, part), ())
+            role_documents = placed.get((arn, part), ())
             tidies = next((each for role, each in placed if role == arn), part) == part
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=mine, tidies=tidies))
+            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
 
 
 def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
@@ -198,16 +198,16 @@ def within_reach(
     placed = placed_policies(case)
     for role in seen.roles:
         arn = role.role.arn
-        mine = [one for one in refused if one.role.role.arn == arn]
+        role_refusals = [one for one in refused if one.role.role.arn == arn]
         lifted: list[InstanceRequestAnswer] = []
-        for part in _helping(mine, placed, arn=arn, seen=seen):
+        for part in _helping(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
             change = _added(role, seen, placed=added)
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)
-            lifted += [one for one in mine if allowed_with(one, [each.document for each in added], seen=seen)]
-        if stubborn := [one for one in mine if one not in lifted]:
+            lifted += [one for one in role_refusals if allowed_with(one, [each.document for each in added], seen=seen)]
+        if stubborn := [one for one in role_refusals if one not in lifted]:
             yield _denied(arn, stubborn)
 
 
@@ -244,10 +244,10 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
-    mine = of_release(placed_policies(case), lack.role)
+    documents = of_release(placed_policies(case), lack.role)
     yield _iam(_comments(_SIZES))
     rest = [
-        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in mine),
+        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in documents),
         *(_iam(json.dumps(one, indent=2)) for one in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]

@@ -57,15 +57,15 @@ def there(
     for group in case.inventory.pods.items:
         # Where a group runs is told last: thousands of groups have dozens of nodes each.
         if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
-            mine = tuple([name for name in group.nodes if name in nodes])
-            if mine:
-                yield _counted(group, mine)
+            replaced = tuple([name for name in group.nodes if name in nodes])
+            if replaced:
+                yield _counted(group, replaced)
 
 
-def _counted(group: PodGroup, mine: tuple[str, ...]) -> RollSituation:
-    if len(mine) == len(group.nodes) < NODES_KEPT:
-        return RollSituation(group, mine, group.count, exact=True)
-    return RollSituation(group, mine, len(mine), exact=group.count == len(group.nodes))
+def _counted(group: PodGroup, replaced: tuple[str, ...]) -> RollSituation:
+    if len(replaced) == len(group.nodes) < NODES_KEPT:
+        return RollSituation(group, replaced, group.count, exact=True)
+    return RollSituation(group, replaced, len(replaced), exact=group.count == len(group.nodes))
 
 
 def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:

@@ -51,8 +51,8 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
     """What that release needs and no role grants."""
     found = installation(case.inventory)
     webhooks = found is not None and not webhooks_off(found, case.running.release)
-    told = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
-    return tuple(right for right in told if right not in but)
+    missing_rights = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
+    return tuple(right for right in missing_rights if right not in but)
 
 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:

@@ -50,10 +50,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not ports:
         yield Unknown(f"the ports of {case.step.release} are not known")
     if found.workload.template.spec.host_network:
-        told = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
+        port_list = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
         yield ManualCheck(
             "the controller uses its node's network, where a NetworkPolicy counts for nothing: look whether the "
-            f"security groups of its nodes let callers in on {told}"
+            f"security groups of its nodes let callers in on {port_list}"
         )
         yield SeverityCap("info")
         return

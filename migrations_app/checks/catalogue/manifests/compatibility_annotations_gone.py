@@ -63,8 +63,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     every = {one.name: one for one in chain(case.inventory.ec2nodeclasses.items, case.inventory.nodepools.items)}
     carried = dict.fromkeys(_carried(case, row) for row in evidence)
     steps = [_without(row, every[row.name]) for row in evidence]
-    told = [f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence]
-    change = group(*carried, *steps, what="; ".join(told))
+    tasks = [f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence]
+    change = group(*carried, *steps, what="; ".join(tasks))
     yield from beside_source(remedies_of(change, managed(every[evidence[0].name].metadata)), group(*steps))
 
 

@@ -59,8 +59,8 @@ def _without(case: CheckContext, found: Installation) -> Iterator[JudgeResult]:
     elif minor_order(running.minor) > minor_order(LAST_READ):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
     elif isinstance(case.inventory.settings, Unseen):
-        told = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
-        yield Unknown(told, unread_reason("settings", case.inventory.settings))
+        reason = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
+        yield Unknown(reason, unread_reason("settings", case.inventory.settings))
     elif not _configured(case.inventory):
         yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
 

@@ -71,6 +71,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
     gates = [f"without {row.value('gate')}" for row in evidence if row.data]
     if gates or left is None:
-        told = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
-        told += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
-        yield from helm_remedies(case, (), about="; ".join(told), when="person")
+        tasks = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
+        tasks += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
+        yield from helm_remedies(case, (), about="; ".join(tasks), when="person")
