@@ -71,10 +71,10 @@ def applied_version(text: str) -> str:
     if _OWN.fullmatch(text):
         return text
     try:
-        told = msgspec.json.decode(text, type=_Applied).api_version
+        version = msgspec.json.decode(text, type=_Applied).api_version
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return ""
-    return told if _OWN.fullmatch(told) else ""
+    return version if _OWN.fullmatch(version) else ""
 
 
 LONGEST_OBJECT = 2 * 1024 * 1024

@@ -218,7 +218,7 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
     found = installation(inventory)
     if found is None:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
-    if value := next(filter(None, _told(inventory, found, key=key)), ""):
+    if value := next(filter(None, _setting_values(inventory, found, key=key)), ""):
         return Seen((value,))
     # If the settings ConfigMap exists, the chart sets the variables from its keys.
     if _ROWS[key].env in found.env or (found.env_elsewhere and not inventory.settings.items):
@@ -227,7 +227,7 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
     return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())
 
 
-def _told(inventory: Inventory, found: Installation, *, key: str) -> Iterator[str]:
+def _setting_values(inventory: Inventory, found: Installation, *, key: str) -> Iterator[str]:
     row = _ROWS[key]
     yield found.env.get(row.env, "")
     yield _global(inventory, key)

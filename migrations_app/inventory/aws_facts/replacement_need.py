@@ -116,7 +116,10 @@ def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replace
     by_pool: dict[str, list[ReplacedNode]] = defaultdict(list)
     for node in _nodes(inventory, names):
         by_pool[node.pool].append(node)
-    groups = (ReplacementGroup(tuple(mine), _paced(pools.get(pool), len(mine))) for pool, mine in by_pool.items())
+    groups = (
+        ReplacementGroup(tuple(pool_nodes), _paced(pools.get(pool), len(pool_nodes)))
+        for pool, pool_nodes in by_pool.items()
+    )
     stage = tuple(groups)
     return Replacement((stage,) if stage else ())
 
@@ -131,8 +134,8 @@ def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]
 
 def _paced(pool: NodePool | None, count: int) -> int:
     budgets = [] if pool is None else [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
-    told = [one for one in budgets if one is not None]
-    return max(1, min(told, default=at_once(count, percent=DEFAULT_PERCENT)))
+    limits = [one for one in budgets if one is not None]
+    return max(1, min(limits, default=at_once(count, percent=DEFAULT_PERCENT)))
 
 
 def _for_drift(row: dict[str, object]) -> bool:

@@ -196,10 +196,10 @@ def webhooks_off(found: Installation | None, running: Release | None) -> bool:
     Up to 0.33.7 and its sibling patches the charts write the variable only if webhooks are on, and off is the
     default.
     """
-    told = found.env.get(DISABLE_WEBHOOK, "") if found else ""
+    setting = found.env.get(DISABLE_WEBHOOK, "") if found else ""
     row = find(running) if running else None
-    if told or row is None or running is None:
-        return is_true(told)
+    if setting or row is None or running is None:
+        return is_true(setting)
     return row.webhook_enabled(running) is False
 
 

@@ -53,7 +53,7 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
 def failed_conversions(inventory: Inventory) -> dict[str, str]:
     """What the API server said of each list that it could not convert, by the name of its CRD."""
     found = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
-    return {name: told for name, told in found.items() if told is not None}
+    return {name: message for name, message in found.items() if message is not None}
 
 
 def _failed_conversion(part: Part[object]) -> str | None:
