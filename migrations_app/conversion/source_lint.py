@@ -56,9 +56,9 @@ def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     if generation and not _accepted(generation, release):
         later = any(_accepted(each, release) for each in _ORDER[_ORDER.index(generation) + 1 :])
         hint = ": karpdash convert makes its successor" if later else " yet"
-        told = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
+        message = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
         line = manifest.line_of(("apiVersion",))
-        yield LintFinding(manifest.document.file, line, "other-generation", told)
+        yield LintFinding(manifest.document.file, line, "other-generation", message)
 
 
 def _accepted(generation: str, release: Release) -> bool:

@@ -136,5 +136,5 @@ def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any 
         return [_without_variables(value, depth + 1) for value in tree]
     name = tree.get("name")
     is_secret = isinstance(name, str) and isinstance(tree.get("value"), str) and is_secret_name(name)
-    told = {key: _without_variables(value, depth + 1) for key, value in tree.items()}
-    return {**told, "value": REMOVED} if is_secret else told
+    cleaned = {key: _without_variables(value, depth + 1) for key, value in tree.items()}
+    return {**cleaned, "value": REMOVED} if is_secret else cleaned
