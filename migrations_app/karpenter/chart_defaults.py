@@ -37,9 +37,11 @@ def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Re
             yield ChangedDefault(row.key, was, _at(row.since, lands), row.why)
     why = "the port that metrics are scraped from"
     yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
-    on, comes = old.webhook_enabled(start), new.webhook_enabled(lands)
-    if None not in (on, comes):
-        yield ChangedDefault("webhook.enabled", json.dumps(on), json.dumps(comes), "whether the webhook answers")
+    old_default, new_default = old.webhook_enabled(start), new.webhook_enabled(lands)
+    if None not in (old_default, new_default):
+        yield ChangedDefault(
+            "webhook.enabled", json.dumps(old_default), json.dumps(new_default), "whether the webhook answers"
+        )
     for gate in new.gates:
         default = old.gate_default(gate.name)
         if default is not None:
