@@ -75,10 +75,10 @@ def _take_out(lines: list[str], edit: MapEdit) -> None:
     while len(steps) > 1 and _is_alone(lines, steps):
         steps = steps[:-1]
         place = _place(lines, steps) or place
-    told = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
-    told = told if steps != edit.steps else []
-    told += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
-    lines[place.start : place.end] = [f"{' ' * place.indent}{one}" for one in told]
+    comments = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
+    comments = comments if steps != edit.steps else []
+    comments += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
+    lines[place.start : place.end] = [f"{' ' * place.indent}{comment}" for comment in comments]
 
 
 def _replace(lines: list[str], edit: MapEdit) -> None:
