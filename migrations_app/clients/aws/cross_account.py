@@ -58,8 +58,8 @@ class ClusterAccountAccess:
     @property
     def session_name(self) -> str:
         """The session name (who does what) as CloudTrail shows it in the other account."""
-        told = "-".join(filter(None, ("karpdash", self.action, self.user)))
-        return _SESSION_SIGNS.sub("-", told)[:LONGEST_SESSION_NAME]
+        name = "-".join(filter(None, ("karpdash", self.action, self.user)))
+        return _SESSION_SIGNS.sub("-", name)[:LONGEST_SESSION_NAME]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
