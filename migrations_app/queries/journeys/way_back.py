@@ -27,8 +27,8 @@ def way_back_of(journey_id: uuid.UUID, *, to: str) -> tuple[WayBack, ...]:
     changed = set(
         _changed().filter(journey_part__step__journey_id=journey_id).values_list("journey_part__step", flat=True)
     )
-    told = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.pk in changed) for one in rows]
-    return way_back(told, to=place)  # type: ignore[arg-type]  # the column's choices are the states
+    steps = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.pk in changed) for one in rows]
+    return way_back(steps, to=place)  # type: ignore[arg-type]  # the column's choices are the states
 
 
 def _changed() -> QuerySet[Rollout]:
