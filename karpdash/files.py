@@ -44,9 +44,9 @@ def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "karpdash"
     if platform == "darwin":
         return home / "Library" / "Application Support" / "karpdash"
-    told = environ.get("XDG_DATA_HOME", "")
+    data_home = environ.get("XDG_DATA_HOME", "")
     # A relative path there is to be ignored, says the XDG Base Directory Specification.
-    return (Path(told) if Path(told).is_absolute() else home / ".local" / "share") / "karpdash"
+    return (Path(data_home) if Path(data_home).is_absolute() else home / ".local" / "share") / "karpdash"
 
 
 def make_parser() -> argparse.ArgumentParser:
