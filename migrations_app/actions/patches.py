@@ -22,11 +22,11 @@ def between(before: Tree, after: Tree) -> Body:
     """The merge patch from `before` to `after`; empty if they are equal."""
     patch: Body = {key: None for key in before if after.get(key) is None and before[key] is not None}
     for key, wanted in after.items():
-        here = before.get(key)
-        if wanted is None or wanted == here:
+        old_value = before.get(key)
+        if wanted is None or wanted == old_value:
             continue
-        inner = between(here, wanted) if isinstance(here, dict) and isinstance(wanted, dict) else wanted
-        if inner != {} or here is None:
+        inner = between(old_value, wanted) if isinstance(old_value, dict) and isinstance(wanted, dict) else wanted
+        if inner != {} or old_value is None:
             patch[key] = inner
     return patch
 
@@ -44,9 +44,9 @@ def way_back(patch: Body, before: Tree) -> Body:
     """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
     found: Body = {}
     for key, value in patch.items():
-        here = before.get(key)
-        inside = isinstance(value, dict) and value and (isinstance(here, dict) or key in SHARED_MAPS)
-        found[key] = way_back(value, here or {}) if inside else here
+        old_value = before.get(key)
+        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
+        found[key] = way_back(value, old_value or {}) if inside else old_value
     return found
 
 

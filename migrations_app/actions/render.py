@@ -42,10 +42,10 @@ DiffLine = tuple[str, str]
 
 def step_lines(step: Step) -> tuple[str, ...]:
     """The step as sentences; the first is its title."""
-    return tuple(one_line(line) for line in _said(step))
+    return tuple(one_line(line) for line in _sentences(step))
 
 
-def _said(step: Step) -> Iterator[str]:
+def _sentences(step: Step) -> Iterator[str]:
     yield f"{step.id}: {step.title}" if step.id else step.title
     if step.change is not None:
         yield f"  risk {step.risk}; {f'taken back by: {_way(step.undo)}' if step.undo else 'nothing takes it back'}"

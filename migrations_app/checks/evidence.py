@@ -100,16 +100,16 @@ def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
 
 def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
     """What is wrong on the way to that field or with it; empty when nothing is."""
-    here: Any = tree
+    node: Any = tree
     gone: list[str] = []
     for step in path.split("."):
-        if here is None:
+        if node is None:
             return ""
-        if not isinstance(here, dict):
+        if not isinstance(node, dict):
             return f"{'.'.join(gone)} is no map"
         gone.append(step)
-        here = here.get(step)
-    return "" if here is None or _fits(here, shape) else f"{path} is not {shape}"
+        node = node.get(step)
+    return "" if node is None or _fits(node, shape) else f"{path} is not {shape}"
 
 
 def _fits(value: object, shape: str) -> bool:

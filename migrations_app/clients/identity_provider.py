@@ -109,8 +109,8 @@ def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
 
 def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
     # The settings take plain http for loopback addresses alone, and the client refuses it for others.
-    here = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
-    bounds = CallBounds(server="identity provider", reach=here, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
+    policy = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
+    bounds = CallBounds(server="identity provider", reach=policy, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
     headers = {"Accept": "application/json", "User-Agent": "karpdash"} | ({"Content-Type": FORM} if form else {})
     answer = send(method, url, bounds=bounds, headers=headers, body=urlencode(form).encode() if form else None)
     if answer.status != 200:

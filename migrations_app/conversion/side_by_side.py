@@ -64,15 +64,15 @@ def _ordered_as(old: Plain, new: Plain) -> Any:  # noqa: ANN401  # the same plai
 
 def _keys_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The new keys in the old order; a key without an old one stays after the key that it followed."""
-    behind: dict[str | None, list[str]] = {None: []}
+    keys_after: dict[str | None, list[str]] = {None: []}
     shared = None
     for key in new:
         if key in old:
             shared = key
-            behind[key] = [key]
+            keys_after[key] = [key]
         else:
-            behind[shared].append(key)
-    return [*behind[None], *(key for start in old for key in behind.get(start, ()))]
+            keys_after[shared].append(key)
+    return [*keys_after[None], *(key for start in old for key in keys_after.get(start, ()))]
 
 
 def _line(side: list[str], index: int | None) -> tuple[int | None, str | None]:

@@ -74,10 +74,12 @@ def _of_values(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     for name, tree in (below or {"": manifest.body}).items():
         for key in _CHARTS[name or "karpenter"](tree, release):
             steps = ((name,) if name else ()) + tuple(key.key.split("."))
-            yield LintFinding(manifest.document.file, manifest.line_of(steps), "unread-value", _said(key, release))
+            yield LintFinding(
+                manifest.document.file, manifest.line_of(steps), "unread-value", _unread_text(key, release)
+            )
 
 
-def _said(key: UnreadKey, release: Release) -> str:
+def _unread_text(key: UnreadKey, release: Release) -> str:
     instead = f"; use {key.replacement}" if key.replacement else ""
     why = f" ({key.fate})" if key.fate else ""
     return f"{key.key} is not read by the chart of Karpenter {release}{why}{instead}"

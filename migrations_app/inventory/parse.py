@@ -249,8 +249,8 @@ def _marked(crd: CRD, version: CRDVersion, *, schema: object) -> CRDVersion:
     )
 
 
-def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
-    return here.get(key) if isinstance(here, dict) else None
+def _inner(node: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
+    return node.get(key) if isinstance(node, dict) else None
 
 
 def _owns_conversion(fields: object) -> bool:

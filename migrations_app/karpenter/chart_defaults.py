@@ -32,9 +32,9 @@ def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
 
 def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Release) -> Iterator[ChangedDefault]:
     for row in DEFAULT_ROWS:
-        was = _at(row.since, start)
-        if was or row.appears:
-            yield ChangedDefault(row.key, was, _at(row.since, lands), row.why)
+        old_value = _at(row.since, start)
+        if old_value or row.appears:
+            yield ChangedDefault(row.key, old_value, _at(row.since, lands), row.why)
     why = "the port that metrics are scraped from"
     yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
     old_default, new_default = old.webhook_enabled(start), new.webhook_enabled(lands)

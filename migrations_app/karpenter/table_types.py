@@ -204,10 +204,10 @@ class MinorRelease:
     def _hook_job(self) -> tuple[BadPatch, ...]:
         if not self.hook_job_patch:
             return ()
-        here = release(self.hook_job_patch)
+        affected = release(self.hook_job_patch)
         unsound = self._half_converted()
         following = next(
-            patch for patch in self.releases if patch > here and not any(row.covers(patch) for row in unsound)
+            patch for patch in self.releases if patch > affected and not any(row.covers(patch) for row in unsound)
         )
         return (BadPatch(self.hook_job_patch, self.hook_job_patch, HOOK_JOB, str(following)),)
 

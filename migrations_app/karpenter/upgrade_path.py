@@ -69,11 +69,11 @@ class PathHop:
 def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     found: list[PathHop] = []
-    here, minor = start, kubernetes
+    position, minor = start, kubernetes
     for landing in landings(start, goal, kubernetes=kubernetes, table=table):
-        step = _step(here, landing, kubernetes=minor, table=table)
+        step = _step(position, landing, kubernetes=minor, table=table)
         found.append(step)
-        here = landing
+        position = landing
         minor = minor and max(minor, step.kubernetes.min, key=minor_order)
     return tuple(found)
 
@@ -168,8 +168,8 @@ def _caveats(
     start: Release, *, row: MinorRelease, back: tuple[Release, ...], kubernetes: str | None, table: Table
 ) -> tuple[str, ...]:
     strange = f"{start}, where this step starts, is not known to be able to take over again"
-    within = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
-    caveat = strange if start not in back else within if start.minor == row.minor else ""
+    within_minor = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
+    caveat = strange if start not in back else within_minor if start.minor == row.minor else ""
     raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
     return tuple(note for note in (*row.rollback_caveats, caveat, _outgrown(back, raised, table=table)) if note)
 

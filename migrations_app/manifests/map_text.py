@@ -120,9 +120,9 @@ def _comments(lines: list[str], steps: Steps) -> list[str]:
     while first and re.match(r"\s*#", lines[first - 1]):
         first -= 1
     own = [line.strip() for line in lines[first : place.start]]
-    behind = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
-    if behind and not re.search(r"['\"]", lines[place.start]):
-        own.append(behind[1].strip())
+    trailing = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
+    if trailing and not re.search(r"['\"]", lines[place.start]):
+        own.append(trailing[1].strip())
     del lines[first : place.start]
     return own
 

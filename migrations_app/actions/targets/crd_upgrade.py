@@ -91,9 +91,9 @@ def _refuse_dropping(target: ObjectTarget, before: Tree, *, wanted: Body) -> Non
 
 
 def _annotations(before: Tree, wanted: Body) -> Body:
-    here = value_at(before, ("metadata", "annotations")) or {}
+    existing = value_at(before, ("metadata", "annotations")) or {}
     shipped = value_at(wanted, ("metadata", "annotations")) or {}
-    return {key: value for key, value in shipped.items() if here.get(key) != value}
+    return {key: value for key, value in shipped.items() if existing.get(key) != value}
 
 
 def _versions(crd: Tree) -> list[Tree]:

@@ -51,9 +51,9 @@ def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
 
 def _client(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
     """The existing client configuration is kept, in particular its caBundle, which the controller writes."""
-    here = value_at(before, CLIENT)
-    if isinstance(here, dict) and (here.get("service") or here.get("url")):
-        return here
+    existing = value_at(before, CLIENT)
+    if isinstance(existing, dict) and (existing.get("service") or existing.get("url")):
+        return existing
     name, namespace, port = _service(inventory, release)
     service = value_at(wanted, (*CLIENT, "service")) or {}
     return {"service": service | {"name": name, "namespace": namespace, "port": port}}

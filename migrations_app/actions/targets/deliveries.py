@@ -93,12 +93,12 @@ def refuse_written(one: ChartDelivery, read: Tree) -> None:
 
 
 def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain JSON
-    here = fields
+    node = fields
     for name in path:
-        here = here.get(f"f:{name}") if isinstance(here, dict) else None
-        if here is None:
+        node = node.get(f"f:{name}") if isinstance(node, dict) else None
+        if node is None:
             return False
-        if here == {}:
+        if node == {}:
             return True
     return True
 

@@ -32,14 +32,14 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
 
     Raises InvalidInput for a name that none has.
     """
-    here = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
+    by_name = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
     given = parameters.get(NAMES) or ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
     for text in given:
-        if text not in here:
+        if text not in by_name:
             raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")
-    return tuple(here[name] for name in dict.fromkeys(given)) if given else tuple(here.values())
+    return tuple(by_name[name] for name in dict.fromkeys(given)) if given else tuple(by_name.values())
 
 
 def switch_of(target: ObjectTarget) -> Field:

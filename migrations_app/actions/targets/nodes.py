@@ -59,9 +59,9 @@ def node_target(node: Node) -> ObjectTarget:
 
 def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and that is not being deleted, in the order read."""
-    here = {node.name: node for node in inventory.nodes.items}
+    node_of = {node.name: node for node in inventory.nodes.items}
     owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
-    return tuple(NodeRemoval(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
+    return tuple(NodeRemoval(node_of[one.name], one) for one in owned if not node_of[one.name].metadata.deleting)
 
 
 def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
@@ -127,9 +127,11 @@ def controllers_on(inventory: Inventory) -> frozenset[str]:
 
 def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
     """Raises Unavailable with the nodes on which the controller runs: without it, no replacement is launched."""
-    here = sorted(controllers_on(inventory) & set(names))
-    if here:
-        raise Unavailable(f"the controller itself runs on {said(here)}: move it first", code="controller_on_node")
+    controller_nodes = sorted(controllers_on(inventory) & set(names))
+    if controller_nodes:
+        raise Unavailable(
+            f"the controller itself runs on {said(controller_nodes)}: move it first", code="controller_on_node"
+        )
 
 
 def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:

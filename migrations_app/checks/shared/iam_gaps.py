@@ -108,7 +108,7 @@ def lacks(
     """
     seen = permissions(case.inventory)
     if isinstance(seen, Unseen):
-        return Unknown(f"the controller's permissions could not be read: {_said(seen)}")
+        return Unknown(f"the controller's permissions could not be read: {_unread_text(seen)}")
     try:
         reports = seen.reports(release or str(case.step.release))
     except InvalidInput as wrong:
@@ -118,7 +118,7 @@ def lacks(
     )
 
 
-def _said(part: Unseen) -> str:
+def _unread_text(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 

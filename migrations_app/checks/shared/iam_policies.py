@@ -118,14 +118,14 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
     """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
-    yield _comments([*_untold(lack, closed), *_stubborn(closed)])
+    yield _comments([*_missing_names(lack, closed), *_stubborn(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
 
 
-def _untold(lack: RoleGaps, closed: Closing) -> list[str]:
+def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
     """For each name that nobody told and that stands in the documents."""
     written = json.dumps(closed.documents())
     return [

@@ -79,12 +79,12 @@ def _take_out(tree: dict[str, Any], steps: list[str], *, prune: bool) -> None:
 
 def value_of(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; None where it is not given, as Helm reads null."""
-    here: Any = tree
+    node: Any = tree
     for step in steps_of(key):
-        if not isinstance(here, Mapping):
+        if not isinstance(node, Mapping):
             return None
-        here = here.get(step)
-    return here
+        node = node.get(step)
+    return node
 
 
 def leaves(tree: Tree, *, empty: bool = False) -> dict[str, Any]:

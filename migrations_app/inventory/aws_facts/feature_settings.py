@@ -120,8 +120,8 @@ def _is_own(claim: NodeClaim) -> bool:
 
 
 def _endpoint_lookup(inventory: Inventory) -> Word:
-    asks = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
-    certain = bool(setting(inventory, ENDPOINT).items) and asks == (False, False)
+    lookups = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
+    certain = bool(setting(inventory, ENDPOINT).items) and lookups == (False, False)
     return False if certain and _every_class(inventory, _is_not_al2023) else None
 
 

@@ -153,10 +153,10 @@ def _allowed(row: dict[str, object], count: int) -> int | None:
 
 
 def _nodes(inventory: Inventory, names: Collection[str]) -> Iterator[ReplacedNode]:
-    here = {node.name: node for node in inventory.nodes.items}
+    node_of = {node.name: node for node in inventory.nodes.items}
     for owned in ownership(inventory).nodes:
         if owned.name in names and owned.owner in OWNERS:
-            yield _replaced(owned, here[owned.name])
+            yield _replaced(owned, node_of[owned.name])
 
 
 def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:

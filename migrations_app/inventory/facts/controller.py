@@ -245,12 +245,12 @@ def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
 
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
-    here: Any = tree
+    node: Any = tree
     for step in key.split("."):
-        if not isinstance(here, dict) or here.get(step) is None:
+        if not isinstance(node, dict) or node.get(step) is None:
             return ABSENT
-        here = here[step]
-    return here
+        node = node[step]
+    return node
 
 
 VARIABLES = "controller.env"

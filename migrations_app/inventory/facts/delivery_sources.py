@@ -170,8 +170,8 @@ def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
 
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
     """The deliveries that bring the chart to this cluster."""
-    here = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
-    return tuple(found for one in here if (found := _of_chart(inventory, one, chart=chart)) is not None)
+    local_deliveries = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
+    return tuple(found for one in local_deliveries if (found := _of_chart(inventory, one, chart=chart)) is not None)
 
 
 def _of_chart(inventory: Inventory, one: GitOpsDelivery, *, chart: str) -> ChartDelivery | None:

@@ -131,9 +131,9 @@ def _class_of(claim: NodeClaim) -> str:
 def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
     version = one.metadata.annotation(annotation)
     have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
-    behind = {} if version is None else {each: count for each, count in have.items() if each != version}
+    outdated = {} if version is None else {each: count for each, count in have.items() if each != version}
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
-    return DriftHashes(kind, one.name, annotation, version, tuple(claims), behind, drifted)
+    return DriftHashes(kind, one.name, annotation, version, tuple(claims), outdated, drifted)
 
 
 def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:

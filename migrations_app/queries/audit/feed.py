@@ -116,8 +116,8 @@ def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPa
         if len(events) == ask.limit:
             break
         source.take(row)
-        here = FeedPosition(audit=audit.told, scans=scans.told, issued=head.issued)
-        events.append(_event(row, encode_position(here)))
+        row_position = FeedPosition(audit=audit.reached, scans=scans.reached, issued=head.issued)
+        events.append(_event(row, encode_position(row_position)))
     end = FeedPosition(audit=audit.end(ask.limit), scans=scans.end(ask.limit), issued=head.issued)
     return FeedPage(
         events=tuple(events),
@@ -145,26 +145,26 @@ def wait_for_events(
 
 @dataclass(slots=True)
 class _Source:
-    """The rows of one source from `told` on, up to its head or WINDOW."""
+    """The rows of one source after `reached`, up to its head or WINDOW."""
 
-    told: int
+    reached: int
     head: int
     rows: Sequence[AuditLine | ScanEvent]
     taken: int = 0
     first: int = -1
 
     def __post_init__(self) -> None:
-        self.first = self.told
+        self.first = self.reached
         self.rows = [row for row in self.rows if row.seq <= self.head]
 
     def take(self, row: AuditLine | ScanEvent) -> None:
-        self.told = row.seq
+        self.reached = row.seq
         self.taken += 1
 
     def end(self, limit: int) -> int:
-        """Up to where everything that fits was told."""
+        """The position up to which every row that fits was returned."""
         if self.taken < len(self.rows) or len(self.rows) == limit:
-            return self.told
+            return self.reached
         return max(self.first, min(self.head, self.first + WINDOW))
 
 

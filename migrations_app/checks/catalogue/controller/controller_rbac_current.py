@@ -58,8 +58,8 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:
     for target, some in per_target(rights).items():
         seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in some))}"
-        wish = f"{wanted}: {some[0].why}"
-        yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wish)
+        wanted_text = f"{wanted}: {some[0].why}"
+        yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wanted_text)
 
 
 @check.advise

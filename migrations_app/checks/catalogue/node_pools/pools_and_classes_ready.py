@@ -64,8 +64,8 @@ def _word(one: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[Judg
         if has_condition:
             yield Unknown(f"{type(one).__name__} {one.name}: {READY} is absent")
     elif found["Ready"].get("status") != "True":
-        behind = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
-        why = ", ".join(behind) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
+        unmet = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
+        why = ", ".join(unmet) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
         yield cause(one, READY, seen=f"{found['Ready'].get('status')} {why}".strip(), wanted="True")
 
 

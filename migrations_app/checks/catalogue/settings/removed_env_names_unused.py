@@ -47,8 +47,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _strange_gates(case: CheckContext, gates: str) -> list[str]:
     """A gate that the running release knows was written by its chart, and goes with it."""
     running = case.running.release
-    here = unread_gates(gates, running) if running else []
-    return [gate for gate in unread_gates(gates, case.step.release) if gate in here]
+    known_strange = unread_gates(gates, running) if running else []
+    return [gate for gate in unread_gates(gates, case.step.release) if gate in known_strange]
 
 
 def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
