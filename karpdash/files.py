@@ -28,9 +28,8 @@ def folder(name: str) -> Path:
 
 
 def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where data is kept if nothing else is told: `var` of a checkout, otherwise the place of the platform.
-
-    Relative to the working folder only where the environment names no home.
+    """Where data is kept if it is not configured: `var` of a checkout, otherwise the platform's data folder. Relative
+    to the working directory only if the environment names no home.
     """
     if not SHIPPED.is_dir():
         return CHECKOUT / "var"

@@ -45,7 +45,7 @@ def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """What a worker of the lane is told: its queues, its kind of pool and how many tasks it runs at once."""
+    """The options of a lane's worker: its queues, its kind of pool, and how many tasks it runs at once."""
 
     queues: str
     pool: str

@@ -106,7 +106,7 @@ is named here finds it at its place, or tells a person about it.
 
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
-    """The whole page: the changes by the release that brings them, then the pains by their area."""
+    """The whole page: breaking changes by release, then known problems by area."""
     every, known = tuple(changes), tuple(pains)
     parts = [COVERAGE_HEAD, *_counts(changes=every, pains=known), "\n## Changes"]
     for release, rows in groupby(every, key=lambda entry: entry.release):

@@ -24,7 +24,7 @@ def at_deployment(found: Installation, path: str, *, seen: str, wanted: str) -> 
 
 
 def at_controller(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in the Deployment; the path is told from the pod's spec on."""
+    """A cause in the Deployment; the path starts at the pod's spec."""
     return Evidence(
         kind="Deployment",
         namespace=found.namespace,
@@ -82,7 +82,7 @@ T = TypeVar("T", bound=WholeObject)
 
 
 def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
-    """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
+    """The doubts about objects with malformed fields, and the well-formed objects. Malformed objects are not judged."""
     every = tuple(objects)
     words = [tuple(odd([one], shapes)) for one in every]
     sound = tuple(one for one, object_doubts in zip(every, words, strict=True) if not object_doubts)

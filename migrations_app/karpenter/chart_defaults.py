@@ -1,4 +1,4 @@
-"""What a chart does of itself in a release, for values that nobody gives, and what changes from one to another."""
+"""The defaults of a chart in a release, for values that are not given, and what changes between two releases."""
 
 import json
 from collections.abc import Iterator

@@ -156,8 +156,8 @@ def _json(row: Tree) -> str:
 
 
 def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> Body:
-    """The merge patch that brings version and values. Raises InvalidInput `secret_value` if a value that looks like a
-    secret would have to stand in the plan.
+    """The merge patch that sets version and values. Raises InvalidInput `secret_value` if the plan would have to
+    contain a value that looks like a secret.
     """
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)

@@ -25,7 +25,9 @@ def settled_gate(inventory: Inventory, one: ChartDelivery, *, to: Release) -> Ga
 
 
 def brought(inventory: Inventory, one: ChartDelivery, *, release: Release) -> bool:
-    """Whether that release of the chart is seen: for the controller's by its image, for others nothing tells more."""
+    """Whether that release of the chart is installed: the controller's by its image; other charts have no further
+    evidence.
+    """
     found = installation(inventory) if one.chart == CHART else None
     images = [each.image or "" for each in found.workload.template.spec.containers or ()] if found else []
     return one.chart != CHART or any(image_release(image) == release for image in images)
@@ -42,7 +44,9 @@ def gate_of_way_back(gate: Gate, one: ChartDelivery) -> Gate:
 
 
 def _controller(inventory: Inventory, to: Release) -> ControllerGate | None:
-    """The Deployment that runs now, with the release that it has to run then; an image without a tag tells none."""
+    """The Deployment that runs now, with the release that it has to run after the sync; an image without a tag names
+    none.
+    """
     found = installation(inventory)
     if found is None:
         return None

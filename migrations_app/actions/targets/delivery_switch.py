@@ -1,6 +1,5 @@
-"""Deliveries of Flux and Argo CD switched off and on again, exactly as they were.
-
-What the switch said before stands in an annotation of the object, so that whoever finds it paused can resume it (A39).
+"""Suspends and resumes deliveries of Flux and Argo CD. An annotation of the object keeps the setting from before, so
+that anyone who finds it paused can resume it (A39).
 """
 
 import json
@@ -77,13 +76,13 @@ def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
 
 
 def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that switches it off."""
+    """The merge patch that suspends it."""
     kept = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
     return {"metadata": kept} | _switched(target, None if target.kind == APPLICATION else True)
 
 
 def resuming(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that sets the switch to what it said, and takes the annotation off."""
+    """The merge patch that restores the setting and removes the annotation."""
     return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, setting)
 
 
@@ -110,14 +109,15 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
 
 
 def reverted_by(one: GitOpsDelivery) -> str:
-    """What is said of an object that somebody else writes."""
+    """The note for an object that another tool writes."""
     writer = writer_of(one)
     return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
 
 
 def _switched_on_again(one: GitOpsDelivery, read: Tree) -> str:
-    """The tool that would switch it on again: whoever writes an Application writes its policy as well, while Flux
-    leaves a switch alone that its source does not state."""
+    """The tool that would resume it: what writes an Application writes its sync policy too, while Flux does not touch
+    `suspend` if its source does not set it.
+    """
     writer = writer_of(one)
     states = one.kind == APPLICATION or value_at(read, SUSPEND) is not None
     return writer if writer and states else ""

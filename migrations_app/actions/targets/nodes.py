@@ -71,7 +71,7 @@ def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemova
 
 
 def nodes_by_pool(inventory: Inventory) -> Counter[str]:
-    """The number of nodes of each NodePool. A Provisioner of the same name has nodes of its own."""
+    """The number of nodes of each NodePool. Nodes of a Provisioner with the same name are not counted."""
     return Counter(one.pool for one in ownership(inventory).nodes if one.owner in OWNERS and one.owner != ALPHA)
 
 

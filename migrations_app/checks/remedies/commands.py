@@ -149,7 +149,7 @@ def helm_remedies(
     when: When = "landing",
     chart: str = CHART,
 ) -> tuple[Remedy, ...]:
-    """How to change these values of one of the two charts, in each tool. `when` is "before" where `to` is told."""
+    """How to change these values of one of the two charts, in each tool. `when` is "before" if `to` is given."""
     found = installation(case.inventory)
     by = found.managed if found else Managed("hand")
     release, namespace = _release_of(case, chart)
@@ -186,8 +186,9 @@ def here(case: CheckContext) -> Release | None:
 
 
 def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
-    """How to bring the CRDs to a release with the chart karpenter-crd, in each tool; to the release that the hop
-    begins at where none is told."""
+    """How to upgrade the CRDs with the chart karpenter-crd, in each tool; without `to`, to the release that the hop
+    starts from.
+    """
     found, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
     lands = version >= case.step.release
@@ -250,7 +251,7 @@ LACKING = "karpenter-lacking"
 
 
 def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """How to give the controller these rights in a ClusterRole of its own, beside those that it has."""
+    """How to grant the controller these rights in an additional ClusterRole."""
     found = installation(case.inventory)
     account = (found and found.workload.template.spec.service_account_name) or "default"
     home = found.namespace if found else "kube-system"

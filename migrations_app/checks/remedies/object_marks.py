@@ -1,4 +1,4 @@
-"""Labels and annotations set and taken off, each with what brings back what was there."""
+"""Changes of labels and annotations, each with the undo that restores the former values."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar

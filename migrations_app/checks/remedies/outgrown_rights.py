@@ -9,8 +9,9 @@ from migrations_app.karpenter.tables.rbac_rows import RbacRight
 
 
 def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
-    """A patch of the verbs of rules that are about these rights alone, and the rest for a person. The patch is refused
-    where the rules have changed meanwhile."""
+    """A patch that removes the verbs of rules with only these rights, and a manual task for the rest. The patch is
+    refused if the rules changed since.
+    """
     target = ChangeTarget("ClusterRole", role.name)
     steps: list[Body] = []
     back: list[Body] = []

@@ -1,4 +1,4 @@
-"""A budget that holds drift over a hop, beside the budgets that a NodePool has, and how to take it back."""
+"""A budget that blocks drift during a hop, added to the budgets of a NodePool, and its undo."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -138,8 +138,7 @@ def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
 
 
 def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The words of all gaps and these doubts; a warning where the controller does its work without what is refused,
-    and no doubt weighs more."""
+    """The results for all gaps and these doubts; at most a warning if the controller works without the refused actions."""
     more = tuple(doubts)
     yield from words(found)
     yield from more
@@ -173,7 +172,7 @@ def _why(gap: Gap) -> Iterator[str]:
 
 
 def name_of(one: RolePolicies) -> str:
-    """The name of the role; the names of the documents where somebody handed them in without one."""
+    """The name of the role, or the names of the documents if they were uploaded without a role."""
     if one.role.arn:
         return one.role.arn.rpartition("/")[2]
     return ", ".join(policy.name for policy in one.policies)[:200] or "none"
@@ -196,7 +195,7 @@ def _concerns(name: str, action: str) -> bool:
 
 
 def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
+    """A doubt if the roles of nodes are not known: that iam:PassRole covers them then proves nothing."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
     role_gaps = found if isinstance(found, tuple) else ()

@@ -126,7 +126,7 @@ def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Chang
 
 
 def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
-    """For each name that nobody told and that stands in the documents."""
+    """A comment for each placeholder in the documents whose real name is not known."""
     written = json.dumps(closed.documents())
     return [
         f"nothing tells the {name}: put it right in the documents before they are used"
@@ -186,7 +186,7 @@ def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Itera
 
 
 def _comments(lines: Iterable[str]) -> str:
-    """The lines as comments. Names in documents are other people's: none of them may begin a line of its own."""
+    """The lines as comments. Names in documents are untrusted: none of them may start a new line."""
     return "\n".join(map(note, lines))
 
 

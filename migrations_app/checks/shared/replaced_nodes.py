@@ -53,7 +53,9 @@ def rolled_nodes(case: CheckContext) -> frozenset[str]:
 def there(
     case: CheckContext, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]
 ) -> Iterator[RollSituation]:
-    """The wanted groups with at least one pod on those nodes; DaemonSets, which go with their node, never are."""
+    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because they end with their
+    node.
+    """
     for group in case.inventory.pods.items:
         # Where a group runs is told last: thousands of groups have dozens of nodes each.
         if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):

@@ -91,7 +91,7 @@ class RelayRules(Protocol):
         """The request to send, or the answer without sending anything."""
 
     def after(self, asked: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
-        """Called with the request as helm made it, and the server's answer; returns what helm is told."""
+        """Called with the request as helm made it, and the server's answer; returns the answer for helm."""
 
 
 def refusal(status: int, *, reason: str, message: str) -> RelayAnswer:

@@ -74,8 +74,9 @@ def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
 
 
 def pinned_image(tree: Tree, lands: Release) -> tuple[str, ...]:
-    """The keys that name the image of another release: it would keep its controller under the new chart, and so would a
-    digest beside it."""
+    """The keys that name the image of another release, digest included: the new chart would keep running the old
+    controller.
+    """
     tag, digest = (value_of(tree, key) for key in (TAG, DIGEST))
     pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
     if (pinned is not None and pinned != lands) or (digest and pinned != lands):

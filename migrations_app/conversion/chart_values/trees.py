@@ -43,9 +43,9 @@ def key_of(steps: Iterable[str]) -> str:
 
 
 def laid(tree: Tree, changes: Iterable[tuple[str, str]], *, prune: bool = False) -> dict[str, Any]:
-    """A copy with each key set to its value, which is JSON, or taken out where that is empty.
+    """A copy with each key set to its value, which is JSON, or removed if that is empty.
 
-    Maps that become empty stay, as a person leaves them, or go where `prune` is told.
+    Maps that become empty stay, or are removed if `prune` is set.
     """
     after = copy.deepcopy(dict(tree))
     for key, text in changes:

@@ -56,7 +56,7 @@ class Permissions:
     untold: tuple[str, ...] = ()
 
     def named(self, untold: str) -> tuple[str, ...]:
-        """What stands for a name that nobody told."""
+        """The placeholder for a name that is not known."""
         if untold == NODE_ROLE:
             return self.site.roles
         words = {CLUSTER_NAME: self.site.cluster, ACCOUNT: self.site.account, REGION: self.site.region}
@@ -163,7 +163,7 @@ def cluster_named(inventory: Inventory) -> str:
 
 
 def place_seen(inventory: Inventory) -> AwsPlace:
-    """Where the cluster stands, as AWS or the cluster's objects tell it; each name is empty where neither does."""
+    """Region, name and account of the cluster from AWS or the cluster's objects; empty where neither shows them."""
     site_names = _site_names(inventory)
     return AwsPlace(region=site_names["region"], cluster=site_names["cluster"], account=site_names["account"])
 

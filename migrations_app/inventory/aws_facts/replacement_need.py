@@ -108,9 +108,9 @@ def _plus(one: int | None, other: int | None) -> int | None:
 
 
 def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replacement:
-    """These nodes, as many of a pool at once as its disruption budgets let go; all pools at the same time.
+    """These nodes, as many of a pool at once as its disruption budgets allow; all pools at the same time.
 
-    Without a readable budget a tenth of the nodes, as Karpenter's default says; at least one node.
+    Without a readable budget a tenth of the nodes, Karpenter's default; at least one node.
     """
     pools = {f"NodePool/{pool.name}": pool for pool in inventory.nodepools.items}
     by_pool: dict[str, list[ReplacedNode]] = defaultdict(list)

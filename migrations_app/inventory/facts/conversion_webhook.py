@@ -51,7 +51,7 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
 
 
 def failed_conversions(inventory: Inventory) -> dict[str, str]:
-    """What the API server said of each list that it could not convert, by the name of its CRD."""
+    """The API server's message for each list that it could not convert, by the name of its CRD."""
     found = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
     return {name: message for name, message in found.items() if message is not None}
 

@@ -78,7 +78,7 @@ class ChartDelivery:
 
     @property
     def version(self) -> str:
-        """The version, or range of versions, that it asks for; empty if another object tells it."""
+        """The requested version, or range of versions; empty if another object names it."""
         if self.place is None:
             return ""
         return str(below(self.delivery.spec or {}, (*self.place.at, self.place.version)) or "")
@@ -169,7 +169,7 @@ def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
 
 
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
-    """The deliveries that bring the chart to this cluster."""
+    """The deliveries that install the chart in this cluster."""
     local_deliveries = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
     return tuple(found for one in local_deliveries if (found := _of_chart(inventory, one, chart=chart)) is not None)
 

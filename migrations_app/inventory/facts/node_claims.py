@@ -137,7 +137,7 @@ def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims:
 
 
 def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
-    """The Provisioners and Machines without the hash by which drift is told."""
+    """The Provisioners and Machines without the hash that shows drift."""
     every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
     for one in every:
         if one.metadata.annotation(labels.PROVISIONER_HASH) is None:

@@ -188,7 +188,7 @@ class _Past:
 
 @lru_cache(maxsize=64)
 def _kept_past(_key: object) -> _Past:
-    """The place for the past of this key; whoever asks first fills it."""
+    """The cache entry for the past of this key; the first caller fills it."""
     return _Past()
 
 
