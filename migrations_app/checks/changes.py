@@ -163,9 +163,8 @@ class DeliveryResume(ChangeBase, frozen=True, kw_only=True, tag="resume"):
 
 
 class IamStatements(ChangeBase, frozen=True, kw_only=True, tag="iam"):
-    """Statements that a role gets in an additional policy, or loses if `removed`: a managed policy, or an inline one if
-    `inline`.
-    """
+    """Statements that a role gets in a policy of its own, beside those it has, or loses where `removed`: a managed
+    policy, or one inside the role where `inline`."""
 
     role: str
     """The ARN of the role; empty for the controller's where nothing that was read names it: a person attaches it."""
