@@ -199,10 +199,10 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
     return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
 
 
-def _weighed(found: Finding, words: tuple[JudgeResult, ...]) -> Finding:
+def _weighed(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
     """Applies the severity caps. Only for parts that were read whole: an unread object could be more severe."""
     caps = (word.severity for word in words if isinstance(word, SeverityCap))
-    return msgspec.structs.replace(found, severity=min((found.severity, *caps), key=WEIGHTS.index))
+    return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
 
 def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:

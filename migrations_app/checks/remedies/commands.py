@@ -150,8 +150,8 @@ def helm_remedies(
     chart: str = CHART,
 ) -> tuple[Remedy, ...]:
     """How to change these values of one of the two charts, in each tool. `when` is "before" if `to` is given."""
-    found = installation(case.inventory)
-    by = found.managed if found else Managed("hand")
+    controller = installation(case.inventory)
+    by = controller.managed if controller else Managed("hand")
     release, namespace = _release_of(case, chart)
     version = max(to, case.step.start) if to else None
     change = HelmChange(
@@ -165,8 +165,8 @@ def helm_remedies(
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
     """Name and namespace of the Helm release of that chart, as its record or the controller's labels tell them."""
-    found = installation(case.inventory)
-    release, namespace = (found.release_name, found.namespace) if found else (CHART, "kube-system")
+    controller = installation(case.inventory)
+    release, namespace = (controller.release_name, controller.namespace) if controller else (CHART, "kube-system")
     record = helm_release(case.inventory, chart=CRD_CHART) if chart == CRD_CHART else None
     if record:
         return record.name, record.namespace
@@ -252,9 +252,9 @@ LACKING = "karpenter-lacking"
 
 def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
     """How to grant the controller these rights in an additional ClusterRole."""
-    found = installation(case.inventory)
-    account = (found and found.workload.template.spec.service_account_name) or "default"
-    home = found.namespace if found else "kube-system"
+    controller = installation(case.inventory)
+    account = (controller and controller.workload.template.spec.service_account_name) or "default"
+    home = controller.namespace if controller else "kube-system"
     role = {**_rbac("ClusterRole"), "rules": _rules(rights)}
     binding = {
         **_rbac("ClusterRoleBinding"),

@@ -74,8 +74,8 @@ def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
 def _tool(case: CheckContext, one: RolePolicies) -> How:
     """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
     names = (name_of(one), *(policy.name for policy in one.policies))
-    found = installation(case.inventory)
-    by_terraform = (found and found.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
+    controller = installation(case.inventory)
+    by_terraform = (controller and controller.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
     return "terraform" if by_terraform else "iam"
 
 

@@ -301,8 +301,8 @@ def places(inventory: Inventory, spec: Placement) -> Places:
 @once
 def open_places(inventory: Inventory) -> Places | None:
     """The same for the installed controller; None if there is none."""
-    found = installation(inventory)
-    return places(inventory, found.workload.template.spec) if found else None
+    controller = installation(inventory)
+    return places(inventory, controller.workload.template.spec) if controller else None
 
 
 def _terms(spec: Placement) -> list[NodeTerm]:

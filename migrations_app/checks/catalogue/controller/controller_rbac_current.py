@@ -49,8 +49,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
     """What that release needs and no role grants."""
-    found = installation(case.inventory)
-    webhooks = found is not None and not webhooks_off(found, case.running.release)
+    controller = installation(case.inventory)
+    webhooks = controller is not None and not webhooks_off(controller, case.running.release)
     missing_rights = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
     return tuple(right for right in missing_rights if right not in but)
 

@@ -43,8 +43,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
@@ -53,7 +53,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
     metrics_services = [
-        one for one in case.inventory.services.items if one.namespace == found.namespace and one.metrics_port
+        one for one in case.inventory.services.items if one.namespace == controller.namespace and one.metrics_port
     ]
     for service in metrics_services if after is not None else ():
         now = service.metrics_port
@@ -69,9 +69,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         # Without the Service's port a scrape job may name the number, and none of those is read.
         yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
     entered = case.running.release is not None and case.hop == "0.32"
-    if entered and found.workload.template.spec.host_network:
+    if entered and controller.workload.template.spec.host_network:
         yield at_controller(
-            found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted="webhook.metrics.port"
+            controller, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted="webhook.metrics.port"
         )
 
 

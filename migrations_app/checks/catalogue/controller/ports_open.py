@@ -61,8 +61,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
 
 
-def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
-    guards = ingress_guards(case.inventory, found)
+def _policies(case: CheckContext, controller: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
+    guards = ingress_guards(case.inventory, controller)
     for port in ports if guards else ():
         if not any(lets_in(one, port) for one in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"

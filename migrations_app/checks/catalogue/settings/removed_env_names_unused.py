@@ -30,17 +30,17 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    for unread in unread_env_names(found.env, case.step.release):
+    for unread in unread_env_names(controller.env, case.step.release):
         if unread.key not in CHART_SWITCHES:
-            yield _evidence(found, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
-    if found.env_elsewhere:
+            yield _evidence(controller, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
+    if controller.env_elsewhere:
         yield Unknown("more variables are taken from an object that is not read (envFrom)")
-    for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
-        row = _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
+    for gate in _strange_gates(case, controller.env.get(FEATURE_GATES, "")):
+        row = _evidence(controller, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
         yield row.with_data(gate=gate)
 
 
@@ -51,11 +51,11 @@ def _strange_gates(case: CheckContext, gates: str) -> list[str]:
     return [gate for gate in unread_gates(gates, case.step.release) if gate in known_strange]
 
 
-def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
+def _evidence(controller: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
     return Evidence(
         kind="Deployment",
-        namespace=found.namespace,
-        name=found.name,
+        namespace=controller.namespace,
+        name=controller.name,
         path=f"spec.template.spec.containers[].env[{name}]",
         seen=seen,
         wanted=wanted,
