@@ -52,10 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     after = given if isinstance(given, int) else metrics_port(case.step.release)
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
-    metrics_services = [
-        one for one in case.inventory.services.items if one.namespace == controller.namespace and one.metrics_port
-    ]
-    for service in metrics_services if after is not None else ():
+    svcs = [one for one in case.inventory.services.items if one.namespace == controller.namespace and one.metrics_port]
+    for service in svcs if after is not None else ():
         now = service.metrics_port
         if now != after:
             wanted = f"{after} in {SCRAPERS}"
@@ -65,7 +63,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if before != after and before in monitor.numbers:
             row = at(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
             yield row.with_data(port=str(before))
-    if not metrics_services and after is not None and before != after:
+    if not svcs and after is not None and before != after:
         # Without the Service's port a scrape job may name the number, and none of those is read.
         yield ManualCheck(f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}")
     entered = case.running.release is not None and case.hop == "0.32"
