@@ -60,6 +60,6 @@ def _copy(source: Path, target: Path) -> None:
     with closing(sqlite3.connect(source, timeout=20)) as given, closing(sqlite3.connect(target)) as taken:
         # In one step under one read transaction: in WAL mode this blocks no writer and the copy is consistent.
         given.backup(taken)
-        told = taken.execute("PRAGMA integrity_check").fetchone()[0]
-        if told != "ok":
-            raise sqlite3.DatabaseError(f"integrity_check says {told}")
+        integrity = taken.execute("PRAGMA integrity_check").fetchone()[0]
+        if integrity != "ok":
+            raise sqlite3.DatabaseError(f"integrity_check says {integrity}")

@@ -28,9 +28,8 @@ def folder(name: str) -> Path:
 
 
 def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where data is kept if nothing else is told: `var` of a checkout, otherwise the place of the platform.
-
-    Relative to the working folder only where the environment names no home.
+    """Where data is kept if it is not configured: `var` of a checkout, otherwise the platform's data folder. Relative
+    to the working directory only if the environment names no home.
     """
     if not SHIPPED.is_dir():
         return CHECKOUT / "var"
@@ -44,9 +43,9 @@ def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "karpdash"
     if platform == "darwin":
         return home / "Library" / "Application Support" / "karpdash"
-    told = environ.get("XDG_DATA_HOME", "")
+    data_home = environ.get("XDG_DATA_HOME", "")
     # A relative path there is to be ignored, says the XDG Base Directory Specification.
-    return (Path(told) if Path(told).is_absolute() else home / ".local" / "share") / "karpdash"
+    return (Path(data_home) if Path(data_home).is_absolute() else home / ".local" / "share") / "karpdash"
 
 
 def make_parser() -> argparse.ArgumentParser:

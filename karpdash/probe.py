@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
-        said = answer.read(2000).decode(errors="replace")
+        body = answer.read(2000).decode(errors="replace")
     except (OSError, http.client.HTTPException) as wrong:
         sys.stderr.write(f"{path}: {wrong}\n")
         return 1
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
         connection.close()
     if answer.status == 200:
         return 0
-    sys.stderr.write(f"{path}: HTTP {answer.status} {said}\n")
+    sys.stderr.write(f"{path}: HTTP {answer.status} {body}\n")
     return 1
 
 

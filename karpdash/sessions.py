@@ -72,7 +72,7 @@ def is_over(data: dict[str, Any]) -> bool:
 
 
 def is_by_person(request: HttpRequest) -> bool:
-    """Whether somebody did something. What a page asks again by itself is a GET by htmx."""
+    """Whether a person caused the request. What a page polls by itself is a GET by htmx."""
     return request.method != "GET" or request.headers.get("HX-Request") != "true"
 
 

@@ -34,7 +34,7 @@ def _digest(name: str) -> str:
 
 
 class CompressedPages(GZipMiddleware):
-    """Compresses pages and static files; Django pads them at random, so that their size tells nothing (BREACH)."""
+    """Compresses pages and static files; Django pads them at random, so that their size reveals nothing (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if request.path.startswith(EXACT):

@@ -11,7 +11,7 @@ SECONDS = 0.5
 
 
 class JsonSerializer:
-    """JSON and not Django's pickle: whoever can write into the broker must not be able to run code here."""
+    """JSON instead of Django's pickle: write access to the broker must not allow running code here."""
 
     def dumps(self, value: Any) -> bytes:  # noqa: ANN401 - what Django's cache is given
         return json.dumps(value).encode()

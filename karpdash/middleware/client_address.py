@@ -26,9 +26,9 @@ class ClientAddress:
         return self.get_response(request)
 
 
-def _last(told: str) -> str:
+def _last(header: str) -> str:
     """The last address; empty if it is not a valid address."""
     try:
-        return str(ipaddress.ip_address(told.rpartition(",")[2].strip()))
+        return str(ipaddress.ip_address(header.rpartition(",")[2].strip()))
     except ValueError:
         return ""

@@ -33,19 +33,19 @@ class RequestIds:
         started = time.monotonic()
         with bound_contextvars(request_id=request_id):
             response = self.get_response(request)
-            _told(request, response, seconds=time.monotonic() - started)
+            _log_request(request, response, seconds=time.monotonic() - started)
         response.headers.setdefault(HEADER, request_id)
         return response
 
 
-def _told(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
+def _log_request(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
     quiet = response.status_code == UNCHANGED or request.path.startswith(QUIET)
     level = logging.DEBUG if quiet else logging.INFO
-    told: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
+    fields: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
     if response.status_code in REFUSED:
         level = logging.WARNING
-        told |= {"address": request.META.get("REMOTE_ADDR", ""), "account": _account(request)}
-    log.log(level, "request", extra=told | {"ms": round(seconds * 1000)})
+        fields |= {"address": request.META.get("REMOTE_ADDR", ""), "account": _account(request)}
+    log.log(level, "request", extra=fields | {"ms": round(seconds * 1000)})
 
 
 def _account(request: HttpRequest) -> int | None:

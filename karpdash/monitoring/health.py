@@ -31,8 +31,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """
     why = missing()
     needed = {name for name in why if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(why)
-    told = {"ready": not needed, "missing": sorted(why), "why": why}
-    return JsonResponse(told, status=503 if needed else 200)
+    document = {"ready": not needed, "missing": sorted(why), "why": why}
+    return JsonResponse(document, status=503 if needed else 200)
 
 
 def missing() -> dict[str, str]:

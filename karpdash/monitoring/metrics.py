@@ -31,14 +31,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """All metrics as text; 401 without a token, 403 for a token without the scope, 503 without the database."""
     try:
         if settings.ENV.metrics_open:
-            return _told(ALL)
+            return _metrics_response(ALL)
         use = _use(request)
-        return use if isinstance(use, HttpResponse) else _told(VisibilityScope(permissions_of(use.owner)))
+        return use if isinstance(use, HttpResponse) else _metrics_response(VisibilityScope(permissions_of(use.owner)))
     except Error:
         return HttpResponse("the database does not answer\n", status=503, content_type=PLAIN)
 
 
-def _told(sight: VisibilityScope) -> HttpResponse:
+def _metrics_response(sight: VisibilityScope) -> HttpResponse:
     with visibility_scope(sight):
         return HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
 
@@ -55,49 +55,51 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     return use
 
 
-def registry(told: FleetNumbers) -> CollectorRegistry:
+def registry(fleet: FleetNumbers) -> CollectorRegistry:
     """A registry with only these numbers, without process metrics."""
     made = CollectorRegistry(auto_describe=False)
-    made.register(_Told(told))
+    made.register(_FleetCollector(fleet))
     return made
 
 
-class _Told(Collector):
-    def __init__(self, told: FleetNumbers) -> None:
-        self._told = told
+class _FleetCollector(Collector):
+    def __init__(self, fleet: FleetNumbers) -> None:
+        self._numbers = fleet
 
     def collect(self) -> Iterable[Metric]:
-        return families(self._told)
+        return families(self._numbers)
 
 
-def families(told: FleetNumbers) -> Iterator[Metric]:
+def families(fleet: FleetNumbers) -> Iterator[Metric]:
     """Each metric with its labels; the names are those in the docs."""
     verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
-    for cluster, hop, word in told.verdicts:
+    for cluster, hop, word in fleet.verdicts:
         for one in VERDICTS:
             verdict.add_metric((cluster, hop, one), float(one == word))
     yield verdict
-    yield _filled(_gauge("checks", "Findings of the newest scan.", "cluster", "hop", "severity", "status"), told.checks)
-    yield _filled(_gauge("objects", "Objects of Karpenter.", "cluster", "kind", "api_version"), told.objects)
-    yield _filled(_gauge("legacy_nodes", "Nodes of v1alpha5 that are left.", "cluster"), told.legacy_nodes)
-    yield _duration(told.duration)
-    yield _filled(_gauge("scan_age_seconds", "Time since the last scan that succeeded.", "cluster"), told.ages)
-    yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), told.errors)
-    said = "Requests to the cluster's API server."
-    yield _filled(_counter("apiserver_requests", said, "cluster", "verb", "code"), told.requests)
-    said = "Measures of ended rollouts beside their rehearsal."
-    yield _filled(_counter("rehearsal_forecasts", said, "cluster", "measure", "agreement"), told.forecasts)
-    yield _filled(_gauge("rollout_state", "Rollouts in that state.", "cluster", "state"), told.rollouts)
-    said = "Accepted failures in that state; `ending` hold for two weeks more at most."
-    yield _filled(_gauge("waivers", said, "state"), told.waivers)
+    yield _filled(
+        _gauge("checks", "Findings of the newest scan.", "cluster", "hop", "severity", "status"), fleet.checks
+    )
+    yield _filled(_gauge("objects", "Objects of Karpenter.", "cluster", "kind", "api_version"), fleet.objects)
+    yield _filled(_gauge("legacy_nodes", "Nodes of v1alpha5 that are left.", "cluster"), fleet.legacy_nodes)
+    yield _duration(fleet.duration)
+    yield _filled(_gauge("scan_age_seconds", "Time since the last scan that succeeded.", "cluster"), fleet.ages)
+    yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), fleet.errors)
+    description = "Requests to the cluster's API server."
+    yield _filled(_counter("apiserver_requests", description, "cluster", "verb", "code"), fleet.requests)
+    description = "Measures of ended rollouts beside their rehearsal."
+    yield _filled(_counter("rehearsal_forecasts", description, "cluster", "measure", "agreement"), fleet.forecasts)
+    yield _filled(_gauge("rollout_state", "Rollouts in that state.", "cluster", "state"), fleet.rollouts)
+    description = "Accepted failures in that state; `ending` hold for two weeks more at most."
+    yield _filled(_gauge("waivers", description, "state"), fleet.waivers)
 
 
-def _gauge(name: str, said: str, *labels: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"karpdash_{name}", said, labels=labels)
+def _gauge(name: str, description: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"karpdash_{name}", description, labels=labels)
 
 
-def _counter(name: str, said: str, *labels: str) -> CounterMetricFamily:
-    return CounterMetricFamily(f"karpdash_{name}", said, labels=labels)
+def _counter(name: str, description: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(f"karpdash_{name}", description, labels=labels)
 
 
 def _filled(family: GaugeMetricFamily | CounterMetricFamily, cells: Iterable[Cell]) -> Metric:
@@ -106,13 +108,13 @@ def _filled(family: GaugeMetricFamily | CounterMetricFamily, cells: Iterable[Cel
     return family
 
 
-def _duration(told: Duration) -> HistogramMetricFamily:
+def _duration(duration: Duration) -> HistogramMetricFamily:
     ends = [*(f"{end:g}" for end in BUCKETS), BEYOND]
     reached = 0
     buckets: list[tuple[str, float]] = []
     for end in ends:
-        reached += told.buckets.get(end, 0)
+        reached += duration.buckets.get(end, 0)
         buckets.append((str(float(end)) if end != BEYOND else end, float(reached)))
     family = HistogramMetricFamily("karpdash_scan_duration_seconds", "How long scans took, whatever came of them.")
-    family.add_metric([], buckets, told.seconds)
+    family.add_metric([], buckets, duration.seconds)
     return family

@@ -45,7 +45,7 @@ def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """What a worker of the lane is told: its queues, its kind of pool and how many tasks it runs at once."""
+    """The options of a lane's worker: its queues, its kind of pool, and how many tasks it runs at once."""
 
     queues: str
     pool: str
@@ -64,8 +64,8 @@ def _lane(lane: str, env: Env) -> _Lane:
 def _of_lane(lane: str, env: Env) -> Sequence[str]:
     if lane not in WORKERS:
         return ()
-    told = _lane(lane, env)
-    return "-Q", told.queues, "-P", told.pool, "-c", str(told.slots)
+    options = _lane(lane, env)
+    return "-Q", options.queues, "-P", options.pool, "-c", str(options.slots)
 
 
 def serve(lane: str, *, name: str, ticking: bool = False) -> int:
@@ -74,14 +74,14 @@ def serve(lane: str, *, name: str, ticking: bool = False) -> int:
     """
     from karpdash.celery import app, tick
 
-    told = _lane(lane, current())
+    options = _lane(lane, current())
     if ticking:
         threading.Thread(target=tick, name="beat", daemon=True).start()
     worker = app.Worker(
         hostname=f"{name}@{socket.gethostname()}",
-        queues=told.queues,
-        pool=told.pool,
-        concurrency=told.slots,
+        queues=options.queues,
+        pool=options.pool,
+        concurrency=options.slots,
         loglevel="WARNING",
         without_heartbeat=True,
         without_gossip=True,

@@ -141,8 +141,8 @@ def _set_up() -> None:
 
 
 def _aside(run: Callable[[], None]) -> int:
-    """Runs it in a process of its own where forking is possible: what it leaves in memory, and its connections to
-    database and broker, would otherwise be in every child. 2 if it could not be done, after one line.
+    """Runs it in a forked process where forking is possible: otherwise every child would inherit its memory and its
+    connections to database and broker. 2 if it failed, after one line.
     """
     if not CAN_FORK:
         return _told(run)

@@ -50,45 +50,45 @@ def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
     """Whether the condition holds for the object as read; `read` None: it does not exist. `uid` identifies the
     intended object.
     """
-    here = read if read is not None and (not uid or value_at(read, ("metadata", "uid")) == uid) else None
+    existing = read if read is not None and (not uid or value_at(read, ("metadata", "uid")) == uid) else None
     match condition:
         case Deleted():
-            return here is None
+            return existing is None
         case Terminating():
-            return here is None or value_at(here, ("metadata", "deletionTimestamp")) is not None
+            return existing is None or value_at(existing, ("metadata", "deletionTimestamp")) is not None
         case Exists(marks=marks):
-            return here is not None and all(
-                value_at(here, ("metadata", "annotations", key)) == text for key, text in marks.items()
+            return existing is not None and all(
+                value_at(existing, ("metadata", "annotations", key)) == text for key, text in marks.items()
             )
         case FieldEquals(field=field, value=value):
-            return here is not None and value_at(here, field) == value
+            return existing is not None and value_at(existing, field) == value
         case ListContains(field=field, element=element, absent=absent):
-            return here is not None and _within(value_at(here, field), element) is not absent
+            return existing is not None and _within(value_at(existing, field), element) is not absent
 
 
 def all_hold(conditions: Iterable[Condition], read: Tree | None, *, uid: str = "") -> bool:
     """Whether all conditions hold; False without any, since that proves nothing."""
-    told = [holds(one, read, uid=uid) for one in conditions]
-    return bool(told) and all(told)
+    results = [holds(condition, read, uid=uid) for condition in conditions]
+    return bool(results) and all(results)
 
 
 def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
     """The value at the field; None if it is absent. A numeric step is an index into a list."""
-    here = tree
+    node = tree
     for step in field:
-        if isinstance(here, dict):
-            here = here.get(step)
-        elif isinstance(here, list) and step.isdecimal() and int(step) < len(here):
-            here = here[int(step)]
+        if isinstance(node, dict):
+            node = node.get(step)
+        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
+            node = node[int(step)]
         else:
             return None
-    return here
+    return node
 
 
 def projected(read: Tree | None, fields: Iterable[Field]) -> str:
     """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
-    told = [[list(field), value_at(read, field)] for field in fields]
-    body = msgspec.json.encode([read is not None, told], order="deterministic")
+    values = [[list(field), value_at(read, field)] for field in fields]
+    body = msgspec.json.encode([read is not None, values], order="deterministic")
     return hashlib.sha256(body).hexdigest()
 
 
@@ -99,12 +99,12 @@ def content_digest(read: Tree | None) -> str:
     without content.
     """
     annotations = value_at(read, ("metadata", "annotations")) or {}
-    told = [
+    content = [
         value_at(read, ("metadata", "labels")) or {},
         {key: text for key, text in annotations.items() if key not in CONTROLLER_ANNOTATIONS},
         value_at(read, ("spec",)) or {},
     ]
-    return hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
 def _within(found: Any, element: Any) -> bool:  # noqa: ANN401 - as above

@@ -77,7 +77,7 @@ def _helm_release(read: Tree) -> DeliverySeen:
 
 
 def _application(read: Tree) -> DeliverySeen:
-    """Argo CD tells the version that it compared the cluster with, and how its last sync ended."""
+    """The version that Argo CD compared the cluster with, and how its last sync ended."""
     sync, operation = value_at(read, ("status", "sync")), value_at(read, ("status", "operationState"))
     healthy = _text(value_at(read, ("status", "health")), "status") == "Healthy"
     synced = _text(sync, "status") == "Synced"

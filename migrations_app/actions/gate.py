@@ -121,7 +121,7 @@ def pending_limit(gate: Gate, before: ClusterCounters) -> int | None:
 
 
 def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> list[str]:
-    found = [f"{said} is still there" for said in now.standing]
+    found = [f"{pod} is still there" for pod in now.standing]
     if gate.replaced:
         found += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)
     if gate.no_legacy_nodes:

@@ -22,11 +22,11 @@ def between(before: Tree, after: Tree) -> Body:
     """The merge patch from `before` to `after`; empty if they are equal."""
     patch: Body = {key: None for key in before if after.get(key) is None and before[key] is not None}
     for key, wanted in after.items():
-        here = before.get(key)
-        if wanted is None or wanted == here:
+        old_value = before.get(key)
+        if wanted is None or wanted == old_value:
             continue
-        inner = between(here, wanted) if isinstance(here, dict) and isinstance(wanted, dict) else wanted
-        if inner != {} or here is None:
+        inner = between(old_value, wanted) if isinstance(old_value, dict) and isinstance(wanted, dict) else wanted
+        if inner != {} or old_value is None:
             patch[key] = inner
     return patch
 
@@ -44,9 +44,9 @@ def way_back(patch: Body, before: Tree) -> Body:
     """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
     found: Body = {}
     for key, value in patch.items():
-        here = before.get(key)
-        inside = isinstance(value, dict) and value and (isinstance(here, dict) or key in SHARED_MAPS)
-        found[key] = way_back(value, here or {}) if inside else here
+        old_value = before.get(key)
+        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
+        found[key] = way_back(value, old_value or {}) if inside else old_value
     return found
 
 
@@ -73,12 +73,12 @@ def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) 
 
 def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that creates the object. Its undo deletes it; the journal holds the uid of the created object."""
-    told = held(without_head(body)) or (Exists(),)
+    fields_set = held(without_head(body)) or (Exists(),)
     return Step(
         id="",
         change=creation(target, body),
         digest=projected(None, ()),
-        postconditions=told,
+        postconditions=fields_set,
         undo=deletion(target),
         undo_postconditions=(Terminating(),),
         **more,
@@ -87,17 +87,17 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
 
 def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step of server-side apply to an existing object; its undo restores the fields (A34)."""
-    said = without_head(body)
-    back = way_back(said, before)
-    preconditions = tuple(field for field, _ in leaves(said))
+    applied_fields = without_head(body)
+    undo_body = way_back(applied_fields, before)
+    preconditions = tuple(field for field, _ in leaves(applied_fields))
     return Step(
         id="",
         change=application(target, body),
         preconditions=preconditions,
         digest=projected(before, preconditions),
-        postconditions=held(said),
-        undo=merge(target, back),
-        undo_postconditions=held(back),
+        postconditions=held(applied_fields),
+        undo=merge(target, undo_body),
+        undo_postconditions=held(undo_body),
         **more,
     )
 

@@ -42,10 +42,10 @@ DiffLine = tuple[str, str]
 
 def step_lines(step: Step) -> tuple[str, ...]:
     """The step as sentences; the first is its title."""
-    return tuple(one_line(line) for line in _said(step))
+    return tuple(one_line(line) for line in _sentences(step))
 
 
-def _said(step: Step) -> Iterator[str]:
+def _sentences(step: Step) -> Iterator[str]:
     yield f"{step.id}: {step.title}" if step.id else step.title
     if step.change is not None:
         yield f"  risk {step.risk}; {f'taken back by: {_way(step.undo)}' if step.undo else 'nothing takes it back'}"
@@ -147,8 +147,8 @@ def gitops_patch(plan: Plan) -> str:
     """Every step that a repository can hold, as one YAML stream; other steps are listed in comments."""
     documents = [as_manifest(step) for step in plan.steps if step.change and not _why_not(step.change)]
     others = [(step, why) for step in plan.steps if step.change and (why := _why_not(step.change))]
-    told = [f"# not for a repository: {one_line(step.title)} ({why})" for step, why in others]
-    return "\n".join([*told, stream(documents)] if told else [stream(documents)]).rstrip("\n") + "\n"
+    left_out = [f"# not for a repository: {one_line(step.title)} ({why})" for step, why in others]
+    return "\n".join([*left_out, stream(documents)] if left_out else [stream(documents)]).rstrip("\n") + "\n"
 
 
 def _why_not(change: Change) -> str:

@@ -33,15 +33,15 @@ def replacement_of(plan: Plan, inventory: Inventory) -> Replacement:
 def _batches(plan: Plan, inventory: Inventory) -> Iterator[tuple[str, ...]]:
     """The names of the nodes that are deleted between two gates."""
     by_claim = {node.claim: node.name for node in ownership(inventory).nodes if node.claim}
-    here: dict[str, None] = {}
+    node_names: dict[str, None] = {}
     for step in plan.steps:
         if name := _deleted(step, by_claim):
-            here[name] = None
-        if step.after is not None and here:
-            yield tuple(here)
-            here = {}
-    if here:
-        yield tuple(here)
+            node_names[name] = None
+        if step.after is not None and node_names:
+            yield tuple(node_names)
+            node_names = {}
+    if node_names:
+        yield tuple(node_names)
 
 
 def _deleted(step: Step, by_claim: dict[str, str]) -> str:

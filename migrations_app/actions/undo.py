@@ -181,7 +181,7 @@ def _refuse_changed(
     own = [one for one in step.postconditions if not any((path, field) in written for field in _fields((one,)))]
     undone = [one for one in own if not holds(one, read, uid=uid)]
     if undone:
-        where = ", ".join(dict.fromkeys(_said(one) for one in undone[:MOST_NAMED]))
+        where = ", ".join(dict.fromkeys(_place_of(one) for one in undone[:MOST_NAMED]))
         raise Unavailable(f"{change.target.said} was changed by others since: {where}", code="changed")
 
 
@@ -189,7 +189,7 @@ def _fields(conditions: tuple[Condition, ...]) -> tuple[Field, ...]:
     return tuple(one.field for one in conditions if isinstance(one, FieldEquals | ListContains))
 
 
-def _said(condition: Condition) -> str:
+def _place_of(condition: Condition) -> str:
     match condition:
         case FieldEquals(field=field) | ListContains(field=field):
             return ".".join(field)

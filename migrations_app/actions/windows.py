@@ -21,8 +21,8 @@ def is_open(window: object, now: datetime) -> bool:
 
 def any_open(windows: Iterable[object], now: datetime) -> bool:
     """Whether one of them is open now; without any it is always open."""
-    told = tuple(windows)
-    return not told or any(is_open(one, now) for one in told)
+    all_windows = tuple(windows)
+    return not all_windows or any(is_open(window, now) for window in all_windows)
 
 
 def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datetime, datetime]]:

@@ -116,13 +116,13 @@ class ManualCheck(CheckValue, frozen=True):
 
 
 class LowerBound(CheckValue, frozen=True):
-    """The evidence beside it is a lower bound: not everything it counts was seen; `detail` says what was not."""
+    """The evidence is a lower bound: not every object was read; `detail` says which were not."""
 
     detail: str
 
 
 class SeverityCap(CheckValue, frozen=True):
-    """All that stands beside it, evidence and doubts, weighs no more than that; it never makes a check weigh more."""
+    """Caps the severity of this finding, evidence and doubts included. It can only lower it."""
 
     severity: Severity
 
@@ -164,12 +164,12 @@ class Finding(CheckValue, frozen=True, kw_only=True):
 
     @property
     def waivable(self) -> bool:
-        """Whether somebody may accept it: a failure, or a question that a waiver answers."""
+        """Whether it can be waived: a failure, or a question that a waiver answers."""
         return self.status == "fail" or (self.status == "manual" and self.id in CONFIRMABLE)
 
     @property
     def asked_earlier(self) -> bool:
-        """Whether an earlier hop of the same plan asks for it, so that this one has nothing of its own to say."""
+        """Whether an earlier hop of the same plan already reports it, so that this hop does not repeat it."""
         return not isinstance(self.asked_at, UnsetType)
 
     @property

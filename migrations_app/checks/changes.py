@@ -78,7 +78,7 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
         return {one.key: one.text for one in self.values}
 
     def reaches(self, lands: str) -> bool:
-        """Whether it needs the release that a hop lands on, or a later one: the landing itself brings that."""
+        """Whether it needs the release that a hop lands on, or a later one; the hop itself installs that."""
         asked, landing = parse(self.version), parse(lands)
         return asked is not None and landing is not None and asked >= landing
 
@@ -284,8 +284,9 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
 
 
 def merge_undone(body: Body, before: Body) -> Body:
-    """The merge patch that brings an object back which looked like `before` and was changed by the merge patch `body`;
-    both are parts of objects of the API, which hold no null."""
+    """The merge patch that restores an object that was `before` and was changed by the merge patch `body`; both are
+    parts of API objects, which contain no null.
+    """
     found: Body = {}
     for key, value in body.items():
         old = before.get(key)

@@ -62,21 +62,21 @@ def _in_full(check: Check) -> str:
     return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
 
 
-def _lines(told: CheckDescription) -> Iterator[str]:
-    check = told.check
+def _lines(description: CheckDescription) -> Iterator[str]:
+    check = description.check
     if check.how:
         yield f"- how: {check.how}"
     yield f"- severity: {_severity(check)}"
-    yield f"- asked at: {told.hops}"
+    yield f"- asked at: {description.hops}"
     yield f"- reads: {', '.join(check.reads)}"
-    if told.remedies:
-        yield f"- remedies for: {', '.join(told.remedies)}"
+    if description.remedies:
+        yield f"- remedies for: {', '.join(description.remedies)}"
     if check.resolved_by:
         yield f"- resolved by: {', '.join(check.resolved_by)}"
-    if told.covers:
-        yield f"- covers: {', '.join(f'[{one.id}](coverage.md)' for one in told.covers)}"
-    if told.introduced_by:
-        yield f"- rule introduced by: {told.introduced_by}"
+    if description.covers:
+        yield f"- covers: {', '.join(f'[{one.id}](coverage.md)' for one in description.covers)}"
+    if description.introduced_by:
+        yield f"- rule introduced by: {description.introduced_by}"
     yield f"- life cycle: active since {check.since}" + _formerly(check)
     yield from (f"- source: {source}" for source in check.sources)
 
@@ -107,7 +107,7 @@ reach, and says why.
 
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
-    """The whole page: the changes by the release that brings them, then the pains by their area."""
+    """The whole page: breaking changes by release, then known problems by area."""
     every, known = tuple(changes), tuple(pains)
     parts = [COVERAGE_HEAD, *_counts(changes=every, pains=known), "\n## Changes"]
     for release, rows in groupby(every, key=lambda entry: entry.release):
@@ -134,16 +134,16 @@ def _coverage_table(title: str, rows: Iterable[Coverage]) -> Iterator[str]:
 
 
 def _answer(entry: Coverage) -> str:
-    told = [", ".join(f"[{check}](checks.md#{check})" for check in entry.checks)]
+    parts = [", ".join(f"[{check}](checks.md#{check})" for check in entry.checks)]
     if entry.table:
-        told.append(f"table {entry.table}")
+        parts.append(f"table {entry.table}")
     if entry.search:
-        told.append(f"by hand: {entry.search}")
+        parts.append(f"by hand: {entry.search}")
     if entry.unjudged:
-        told.append(f"not judged: {entry.unjudged}")
+        parts.append(f"not judged: {entry.unjudged}")
     if entry.cause:
-        told.append(f"{CAUSES[entry.cause]}. {entry.reason}")
-    return "; ".join(part for part in told if part)
+        parts.append(f"{CAUSES[entry.cause]}. {entry.reason}")
+    return "; ".join(part for part in parts if part)
 
 
 def _cell(text: str) -> str:

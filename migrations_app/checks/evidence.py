@@ -24,7 +24,7 @@ def at_deployment(found: Installation, path: str, *, seen: str, wanted: str) -> 
 
 
 def at_controller(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in the Deployment; the path is told from the pod's spec on."""
+    """A cause in the Deployment; the path starts at the pod's spec."""
     return Evidence(
         kind="Deployment",
         namespace=found.namespace,
@@ -82,11 +82,11 @@ T = TypeVar("T", bound=WholeObject)
 
 
 def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
-    """The words about objects with odd fields, and the objects without any: what is odd means nothing further."""
+    """The doubts about objects with malformed fields, and the well-formed objects. Malformed objects are not judged."""
     every = tuple(objects)
     words = [tuple(odd([one], shapes)) for one in every]
-    sound = tuple(one for one, said in zip(every, words, strict=True) if not said)
-    return tuple(word for said in words for word in said), sound
+    sound = tuple(one for one, object_doubts in zip(every, words, strict=True) if not object_doubts)
+    return tuple(word for object_doubts in words for word in object_doubts), sound
 
 
 def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
@@ -100,16 +100,16 @@ def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
 
 def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
     """What is wrong on the way to that field or with it; empty when nothing is."""
-    here: Any = tree
+    node: Any = tree
     gone: list[str] = []
     for step in path.split("."):
-        if here is None:
+        if node is None:
             return ""
-        if not isinstance(here, dict):
+        if not isinstance(node, dict):
             return f"{'.'.join(gone)} is no map"
         gone.append(step)
-        here = here.get(step)
-    return "" if here is None or _fits(here, shape) else f"{path} is not {shape}"
+        node = node.get(step)
+    return "" if node is None or _fits(node, shape) else f"{path} is not {shape}"
 
 
 def _fits(value: object, shape: str) -> bool:
@@ -129,5 +129,5 @@ def kind_of(one: NamedObject) -> str:
 
 def cause(one: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
     """One cause at a field of that object; long values are cut."""
-    told = seen if isinstance(seen, str) else json.dumps(seen, default=str)
-    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=told[:LONGEST_FIELD_TEXT], wanted=wanted)
+    value_text = seen if isinstance(seen, str) else json.dumps(seen, default=str)
+    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=value_text[:LONGEST_FIELD_TEXT], wanted=wanted)

@@ -120,7 +120,7 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
 
 
 def cause_of(word: JudgeResult) -> Cause:
-    """Empty for a word that asks nobody for anything."""
+    """Empty for a result that requires no action."""
     if isinstance(word, Evidence):
         return word.kind, word.namespace, word.name, word.path, word.wanted
     return (word.detail,) if isinstance(word, ManualCheck) else ()
@@ -132,7 +132,7 @@ def asked_at(hop: str) -> Unknown:
 
 
 def made_at(hop: str) -> Unknown:
-    """That an earlier hop makes anew what the check would look at."""
+    """That an earlier hop recreates what the check would read."""
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
@@ -182,14 +182,14 @@ def _quarantined(check: Check, case: CheckContext) -> str:
 
 
 def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Settled:
-    """Failure is certain even where other things are unknown; a pass needs that nothing was left unread.
+    """A failure is certain even if other things are unknown; a pass requires that everything was read.
 
-    So does "not applicable": the one object that was set aside may be the one that the question is about.
+    So does "not applicable": the object that could not be parsed may be the one in question.
     """
     count = sum(word.count for word in words if isinstance(word, Evidence))
     if count:
-        said = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
-        return _Settled("fail", said)
+        summary = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
+        return _Settled("fail", summary)
     for kind, status in _SETTLED:
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:
@@ -199,10 +199,10 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
     return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
 
 
-def _weighed(found: Finding, words: tuple[JudgeResult, ...]) -> Finding:
-    """What was set aside may weigh more than what was seen, so this is for parts that were read whole."""
-    told = (word.severity for word in words if isinstance(word, SeverityCap))
-    return msgspec.structs.replace(found, severity=min((found.severity, *told), key=WEIGHTS.index))
+def _weighed(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
+    """Applies the severity caps. Only for parts that were read whole: an unread object could be more severe."""
+    caps = (word.severity for word in words if isinstance(word, SeverityCap))
+    return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
 
 def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:

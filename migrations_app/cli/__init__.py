@@ -112,5 +112,5 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
 
 
 def _forget_output() -> None:
-    """Nobody takes what is still to be written; the interpreter would fail again when it flushes at exit."""
+    """Drops buffered output, because the reader is gone; the interpreter would fail again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

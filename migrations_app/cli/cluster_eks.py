@@ -119,7 +119,7 @@ def _first(options: argparse.Namespace, *, again: str) -> int:
 
 
 def _document(draft: "AccessDraft") -> str:
-    told = {
+    document = {
         "draft": draft.text,
         "cluster": draft.cluster,
         "region": draft.place.region,
@@ -128,7 +128,7 @@ def _document(draft: "AccessDraft") -> str:
         "trust_policy": draft.trust,
         "permissions_policy": draft.rights,
     }
-    return json.dumps(told, indent=2) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _draft_text(options: argparse.Namespace) -> str:

@@ -148,8 +148,8 @@ def run(argv: list[str]) -> int:
 
             return run_values(args, parser)
         _check(parser, args)
-    except SystemExit as wish:
-        return wish.code if isinstance(wish.code, int) else _USAGE_ERROR
+    except SystemExit as usage_exit:
+        return usage_exit.code if isinstance(usage_exit.code, int) else _USAGE_ERROR
     options = Options(
         to=args.to,
         ignore_defaults=args.ignore_defaults,

@@ -17,8 +17,8 @@ def require_server(command: str) -> None:
     """Raises InvalidSetting if karpdash was installed without the packages that the server needs."""
     missing = [name for name in ("django", "celery") if find_spec(name) is None]
     if missing:
-        told = f"needs packages that are not installed ({', '.join(missing)})"
-        raise InvalidSetting(f"{told}: pip install 'karpdash[server,embedded]'", where=command)
+        message = f"needs packages that are not installed ({', '.join(missing)})"
+        raise InvalidSetting(f"{message}: pip install 'karpdash[server,embedded]'", where=command)
 
 
 def setup_django() -> None:

@@ -26,7 +26,7 @@ def run(argv: list[str]) -> int:
         show(_rendered(plan, options.output, version=options.schema))
     else:
         _write(plan, Path(options.output))
-    return _told(report)
+    return _print_no_path(report)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -85,12 +85,12 @@ def _rendered(plan: "Runbook", output: str, *, version: int) -> str:
             return plan_table.render(plan)
 
 
-def _told(report: "Report") -> int:
+def _print_no_path(report: "Report") -> int:
     if report.target.release is not None:
         return Exit.READY
     if report.cluster.stage == "no_karpenter":
         print_note("no Karpenter is installed, so there is no path")
         return Exit.READY
-    told = report.target.notes[0] if report.target.notes else "the running release could not be told"
-    print_note(f"{told}, so no path can be told either")
+    reason = report.target.notes[0] if report.target.notes else "the running release could not be told"
+    print_note(f"{reason}, so no path can be told either")
     return Exit.COULD_NOT_LOOK

@@ -254,10 +254,10 @@ def _leads_to(address: str, port: int, *, own: str, own_port: int) -> bool:
     """Whether the address is the internal endpoint. For another machine any port counts; for this machine, where
     clusters may run too, only the endpoint's port.
     """
-    ours, theirs = _forms(own), _forms(address)
-    if any(is_this_machine(each) for each in ours):
-        return port == own_port and any(is_this_machine(each) for each in theirs)
-    return not ours.isdisjoint(theirs)
+    own_forms, address_forms = _forms(own), _forms(address)
+    if any(is_this_machine(each) for each in own_forms):
+        return port == own_port and any(is_this_machine(each) for each in address_forms)
+    return not own_forms.isdisjoint(address_forms)
 
 
 def _forms(address: str) -> frozenset[Address]:

@@ -35,11 +35,11 @@ def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
     """Appends the lines and syncs them to disk. Raises Unreachable, or TimedOut if the disk hangs."""
     if path in _stuck and _stuck[path].is_alive():
         raise TimedOut("the file did not answer in time, and still does not")
-    told: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
-    writer = threading.Thread(target=lambda: told.put(_append(path, lines)), name="audit file", daemon=True)
+    outcome: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
+    writer = threading.Thread(target=lambda: outcome.put(_append(path, lines)), name="audit file", daemon=True)
     writer.start()
     try:
-        wrong = told.get(timeout=seconds)
+        wrong = outcome.get(timeout=seconds)
     except queue.Empty:
         _stuck[path] = writer
         raise TimedOut("the file did not answer in time") from None

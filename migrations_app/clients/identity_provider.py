@@ -68,14 +68,14 @@ class Provider:
 
 def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
     """The endpoints of that issuer. Raises ReadError; InvalidResponse if the document names another issuer."""
-    told = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
-    if told.get("issuer") != issuer:
+    document = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
+    if document.get("issuer") != issuer:
         raise InvalidResponse("the identity provider says that it is another issuer", code="other_issuer")
     return Provider(
         issuer=issuer,
-        authorization=_address(told, "authorization_endpoint", issuer=issuer),
-        token=_address(told, "token_endpoint", issuer=issuer),
-        keys=_address(told, "jwks_uri", issuer=issuer),
+        authorization=_address(document, "authorization_endpoint", issuer=issuer),
+        token=_address(document, "token_endpoint", issuer=issuer),
+        keys=_address(document, "jwks_uri", issuer=issuer),
     )
 
 
@@ -92,8 +92,8 @@ def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: OutboundPo
     return _asked("POST", provider.token, reach=reach, form=form)
 
 
-def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
-    url = told.get(name)
+def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
+    url = document.get(name)
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or len(url) > 2000:
         raise InvalidResponse(f"the identity provider's {name} is no address")
     try:
@@ -109,16 +109,16 @@ def _address(told: Mapping[str, Any], name: str, *, issuer: str) -> str:
 
 def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
     # The settings take plain http for loopback addresses alone, and the client refuses it for others.
-    here = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
-    bounds = CallBounds(server="identity provider", reach=here, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
+    policy = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
+    bounds = CallBounds(server="identity provider", reach=policy, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
     headers = {"Accept": "application/json", "User-Agent": "karpdash"} | ({"Content-Type": FORM} if form else {})
     answer = send(method, url, bounds=bounds, headers=headers, body=urlencode(form).encode() if form else None)
     if answer.status != 200:
         raise ServerFailed(f"the identity provider answered {answer.status}")
     try:
-        told = msgspec.json.decode(answer.body)
+        document = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        told = None
-    if not isinstance(told, dict):
+        document = None
+    if not isinstance(document, dict):
         raise InvalidResponse("the identity provider's answer cannot be read")
-    return told
+    return document

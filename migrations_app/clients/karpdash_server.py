@@ -136,10 +136,10 @@ def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
     if 300 <= answer.status < 400:
         there = clean(answer.headers.get("Location", "another address"), longest=200)
         return InvalidResponse(f"{name}: the server sends on to {there}; give the URL that answers itself")
-    told = _detail(answer)
+    detail = _detail(answer)
     kind = _REFUSALS.get(answer.status, ServerFailed if answer.status >= 500 else InvalidInput)
-    words = f"{name}: {told or f'the server answered {answer.status}'}"
-    return kind(words if issubclass(kind, ReadError) else told or words)
+    words = f"{name}: {detail or f'the server answered {answer.status}'}"
+    return kind(words if issubclass(kind, ReadError) else detail or words)
 
 
 def _detail(answer: HttpAnswer) -> str:

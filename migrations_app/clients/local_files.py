@@ -1,4 +1,4 @@
-"""Files that somebody names on the command line, and standard input."""
+"""Files named on the command line, and standard input."""
 
 import os
 import sys

@@ -101,7 +101,7 @@ def _sent(
     """Whether the server refused some recipient."""
     line = _Connection(server, address, deadline=deadline)
     try:
-        _begin(line, server, here=ipaddress.ip_address(address).is_loopback)
+        _begin(line, server, on_this_machine=ipaddress.ip_address(address).is_loopback)
         refused = line.send_message(message, server.sender, recipients)
         # The mail is accepted: errors during QUIT no longer matter.
         with suppress(smtplib.SMTPException, OSError):
@@ -203,7 +203,7 @@ def tls() -> ssl.SSLContext:
     return context
 
 
-def _begin(line: _Connection, server: MailServer, *, here: bool) -> None:
+def _begin(line: _Connection, server: MailServer, *, on_this_machine: bool) -> None:
     """Starts TLS and logs in. Plain text is used only with a server on this machine, and never with a password. Raises
     TlsRefused.
     """
@@ -212,7 +212,7 @@ def _begin(line: _Connection, server: MailServer, *, here: bool) -> None:
         if line.has_extn("starttls"):
             line.begin_tls()
             line.ehlo()
-        elif not here or server.user:
+        elif not on_this_machine or server.user:
             raise TlsRefused("the mail server does not offer STARTTLS")
     if server.user:
         line.login(server.user, server.password.reveal())

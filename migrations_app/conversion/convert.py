@@ -100,8 +100,8 @@ class _Work:
     def losses(self) -> list[ConversionFinding]:
         """The findings of all steps; the second step does not repeat codes of the first."""
         first, *later = self.notes
-        said = {loss.code for loss in first.losses}
-        return first.losses + [loss for notes in later for loss in notes.losses if loss.code not in said]
+        first_codes = {loss.code for loss in first.losses}
+        return first.losses + [loss for notes in later for loss in notes.losses if loss.code not in first_codes]
 
 
 def generation_of(body: Body) -> str:

@@ -156,9 +156,9 @@ def _metadata_options(old: Spec, notes: FindingCollector) -> Spec:
     given: Spec = old.get("metadataOptions") or {}
     missing = {key: value for key, value in _BETA_DEFAULTS.items() if key not in given}
     if missing:
-        said = ", ".join(f"{key}: {value}" for key, value in missing.items())
+        values = ", ".join(f"{key}: {value}" for key, value in missing.items())
         notes.add(
-            "metadata-options-explicit", ("spec", "metadataOptions"), what=f"written out as v1beta1 had it: {said}"
+            "metadata-options-explicit", ("spec", "metadataOptions"), what=f"written out as v1beta1 had it: {values}"
         )
     return {key: given.get(key, value) for key, value in _BETA_DEFAULTS.items()}
 

@@ -188,6 +188,6 @@ def _metadata_options(
         return None
     missing = {key: value for key, value in _EC2_DEFAULTS.items() if key not in given}
     if missing:
-        said = ", ".join(f"{key}: {value}" for key, value in missing.items())
-        notes.add("metadata-options-completed", options_at, what=f"written out as EC2 understood it: {said}")
+        values = ", ".join(f"{key}: {value}" for key, value in missing.items())
+        notes.add("metadata-options-completed", options_at, what=f"written out as EC2 understood it: {values}")
     return {key: given.get(key, value) for key, value in _EC2_DEFAULTS.items()}

@@ -44,8 +44,8 @@ def checked(
         _check_values(requirement, (*at, index), notes=notes)
         key = requirement.get("key")
         if isinstance(key, str) and metadata.is_restricted(key):
-            said = f"{key} {requirement.get('operator')} {requirement.get('values', [])}"
-            notes.add("restricted-key-dropped", (*at, index), what=f"the requirement {said} is refused and left out")
+            dropped = f"{key} {requirement.get('operator')} {requirement.get('values', [])}"
+            notes.add("restricted-key-dropped", (*at, index), what=f"the requirement {dropped} is refused and left out")
     return [item for item in requirements if not metadata.is_restricted(item.get("key") or "")]
 
 
@@ -201,8 +201,8 @@ def _requirements(spec: Spec, notes: FindingCollector, *, options: Options) -> l
     if not options.ignore_defaults and not notes.failed:
         added = defaults(given, spec.get("labels") or {}, notes=notes)
         if added:
-            said = "; ".join(requirement_text(item) for item in added)
-            notes.add("default-requirements-added", at, what=f"added: {said}", proposal=added)
+            added_texts = "; ".join(requirement_text(item) for item in added)
+            notes.add("default-requirements-added", at, what=f"added: {added_texts}", proposal=added)
         kept = kept + added
     check_count(kept, at, notes=notes)
     return kept

@@ -64,15 +64,15 @@ def _ordered_as(old: Plain, new: Plain) -> Any:  # noqa: ANN401  # the same plai
 
 def _keys_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The new keys in the old order; a key without an old one stays after the key that it followed."""
-    behind: dict[str | None, list[str]] = {None: []}
+    keys_after: dict[str | None, list[str]] = {None: []}
     shared = None
     for key in new:
         if key in old:
             shared = key
-            behind[key] = [key]
+            keys_after[key] = [key]
         else:
-            behind[shared].append(key)
-    return [*behind[None], *(key for start in old for key in behind.get(start, ()))]
+            keys_after[shared].append(key)
+    return [*keys_after[None], *(key for start in old for key in keys_after.get(start, ()))]
 
 
 def _line(side: list[str], index: int | None) -> tuple[int | None, str | None]:
@@ -98,12 +98,12 @@ def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int |
 
 def _tops(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
     """The lines with the same top-level key on both sides, in order."""
-    ours, theirs = ([index for index, line in enumerate(side) if line[:1].strip()] for side in (old, new))
-    our_keys = [old[index].partition(":")[0] for index in ours]
-    their_keys = [new[index].partition(":")[0] for index in theirs]
+    old_lines, new_lines = ([index for index, line in enumerate(side) if line[:1].strip()] for side in (old, new))
+    our_keys = [old[index].partition(":")[0] for index in old_lines]
+    their_keys = [new[index].partition(":")[0] for index in new_lines]
     for block in SequenceMatcher(None, our_keys, their_keys, autojunk=False).get_matching_blocks():
         for step in range(block.size):
-            yield ours[block.a + step], theirs[block.b + step]
+            yield old_lines[block.a + step], new_lines[block.b + step]
 
 
 def _between(old: list[str], new: list[str]) -> Iterator[tuple[int | None, int | None]]:

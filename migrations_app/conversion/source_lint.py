@@ -56,9 +56,9 @@ def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     if generation and not _accepted(generation, release):
         later = any(_accepted(each, release) for each in _ORDER[_ORDER.index(generation) + 1 :])
         hint = ": karpdash convert makes its successor" if later else " yet"
-        told = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
+        message = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
         line = manifest.line_of(("apiVersion",))
-        yield LintFinding(manifest.document.file, line, "other-generation", told)
+        yield LintFinding(manifest.document.file, line, "other-generation", message)
 
 
 def _accepted(generation: str, release: Release) -> bool:
@@ -74,10 +74,12 @@ def _of_values(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     for name, tree in (below or {"": manifest.body}).items():
         for key in _CHARTS[name or "karpenter"](tree, release):
             steps = ((name,) if name else ()) + tuple(key.key.split("."))
-            yield LintFinding(manifest.document.file, manifest.line_of(steps), "unread-value", _said(key, release))
+            yield LintFinding(
+                manifest.document.file, manifest.line_of(steps), "unread-value", _unread_text(key, release)
+            )
 
 
-def _said(key: UnreadKey, release: Release) -> str:
+def _unread_text(key: UnreadKey, release: Release) -> str:
     instead = f"; use {key.replacement}" if key.replacement else ""
     why = f" ({key.fate})" if key.fate else ""
     return f"{key.key} is not read by the chart of Karpenter {release}{why}{instead}"

@@ -174,7 +174,7 @@ def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
     condition = next(condition for condition, met in nearest_one.conditions if met is False)
     return Evaluation(
         RequestVerdict.BLOCKED_BY_CONDITION,
-        f"{nearest_one.statement.where}: {_told(condition, request)}",
+        f"{nearest_one.statement.where}: {_condition_text(condition, request)}",
         nearest_one.statement,
     )
 
@@ -184,12 +184,12 @@ def _doubt(request: IamRequest, one: _Weighed) -> str:
     effect = "allows" if one.statement.allow else "denies"
     for condition, met in one.conditions:
         if met is None:
-            return f"{one.statement.where} {effect} it or not: {_told(condition, request)}"
+            return f"{one.statement.where} {effect} it or not: {_condition_text(condition, request)}"
     element = "action" if one.action is None else "resource"
     return f"{one.statement.where} {effect} it or not: its {element} holds a placeholder or variable without a value"
 
 
-def _told(condition: PolicyCondition, request: IamRequest) -> str:
+def _condition_text(condition: PolicyCondition, request: IamRequest) -> str:
     """A condition next to what the request sends, as text."""
     if not known(condition.operator):
         return f"{condition.operator} is no operator of IAM"
@@ -198,8 +198,8 @@ def _told(condition: PolicyCondition, request: IamRequest) -> str:
     if "${" in condition.key:
         return f"the key {condition.key} holds a placeholder without a value"
     sent = request.look(condition.key)
-    told = "unknown" if sent is None else ", ".join(value or "(empty)" for value in sent) or "nothing"
-    return f"{condition.operator} {condition.key} wants {' or '.join(condition.values)}, sent: {told}"
+    sent_text = "unknown" if sent is None else ", ".join(value or "(empty)" for value in sent) or "nothing"
+    return f"{condition.operator} {condition.key} wants {' or '.join(condition.values)}, sent: {sent_text}"
 
 
 def oddities(policy: IamPolicy) -> tuple[str, ...]:
@@ -208,7 +208,9 @@ def oddities(policy: IamPolicy) -> tuple[str, ...]:
     found: list[str] = []
     for statement in policy.statements:
         found += [
-            f"{statement.where}: {_told(line, nobody)}" for line in statement.conditions if _decides_nothing(line)
+            f"{statement.where}: {_condition_text(line, nobody)}"
+            for line in statement.conditions
+            if _decides_nothing(line)
         ]
         texts = (*statement.resources, *statement.actions, *(v for c in statement.conditions for v in c.values))
         found += [f"{statement.where}: {text} holds a placeholder without a value" for text in texts if _unfilled(text)]

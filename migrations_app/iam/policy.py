@@ -56,10 +56,10 @@ def _substituted(inner: object) -> str | None:
 
 
 def _named(text: str, names: Mapping[str, object]) -> str | None:
-    told = {name: _spelled(value) for name, value in names.items()}
-    if None in told.values():
+    spellings = {name: _spelled(value) for name, value in names.items()}
+    if None in spellings.values():
         return None
-    return _PLACEHOLDER.sub(lambda found: told.get(found[1].strip()) or found[0], text)
+    return _PLACEHOLDER.sub(lambda found: spellings.get(found[1].strip()) or found[0], text)
 
 
 def _joined(between: str, pieces: list[object]) -> str | None:

@@ -43,9 +43,9 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
     if not found:
         raise InvalidPolicy("the template holds no IAM policy", where=name)
     if len(roles) > 1:
-        told = ", ".join(role or "no role" for role in roles)
+        role_names = ", ".join(role or "no role" for role in roles)
         raise InvalidPolicy(
-            f"the template gives policies to {told}: give those of the controller's role alone", where=name
+            f"the template gives policies to {role_names}: give those of the controller's role alone", where=name
         )
     named = _role_names(template)
     documents = {f"{name}: {one.name}": one.document for one in found}
@@ -80,8 +80,8 @@ def _tree(data: bytes, name: str) -> Plain:
         return None  # the policy reader reports what is wrong with the JSON
     if found.repeats:
         repeat = found.repeats[0]
-        told = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
-        raise InvalidPolicy(told, where=f"{name}: line {repeat.line + 1}")
+        message = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
+        raise InvalidPolicy(message, where=f"{name}: line {repeat.line + 1}")
     return found.value
 
 

@@ -81,11 +81,11 @@ def by_role(arn: str, *, tagged: bool) -> RoleAssumption:
 def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
     """Whether the trust policy admits the entry; with several calls, the worst result. Raises InvalidPolicy."""
     rows = _rows(text, name=name)
-    told = [(statement, _named(principal, entry)) for statement, principal in rows]
-    answers = [_answer(action, entry, told=told) for action in entry.actions]
+    named_statements = [(statement, _named(principal, entry)) for statement, principal in rows]
+    answers = [_answer(action, entry, named_statements=named_statements) for action in entry.actions]
     refused = next((one for one in answers if one.verdict.decision == "denied"), None)
     worst = refused or next((one for one in answers if one.verdict is RequestVerdict.UNKNOWN), answers[0])
-    if worst.verdict is not RequestVerdict.MISSING or any(named for _, named in told):
+    if worst.verdict is not RequestVerdict.MISSING or any(named for _, named in named_statements):
         return worst
     others = ", ".join(dict.fromkeys(word for _, principal in rows for word in _words(principal))) or "nobody"
     return Evaluation(RequestVerdict.MISSING, f"it trusts {others}")
@@ -146,11 +146,13 @@ def _is(named: str, entry: RoleAssumption) -> Tri:
     return named == entry.principal or bool(whole_account)
 
 
-def _answer(action: str, entry: RoleAssumption, *, told: Sequence[tuple[PolicyStatement, Tri]]) -> Evaluation:
+def _answer(
+    action: str, entry: RoleAssumption, *, named_statements: Sequence[tuple[PolicyStatement, Tri]]
+) -> Evaluation:
     """The evaluation; certain only if it is the same for the best and the worst reading of unclear principals."""
     request = IamRequest(action=action, resource="*", context=entry.context)
-    kindest = [one for one, named in told if named or (named is None and one.allow)]
-    strictest = [one for one, named in told if named or (named is None and not one.allow)]
+    kindest = [one for one, named in named_statements if named or (named is None and one.allow)]
+    strictest = [one for one, named in named_statements if named or (named is None and not one.allow)]
     best, worst = (evaluate(request, [_policy(statements)]) for statements in (kindest, strictest))
     if best.verdict.decision == worst.verdict.decision:
         return replace(worst, because=f"{action}: {worst.because}")

@@ -176,8 +176,8 @@ def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
         if MARK not in text:
             continue
         for titles, query in _in_file(text):
-            told = f"data[{name}]" + (f": {' / '.join(titles)}" if titles else "")
-            yield Query(path=told[:300], text=short(query))
+            query_path = f"data[{name}]" + (f": {' / '.join(titles)}" if titles else "")
+            yield Query(path=query_path[:300], text=short(query))
 
 
 def short(query: str) -> str:

@@ -71,10 +71,10 @@ def applied_version(text: str) -> str:
     if _OWN.fullmatch(text):
         return text
     try:
-        told = msgspec.json.decode(text, type=_Applied).api_version
+        version = msgspec.json.decode(text, type=_Applied).api_version
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return ""
-    return told if _OWN.fullmatch(told) else ""
+    return version if _OWN.fullmatch(version) else ""
 
 
 LONGEST_OBJECT = 2 * 1024 * 1024
@@ -249,8 +249,8 @@ def _marked(crd: CRD, version: CRDVersion, *, schema: object) -> CRDVersion:
     )
 
 
-def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
-    return here.get(key) if isinstance(here, dict) else None
+def _inner(node: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
+    return node.get(key) if isinstance(node, dict) else None
 
 
 def _owns_conversion(fields: object) -> bool:

@@ -1,4 +1,4 @@
-"""What a chart does of itself in a release, for values that nobody gives, and what changes from one to another."""
+"""The defaults of a chart in a release, for values that are not given, and what changes between two releases."""
 
 import json
 from collections.abc import Iterator
@@ -32,14 +32,16 @@ def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
 
 def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Release) -> Iterator[ChangedDefault]:
     for row in DEFAULT_ROWS:
-        was = _at(row.since, start)
-        if was or row.appears:
-            yield ChangedDefault(row.key, was, _at(row.since, lands), row.why)
+        old_value = _at(row.since, start)
+        if old_value or row.appears:
+            yield ChangedDefault(row.key, old_value, _at(row.since, lands), row.why)
     why = "the port that metrics are scraped from"
     yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
-    on, comes = old.webhook_enabled(start), new.webhook_enabled(lands)
-    if None not in (on, comes):
-        yield ChangedDefault("webhook.enabled", json.dumps(on), json.dumps(comes), "whether the webhook answers")
+    old_default, new_default = old.webhook_enabled(start), new.webhook_enabled(lands)
+    if None not in (old_default, new_default):
+        yield ChangedDefault(
+            "webhook.enabled", json.dumps(old_default), json.dumps(new_default), "whether the webhook answers"
+        )
     for gate in new.gates:
         default = old.gate_default(gate.name)
         if default is not None:

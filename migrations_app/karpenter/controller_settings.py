@@ -120,8 +120,8 @@ def unread_gates(feature_gates: str, release: Release, *, table: Table = RELEASE
 def parse_gates(feature_gates: str) -> dict[str, bool]:
     """The gates of a FEATURE_GATES text such as "Drift=true,NodeRepair=false"; invalid parts are dropped."""
     pairs = (part.strip().partition("=") for part in feature_gates.split(","))
-    told = {name.strip(): _TRUTH.get(value.strip()) for name, _, value in pairs}
-    return {name: value for name, value in told.items() if name and value is not None}
+    values = {name.strip(): _TRUTH.get(value.strip()) for name, _, value in pairs}
+    return {name: value for name, value in values.items() if name and value is not None}
 
 
 _TRUTH = {
@@ -173,13 +173,13 @@ def _unread(
     for given in _leaves(config):
         matching = _rows_for(given, rows)
         if matching and not any(not row.never and within(release, first=row.first, last=row.last) for row in matching):
-            found.setdefault(matching[0].key, _told(matching[0], release, rows=rows))
+            found.setdefault(matching[0].key, _unread_key(matching[0], release, rows=rows))
         elif not matching and closed and given.startswith("settings."):
             found.setdefault(given, UnreadKey(key=given, fate="no chart of a known release reads it"))
     return list(found.values())
 
 
-def _told(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
+def _unread_key(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
     fate = row.fate or _span(row.first, row.last)
     usable = _usable(row.replacement, release, rows=rows)
     return UnreadKey(key=row.key, replacement=usable, fate=fate, becomes=row.becomes)

@@ -96,13 +96,13 @@ def paths_of(crd: str, version: str) -> tuple[str, ...]:
 def has(schema: Tree, path: str) -> bool:
     """Whether the schema has that field; the path is written as in FIELD_MARKS."""
     path, equals, value = path.partition("=")
-    here: Any = schema
+    schema_node: Any = schema
     for step in path.split("."):
         name, items = step.removesuffix("[]"), step.endswith("[]")
-        here = _inner(_inner(here, "properties"), name)
-        here = _inner(here, "items") if items else here
-    allowed = _inner(here, "enum")
-    return bool(here) and (not equals or (isinstance(allowed, list) and value in allowed))
+        schema_node = _inner(_inner(schema_node, "properties"), name)
+        schema_node = _inner(schema_node, "items") if items else schema_node
+    allowed = _inner(schema_node, "enum")
+    return bool(schema_node) and (not equals or (isinstance(allowed, list) and value in allowed))
 
 
 def pruned(schema: Tree, paths: Iterable[str]) -> Tree:
@@ -112,13 +112,15 @@ def pruned(schema: Tree, paths: Iterable[str]) -> Tree:
 
 def _draw(schema: Tree, path: str) -> None:
     path, _, value = path.partition("=")
-    here = schema
+    schema_node = schema
     for step in path.split("."):
         name, items = step.removesuffix("[]"), step.endswith("[]")
-        here = here.setdefault("properties", {}).setdefault(name, {"type": "array" if items else "object"})
-        here = here.setdefault("items", {"type": "object"}) if items else here
+        schema_node = schema_node.setdefault("properties", {}).setdefault(
+            name, {"type": "array" if items else "object"}
+        )
+        schema_node = schema_node.setdefault("items", {"type": "object"}) if items else schema_node
     if value:
-        here |= {"type": "string", "enum": [*here.get("enum", ()), value]}
+        schema_node |= {"type": "string", "enum": [*schema_node.get("enum", ()), value]}
 
 
 def sketched(paths: Iterable[str]) -> Tree:
@@ -129,8 +131,8 @@ def sketched(paths: Iterable[str]) -> Tree:
     return made
 
 
-def _inner(here: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
-    return here.get(key) if isinstance(here, dict) else None
+def _inner(node: object, key: str) -> Any:  # noqa: ANN401 - plain JSON
+    return node.get(key) if isinstance(node, dict) else None
 
 
 class CrdVersion(NamedTuple):

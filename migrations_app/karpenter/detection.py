@@ -102,8 +102,8 @@ NO_CONTROLLER = "there is no Karpenter Deployment"
 def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRelease:
     """The running release, a range of minors, or unknown; `how` names the source that decided."""
     if evidence.other_provider:
-        said = f"this is not AWS Karpenter ({evidence.other_provider}), so nothing is advised"
-        return DetectedRelease(how=said, other_provider=True)
+        reason = f"this is not AWS Karpenter ({evidence.other_provider}), so nothing is advised"
+        return DetectedRelease(how=reason, other_provider=True)
     if _is_auto_mode(evidence):
         return DetectedRelease(how=AUTO_MODE)
     named = _named(evidence)
@@ -136,19 +136,23 @@ def chart_release(label: str) -> Release | None:
 
 def _named(evidence: ReleaseEvidence) -> list[tuple[str, Release]]:
     """All evidence that names a release, the most reliable first."""
-    told = (
+    sources = (
         (IMAGE, image_release(evidence.image)),
         ("Helm release, app version", parse(evidence.helm_app_version)),
         ("Helm release, chart version", parse(evidence.helm_chart_version)),
         ("Deployment label app.kubernetes.io/version", parse(evidence.deployment_version)),
         ("Deployment label helm.sh/chart", chart_release(evidence.chart_label)),
     )
-    return [(how, release) for how, release in told if release is not None]
+    return [(how, release) for how, release in sources if release is not None]
 
 
 def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table: Table) -> DetectedRelease:
     how, release = named[0]
-    recorded = tuple(f"{other} says {said}, {how} says {release}" for other, said in named[1:] if said != release)
+    recorded = tuple(
+        f"{other} says {other_release}, {how} says {release}"
+        for other, other_release in named[1:]
+        if other_release != release
+    )
     misfits = (f"{source}, {how} says {release}" for source in _misfits(release, evidence=evidence, table=table))
     return DetectedRelease(
         release=release,
@@ -169,8 +173,8 @@ def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> li
         return []
     by_crds = _by_crds(evidence.crds, table=table, telling=_OWN)
     by_env = _by_env(replace(evidence, global_settings=None), table=table)
-    told = (("shape of the CRDs", by_crds), ("environment of the controller", by_env))
-    return [f"{source} fits {spoken(minors)}" for source, minors in told if minors and release.minor not in minors]
+    sources = (("shape of the CRDs", by_crds), ("environment of the controller", by_env))
+    return [f"{source} fits {spoken(minors)}" for source, minors in sources if minors and release.minor not in minors]
 
 
 def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRelease:

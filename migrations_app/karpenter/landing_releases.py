@@ -11,13 +11,13 @@ from migrations_app.karpenter.versions import Release, minor_order, release
 def landings(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
     """The releases after `start` up to and including `goal`, each newer than the one before."""
     found: list[Release] = []
-    here = start
+    position = start
     for stop in STOPS:
-        landed = _landing(stop, here, goal=goal, kubernetes=_raised(kubernetes, here, table=table), table=table)
-        if landed is not None and here < landed < goal:
+        landed = _landing(stop, position, goal=goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
+        if landed is not None and position < landed < goal:
             found.append(landed)
-            here = landed
-    forced = _forced(here, goal, kubernetes=_raised(kubernetes, here, table=table), table=table)
+            position = landed
+    forced = _forced(position, goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
     last = (goal,) if goal > start else ()
     return (*found, *forced, *last)
 
@@ -50,30 +50,32 @@ def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) 
     return max(choice, key=lambda patch: minor_order(windows[patch].max))
 
 
-def _landing(stop: HopStop, here: Release, *, goal: Release, kubernetes: str | None, table: Table) -> Release | None:
+def _landing(
+    stop: HopStop, position: Release, *, goal: Release, kubernetes: str | None, table: Table
+) -> Release | None:
     """The release to use for that stop; None if the stop is not needed."""
     if not stop.last:
-        return _first_after(stop, here, goal=goal, kubernetes=kubernetes, table=table)
+        return _first_after(stop, position, goal=goal, kubernetes=kubernetes, table=table)
     if stop.ahead_of(goal) or stop.spans(goal):
         return None
     rows = between(stop.first, stop.last, table=table)
-    if stop.ahead_of(here):
+    if stop.ahead_of(position):
         return best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
-    return _bridge(here, rows=rows, kubernetes=kubernetes) if stop.spans(here) else None
+    return _bridge(position, rows=rows, kubernetes=kubernetes) if stop.spans(position) else None
 
 
 def _first_after(
-    stop: HopStop, here: Release, *, goal: Release, kubernetes: str | None, table: Table
+    stop: HopStop, position: Release, *, goal: Release, kubernetes: str | None, table: Table
 ) -> Release | None:
-    if not stop.ahead_of(here) or stop.ahead_of(goal):
+    if not stop.ahead_of(position) or stop.ahead_of(goal):
         return None
     return best_in(between(stop.first, goal.minor, table=table), kubernetes=kubernetes, oldest_first=True)
 
 
-def _bridge(here: Release, *, rows: Table, kubernetes: str | None) -> Release | None:
+def _bridge(position: Release, *, rows: Table, kubernetes: str | None) -> Release | None:
     """The patch to reach within the stop before leaving it; None if the running one is new enough."""
-    own = find(here, table=rows)
-    if own is None or not own.leave_from or here >= release(own.leave_from):
+    own = find(position, table=rows)
+    if own is None or not own.leave_from or position >= release(own.leave_from):
         return None
     patch = best_patch(own, kubernetes=kubernetes)
     if patch is not None and (kubernetes is None or own.kubernetes_window(patch).holds(kubernetes)):
@@ -81,27 +83,29 @@ def _bridge(here: Release, *, rows: Table, kubernetes: str | None) -> Release | 
     return best_in(tuple(row for row in rows if row.order >= own.order), kubernetes=kubernetes)
 
 
-def _forced(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
+def _forced(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
     """Stops that are needed to upgrade Kubernetes from what one release supports to what the next one supports."""
     found: list[Release] = []
     while kubernetes is not None:
-        through = _between_windows(here, goal, kubernetes=kubernetes, table=table)
+        through = _between_windows(position, goal, kubernetes=kubernetes, table=table)
         if through is None:
             break
         found.append(through)
-        here, kubernetes = through, _raised(kubernetes, through, table=table)
+        position, kubernetes = through, _raised(kubernetes, through, table=table)
     return tuple(found)
 
 
-def _between_windows(here: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
-    """The newest release that supports a Kubernetes version of `here` and a higher one; None if none is needed."""
-    ours, wanted = _window(here, table), _window(goal, table)
+def _between_windows(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
+    """The newest release that supports a Kubernetes version of `position` and a higher one; None if none is needed."""
+    ours, wanted = _window(position, table), _window(goal, table)
     if ours is None or wanted is None or kubernetes is None:
         return None
     ceiling = max(minor_order(ours.max), minor_order(kubernetes))
     if minor_order(wanted.min) <= ceiling:
         return None
-    inner = [row for row in between(here.minor, goal.minor, table=table) if row.minor not in (here.minor, goal.minor)]
+    inner = [
+        row for row in between(position.minor, goal.minor, table=table) if row.minor not in (position.minor, goal.minor)
+    ]
     for row in reversed(inner):
         patch = best_patch(row, kubernetes=None)
         if patch and _reaches(row.kubernetes_window(patch), ceiling=ceiling):
@@ -113,9 +117,9 @@ def _reaches(window: SupportedKubernetes, *, ceiling: tuple[int, int]) -> bool:
     return minor_order(window.min) <= ceiling < minor_order(window.max)
 
 
-def _raised(kubernetes: str | None, here: Release, *, table: Table) -> str | None:
-    """The Kubernetes version once `here` runs: raised to its window if it was below."""
-    window = _window(here, table)
+def _raised(kubernetes: str | None, position: Release, *, table: Table) -> str | None:
+    """The Kubernetes version once `position` runs: raised to its window if it was below."""
+    window = _window(position, table)
     if kubernetes is None or window is None:
         return kubernetes
     return max(kubernetes, window.min, key=minor_order)

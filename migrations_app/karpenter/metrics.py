@@ -78,13 +78,13 @@ def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> It
 
 def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> OutdatedMetric | None:
     """The newest name, followed through all renames up to that release; None if the name is still valid."""
-    here, since = name, ""
-    while here:
-        row = next((row for row in table if row.old == here and _is_past(row.release, release)), None)
+    metric, since = name, ""
+    while metric:
+        row = next((row for row in table if row.old == metric and _is_past(row.release, release)), None)
         if row is None:
             break
-        here, since = row.new, since or row.release
-    return OutdatedMetric(name, here, since) if since else None
+        metric, since = row.new, since or row.release
+    return OutdatedMetric(name, metric, since) if since else None
 
 
 def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:

@@ -159,9 +159,9 @@ def family_end(family: str) -> FamilyEnd | None:
     return next((row for row in FAMILY_ENDS if row.family == family), None)
 
 
-def bottlerocket_version(told: str) -> tuple[int, int, int] | None:
+def bottlerocket_version(image: str) -> tuple[int, int, int] | None:
     """The version in an alias ("bottlerocket@v1.21.1") or an image name; None for latest and anything else."""
-    found = _BOTTLEROCKET.search(told.rpartition("@")[2] if "@" in told else told.rpartition("-v")[2])
+    found = _BOTTLEROCKET.search(image.rpartition("@")[2] if "@" in image else image.rpartition("-v")[2])
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 

@@ -241,9 +241,9 @@ def version_gone(api_version: str, running: Release) -> str:
     """
     group, _, version = api_version.partition("/")
     shipped = crd_set(running)
-    mine = [crd for crd in shipped.crds if crd.kind.group == group] if shipped else []
-    served = {row.name for crd in mine for row in crd.versions if row.served}
-    stored = [one for one in _VERSION_AGE if any(crd.storage == one for crd in mine)]
+    group_crds = [crd for crd in shipped.crds if crd.kind.group == group] if shipped else []
+    served = {row.name for crd in group_crds for row in crd.versions if row.served}
+    stored = [one for one in _VERSION_AGE if any(crd.storage == one for crd in group_crds)]
     if version not in _VERSION_AGE or version in served or not stored:
         return ""
     newest = stored[-1]

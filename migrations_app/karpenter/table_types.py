@@ -198,22 +198,22 @@ class MinorRelease:
     def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
         """Why an upgrade must not stop at that patch; empty if no reason is known."""
         every = (self.bad, self._hook_job(), self._half_converted())
-        told = (tuple(row for row in rows if row.covers(running)) for rows in every)
-        return next((found for found in told if found), ())
+        matching = (tuple(row for row in rows if row.covers(running)) for rows in every)
+        return next((found for found in matching if found), ())
 
     def _hook_job(self) -> tuple[BadPatch, ...]:
         if not self.hook_job_patch:
             return ()
-        here = release(self.hook_job_patch)
+        affected = release(self.hook_job_patch)
         unsound = self._half_converted()
         following = next(
-            patch for patch in self.releases if patch > here and not any(row.covers(patch) for row in unsound)
+            patch for patch in self.releases if patch > affected and not any(row.covers(patch) for row in unsound)
         )
         return (BadPatch(self.hook_job_patch, self.hook_job_patch, HOOK_JOB, str(following)),)
 
     def _half_converted(self) -> tuple[BadPatch, ...]:
         """The patches whose CRDs convert by default while the controller's webhooks are off by default."""
-        off = [patch for patch in self.releases if (told := self.crd_chart_webhook(patch)) and not told.enabled]
+        off = [patch for patch in self.releases if (webhook := self.crd_chart_webhook(patch)) and not webhook.enabled]
         if not off:
             return ()
         following = next(patch for patch in self.releases if patch > off[-1])

@@ -69,11 +69,11 @@ class PathHop:
 def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     found: list[PathHop] = []
-    here, minor = start, kubernetes
+    position, minor = start, kubernetes
     for landing in landings(start, goal, kubernetes=kubernetes, table=table):
-        step = _step(here, landing, kubernetes=minor, table=table)
+        step = _step(position, landing, kubernetes=minor, table=table)
         found.append(step)
-        here = landing
+        position = landing
         minor = minor and max(minor, step.kubernetes.min, key=minor_order)
     return tuple(found)
 
@@ -119,8 +119,8 @@ def _notes(
 ) -> tuple[str, ...]:
     passed = f"Passes over {spoken(skipped)}: read their release notes too" if skipped else ""
     upgrade = row.upgrade_note if row.minor != start.minor else ""
-    told = (change, _leaving(start, row=row, table=table), passed, upgrade)
-    return tuple(note for note in told if note)
+    notes = (change, _leaving(start, row=row, table=table), passed, upgrade)
+    return tuple(note for note in notes if note)
 
 
 def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
@@ -168,10 +168,10 @@ def _caveats(
     start: Release, *, row: MinorRelease, back: tuple[Release, ...], kubernetes: str | None, table: Table
 ) -> tuple[str, ...]:
     strange = f"{start}, where this step starts, is not known to be able to take over again"
-    within = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
-    told = strange if start not in back else within if start.minor == row.minor else ""
+    within_minor = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
+    caveat = strange if start not in back else within_minor if start.minor == row.minor else ""
     raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
-    return tuple(note for note in (*row.rollback_caveats, told, _outgrown(back, raised, table=table)) if note)
+    return tuple(note for note in (*row.rollback_caveats, caveat, _outgrown(back, raised, table=table)) if note)
 
 
 def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table) -> str:
@@ -318,11 +318,13 @@ def planned_kubernetes(
     own = kubernetes_window(current, table=table)
     if own is not None and own.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"
-    said = f"{current} supports {own}" if own else f"what {current} supports is not known"
+    current_support = f"{current} supports {own}" if own else f"what {current} supports is not known"
     first = next((step for step in landings if step.kubernetes.holds(minor)), None)
     if first is not None:
-        return f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {said}"
-    return f"Kubernetes {minor}, as planned, is supported by no release of this path; {said}"
+        return (
+            f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {current_support}"
+        )
+    return f"Kubernetes {minor}, as planned, is supported by no release of this path; {current_support}"
 
 
 def _start(current: Release | DetectedRelease | str | None, *, table: Table) -> tuple[Release, tuple[str, ...]]:
@@ -343,8 +345,8 @@ def _detected(current: DetectedRelease, *, table: Table) -> tuple[Release, tuple
     row = find(current.minors[0], table=table) if current.minors else None
     if row is None:
         raise InvalidInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
-    told = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
-    return row.releases[0], (told,)
+    caveat = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
+    return row.releases[0], (caveat,)
 
 
 def _is_range(current: object) -> bool:

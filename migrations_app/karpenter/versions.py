@@ -122,5 +122,5 @@ def _place(running: Release, bound: str) -> int:
     exact = parse(bound)
     if exact is not None:
         return (running > exact) - (running < exact)
-    ours, theirs = minor_order(running.minor), minor_order(bound)
-    return (ours > theirs) - (ours < theirs)
+    running_order, bound_order = minor_order(running.minor), minor_order(bound)
+    return (running_order > bound_order) - (running_order < bound_order)

@@ -75,10 +75,10 @@ def _take_out(lines: list[str], edit: MapEdit) -> None:
     while len(steps) > 1 and _is_alone(lines, steps):
         steps = steps[:-1]
         place = _place(lines, steps) or place
-    told = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
-    told = told if steps != edit.steps else []
-    told += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
-    lines[place.start : place.end] = [f"{' ' * place.indent}{one}" for one in told]
+    comments = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
+    comments = comments if steps != edit.steps else []
+    comments += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
+    lines[place.start : place.end] = [f"{' ' * place.indent}{comment}" for comment in comments]
 
 
 def _replace(lines: list[str], edit: MapEdit) -> None:
@@ -120,9 +120,9 @@ def _comments(lines: list[str], steps: Steps) -> list[str]:
     while first and re.match(r"\s*#", lines[first - 1]):
         first -= 1
     own = [line.strip() for line in lines[first : place.start]]
-    behind = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
-    if behind and not re.search(r"['\"]", lines[place.start]):
-        own.append(behind[1].strip())
+    trailing = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
+    if trailing and not re.search(r"['\"]", lines[place.start]):
+        own.append(trailing[1].strip())
     del lines[first : place.start]
     return own
 

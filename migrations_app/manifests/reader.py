@@ -226,12 +226,12 @@ class _ManifestReader:
             self.faults += [_repeated(repeat, document, body=value) for repeat in lost]
             return
         for index, inner in enumerate(value.get("items") or []):
-            here, number = (*at, "items", index), index if item is None else item
+            item_path, number = (*at, "items", index), index if item is None else item
             if not isinstance(inner, dict):
-                line = document.line + document.composed.line_of(here)
-                self._add_fault("bad-type", line, path=here, what="the item is no object")
+                line = document.line + document.composed.line_of(item_path)
+                self._add_fault("bad-type", line, path=item_path, what="the item is no object")
                 continue
-            self._take_value(_told_by_list(value, inner), document, item=number, at=here)
+            self._take_value(_told_by_list(value, inner), document, item=number, at=item_path)
 
     def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
         ours = str(body.get("apiVersion")).startswith(_OURS)

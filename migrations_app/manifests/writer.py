@@ -97,27 +97,27 @@ class _Writer:
 
     def map(self, value: Mapping[str, Any], pad: str, *, at: Path) -> None:
         for key, item in value.items():
-            name, here, start = quoted(str(key)), (*at, key), len(self.lines) + 1
+            name, value_path, start = quoted(str(key)), (*at, key), len(self.lines) + 1
             if len(name) > _LONGEST_KEY:
                 self.lines.append(f"{pad}? {name}")
                 name = ""
-            self.entry(f"{pad}{name}:", item, pad=pad, at=here)
-            self.marks[here] = start
+            self.entry(f"{pad}{name}:", item, pad=pad, at=value_path)
+            self.marks[value_path] = start
 
     def list(self, value: list[Any], pad: str, *, at: Path) -> None:
         for index, item in enumerate(value):
-            here = (*at, index)
+            item_path = (*at, index)
             if isinstance(item, Mapping | list) and item:
                 start = len(self.lines)
-                self.marks[here] = start + 1
+                self.marks[item_path] = start + 1
                 inner = pad + _STEP
                 if isinstance(item, list):
-                    self.list(item, inner, at=here)
+                    self.list(item, inner, at=item_path)
                 else:
-                    self.map(item, inner, at=here)
+                    self.map(item, inner, at=item_path)
                 self.lines[start] = f"{pad}- {self.lines[start][len(inner) :]}"
             else:
-                self.entry(f"{pad}-", item, pad=pad, at=here)
+                self.entry(f"{pad}-", item, pad=pad, at=item_path)
 
     def entry(self, head: str, item: Plain, *, pad: str, at: Path) -> None:
         self.marks[at] = len(self.lines) + 1

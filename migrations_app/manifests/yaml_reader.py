@@ -369,7 +369,7 @@ def _strict_documents(
 
 
 def _documents(text: str | bytes) -> Iterator[tuple[Event, Event]]:
-    """(start event, loader) of each document; whoever iterates takes the events of the document from the loader."""
+    """(start event, loader) of each document; the caller takes the events of the document from the loader."""
     loader = _LOADER(text)
     try:
         while type(event := loader.get_event()) is not StreamEndEvent:

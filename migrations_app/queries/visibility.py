@@ -95,8 +95,8 @@ def _granted(user: User) -> EffectivePermissions:
     if any(name.startswith(f"{APP}.") for name in given):
         everywhere |= {"view"}
     by_group: dict[uuid.UUID, frozenset[Right]] = {}
-    mine = Grant.objects.filter(Q(person=user) | Q(team__user=user))
-    for over, role, program in mine.values_list("over_id", "role", "person__service").distinct():
+    grants = Grant.objects.filter(Q(person=user) | Q(team__user=user))
+    for over, role, program in grants.values_list("over_id", "role", "person__service").distinct():
         brought = next((rights for name, rights in _ROLES.items() if name == role), frozenset[Right]())
         if program is not None:
             brought -= NEVER_OF_PROGRAMS

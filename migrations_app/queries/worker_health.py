@@ -13,6 +13,6 @@ LANES: tuple[str, ...] = ("probe", "scan", "action", "upkeep", "beat")
 
 def silent_lanes() -> tuple[str, ...]:
     """Queues without a live worker for a minute; `beat` is the scheduler."""
-    told = Pulse.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
-    served = {lane for lanes in told for lane in lanes.split(",")}
+    lane_lists = Pulse.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
+    served = {lane for lanes in lane_lists for lane in lanes.split(",")}
     return tuple(lane for lane in LANES if lane not in served)

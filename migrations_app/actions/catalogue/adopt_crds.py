@@ -47,8 +47,8 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 
 def _new_owner(inventory: Inventory, parameters: Parameters) -> tuple[str, str]:
-    found = installation(inventory)
-    namespace = parameters.get("namespace") or (found.namespace if found else "")
+    controller = installation(inventory)
+    namespace = parameters.get("namespace") or (controller.namespace if controller else "")
     if not namespace:
         raise Unavailable("the controller's namespace is not known: name the namespace of the release", code="where")
     return str(parameters.get("release") or CRD_CHART), str(namespace)
@@ -65,16 +65,16 @@ def _marked(crd: CRD, release: str, *, namespace: str) -> bool:
     return _owner(crd) == (release, namespace) and crd.metadata.label(labels.APP_MANAGED_BY) == "Helm"
 
 
-def _refuse_terminating(found: list[CRD]) -> None:
-    going = [crd.name for crd in found if crd.metadata.deleting]
+def _refuse_terminating(crds: list[CRD]) -> None:
+    going = [crd.name for crd in crds if crd.metadata.deleting]
     if going:
         raise Unavailable(f"being deleted, so not to be adopted: {', '.join(going)}", code="terminating")
 
 
-def _refuse_owned(found: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
+def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
     """Raises Unavailable if a CRD belongs to another release, since karpenter-crd takes all CRDs or none."""
     names = chosen if isinstance(chosen, list | tuple) else ()
-    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in found if _kept(crd, new, chosen=names)]
+    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in crds if _kept(crd, new, chosen=names)]
     if owned:
         words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
         raise Unavailable(words, code="owned_by_other")
@@ -104,10 +104,12 @@ def _annotations(crd: CRD, release: str, *, namespace: str) -> Mapping[str, str]
 
 
 def _note(crd: CRD) -> str:
-    said = ["Marks only: neither the CRD nor its objects change."]
+    sentences = ["Marks only: neither the CRD nor its objects change."]
     owner = "/".join(reversed(_owner(crd)))
     if owner:
-        said.append(f"Taken from the Helm release {owner}, which must not be uninstalled with this CRD still in it.")
+        sentences.append(
+            f"Taken from the Helm release {owner}, which must not be uninstalled with this CRD still in it."
+        )
     if crd.name in ALPHA:
-        said.append(f"{KEEP}: keep stops later charts, which leave it out, from deleting it with its objects.")
-    return " ".join(said)
+        sentences.append(f"{KEEP}: keep stops later charts, which leave it out, from deleting it with its objects.")
+    return " ".join(sentences)

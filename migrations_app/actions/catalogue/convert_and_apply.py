@@ -113,9 +113,11 @@ def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]
     removes them.
     """
     target = with_uid(one.target, read)
-    here = object_of(inventory, target.kind, name=target.name)
-    by = keeper_of(here.metadata) if here else ""
-    note = pools.joined(pools.source_note(here.metadata) if here else "", _nodes(inventory, one), *_warnings(one))
+    existing = object_of(inventory, target.kind, name=target.name)
+    by = keeper_of(existing.metadata) if existing else ""
+    note = pools.joined(
+        pools.source_note(existing.metadata) if existing else "", _nodes(inventory, one), *_warnings(one)
+    )
     step = apply_step(
         target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",
         manager=by, note=note,

@@ -47,10 +47,10 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     chosen = _chosen(scene.inventory, parameters)
     nodes.refuse_controllers(scene.inventory, {one.name for old in chosen for one in _nodes_of(scene.inventory, old)})
     for old in chosen:
-        mine = _nodes_of(scene.inventory, old)
-        if mine:
+        old_nodes = _nodes_of(scene.inventory, old)
+        if old_nodes:
             _refuse_without_successor(scene.inventory, old, chosen=chosen)
-        yield _delete(scene, old, many=len(mine))
+        yield _delete(scene, old, many=len(old_nodes))
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:

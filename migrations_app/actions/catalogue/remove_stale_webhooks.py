@@ -57,8 +57,8 @@ def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
 
 
 def _webhooks_off(inventory: Inventory) -> bool:
-    found = installation(inventory)
-    return found is not None and found.webhook_disabled
+    controller = installation(inventory)
+    return controller is not None and controller.webhook_disabled
 
 
 def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:

@@ -81,15 +81,15 @@ def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:
     renaming = workloads.renaming(scene, parameters)
     for target in workloads.templates(scene.inventory, parameters):
         read = scene.objects.get(target)
-        told = workloads.restart(target, read) if read is not None else None
-        if read is None or told is None or told.held:
-            left.append(f"{target.said}: {told.note if told else 'is gone'}")
+        restart_effect = workloads.restart(target, read) if read is not None else None
+        if read is None or restart_effect is None or restart_effect.held:
+            left.append(f"{target.said}: {restart_effect.note if restart_effect else 'is gone'}")
             continue
         patch = between(read, _renamed(target, read, renaming=renaming, parameters=parameters))
         if patch:
-            steps.append(_step(target, read, patch=patch, restart=told))
-            restarting += told.pods
-            handled |= {(target.kind, target.namespace, target.name)} if told.pods else set()
+            steps.append(_step(target, read, patch=patch, restart=restart_effect))
+            restarting += restart_effect.pods
+            handled |= {(target.kind, target.namespace, target.name)} if restart_effect.pods else set()
     for group in workloads.marked_groups(scene.inventory, parameters):
         if (group.owner_kind, group.namespace, group.owner_name) not in handled:
             steps += _of_pods(scene, group, renaming=renaming)

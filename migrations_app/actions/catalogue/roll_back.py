@@ -24,20 +24,22 @@ action = Action(
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if not scene.applied:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
-    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
-    if not any(one.sends for one in found):
-        raise Unavailable(f"nothing can be taken back: {found[0].step.note}", code="nothing_to_do")
-    yield from (one.step for one in found)
+    undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
+    if not any(one.sends for one in undo_steps):
+        raise Unavailable(f"nothing can be taken back: {undo_steps[0].step.note}", code="nothing_to_do")
+    yield from (one.step for one in undo_steps)
 
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
-    found = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
-    pools = {target.name for one in found if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
+    undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
+    pools = {target.name for one in undo_steps if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
     nodes = sum(one.pool in pools for one in ownership(scene.inventory).nodes) if pools else 0
     return Forecast(
-        nodes=nodes, pods=None if nodes else 0, cannot_be_undone=tuple(_kept(one) for one in found if not one.sends)
+        nodes=nodes,
+        pods=None if nodes else 0,
+        cannot_be_undone=tuple(_kept(one) for one in undo_steps if not one.sends),
     )
 
 

@@ -22,12 +22,12 @@ action = Action(
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    found = scene.helm
-    if found is None:
+    proposal = scene.helm
+    if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
-    run = found.run
+    run = proposal.run
     title = f"Roll Helm release {run.namespace}/{run.release} back to revision {run.to} ({run.version})"
-    yield helm_step(found, title=title)
+    yield helm_step(proposal, title=title)
 
 
 @action.foresee

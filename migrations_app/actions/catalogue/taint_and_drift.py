@@ -103,11 +103,11 @@ def _fence(
     spec = {} if seconds is None or one.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
     if pools.fenced(one) and not spec:
         return
-    mine = sum(row.owned.pool == one.name for row in going)
-    every = mine + sum(row.owned.pool == one.name for row in rest)
+    own_count = sum(row.owned.pool == one.name for row in going)
+    node_count = own_count + sum(row.owned.pool == one.name for row in rest)
     what = "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(one) else "Shorten"
     how = "expire" if seconds is not None else "can drift"
-    title = f"{what} Provisioner {one.name}: {mine} of {nodes.counted(every, 'node')} {how}"
+    title = f"{what} Provisioner {one.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
     yield pools.fence(one, title=title, spec=spec, note=note)
 

@@ -30,14 +30,14 @@ action = Action(
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    found = scene.helm
-    if found is None:
+    proposal = scene.helm
+    if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
-    run = found.run
-    back, why = _way_back(found)
+    run = proposal.run
+    back, why = _way_back(proposal)
     yield helm_step(
-        found,
-        title=f"Upgrade Helm release {run.namespace}/{run.release} from {found.from_version} to {run.version}",
+        proposal,
+        title=f"Upgrade Helm release {run.namespace}/{run.release} from {proposal.from_version} to {run.version}",
         note=f"Chart {run.source} ({run.chart_digest}). {why or 'Taken back by helm rollback.'}",
         undo=back,
     )
@@ -50,13 +50,13 @@ def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     return Forecast(cannot_be_undone=(why,) if why else ())
 
 
-def _way_back(found: HelmProposal) -> tuple[Change | None, str]:
+def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
     """The rollback, or why there is none."""
-    run = found.run
-    if why := no_way_back(parse(run.version), parse(found.from_version)):
+    run = proposal.run
+    if why := no_way_back(parse(run.version), parse(proposal.from_version)):
         return None, f"It is not taken back by karpdash: {why}."
     back = HelmRun(
         do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,
-        to=run.before, version=found.from_version,
+        to=run.before, version=proposal.from_version,
     )  # fmt: skip
     return back.as_change(), ""

@@ -111,6 +111,6 @@ def _marks(inventory: Inventory) -> Tree:
 
 def _alpha(inventory: Inventory) -> str:
     """The note about alpha CRDs: they stay unchanged, with or without objects."""
-    here = [kind for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name)]
-    left = sum(inventory.part(PARTS[kind]).count or 0 for kind in here)
+    kinds_present = [kind for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name)]
+    left = sum(inventory.part(PARTS[kind]).count or 0 for kind in kinds_present)
     return f"Alpha CRDs stay, with {left} objects." if left else ""

@@ -108,7 +108,7 @@ def _with_way_back(step: Step, one: ChartDelivery, *, read: Tree, to: Release) -
     starts = sync_once(read) if by_hand else {}
     change, why = step.change, _no_way_back(one, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
-    told = (note, f"It is not taken back by karpdash: {why}." if why else "Taken back: the former version and values.")
+    notes = (note, f"It is not taken back by karpdash: {why}." if why else "Taken back: the former version and values.")
     undo: Change | None = None
     if change is not None:
         change = merge(change.target, change.body | starts)
@@ -121,5 +121,5 @@ def _with_way_back(step: Step, one: ChartDelivery, *, read: Tree, to: Release) -
         undo=undo,
         undo_postconditions=held(step.undo.body) if step.undo and undo else (),
         undo_after=gate_of_way_back(step.after, one) if undo and step.after else None,
-        note=" ".join(filter(None, told)),
+        note=" ".join(filter(None, notes)),
     )

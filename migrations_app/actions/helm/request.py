@@ -71,8 +71,8 @@ class HelmRun(ActionValue, frozen=True):
 
 
 class HelmProposal(ActionValue, frozen=True):
-    """What a real helm would do, as it was played. `objects` tells each object and what becomes of it, and `gate` what
-    has to run afterwards; None if the chart has no controller.
+    """What helm would do, from a dry run. `objects`: each object and the effect on it. `gate`: what has to run
+    afterwards; None if the chart has no controller.
     """
 
     run: HelmRun

@@ -36,6 +36,6 @@ def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: Chang
 
 def objects_words(proposal: HelmProposal) -> str:
     """What becomes of each object, in one sentence."""
-    told = [f"{said} ({what})" for said, what in proposal.objects]
-    rest = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
-    return f"Objects: {', '.join(told[:MOST_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."
+    changes = [f"{object_name} ({effect})" for object_name, effect in proposal.objects]
+    rest = f" and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""
+    return f"Objects: {', '.join(changes[:MOST_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."

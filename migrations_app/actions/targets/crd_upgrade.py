@@ -59,7 +59,7 @@ def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: 
     undo = _undo(patch, before, wanted=wanted)
     return Step(
         id="",
-        title=f"Bring {target.name} to {release}: {_said(wanted)}",
+        title=f"Bring {target.name} to {release}: {_versions_text(wanted)}",
         change=merge(target, patch),
         preconditions=(("spec", "versions"), ("spec", "names"), STRATEGY, SERVICE, ("status", "storedVersions")),
         postconditions=_postconditions(patch, before, wanted=wanted),
@@ -91,9 +91,9 @@ def _refuse_dropping(target: ObjectTarget, before: Tree, *, wanted: Body) -> Non
 
 
 def _annotations(before: Tree, wanted: Body) -> Body:
-    here = value_at(before, ("metadata", "annotations")) or {}
+    existing = value_at(before, ("metadata", "annotations")) or {}
     shipped = value_at(wanted, ("metadata", "annotations")) or {}
-    return {key: value for key, value in shipped.items() if here.get(key) != value}
+    return {key: value for key, value in shipped.items() if existing.get(key) != value}
 
 
 def _versions(crd: Tree) -> list[Tree]:
@@ -134,10 +134,10 @@ def _versions_of(undo: Body, before: Tree) -> Tree:
 
 
 def _postconditions(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]:
-    return tuple(_told(patch, before, wanted=wanted))
+    return tuple(_conditions(patch, before, wanted=wanted))
 
 
-def _told(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
+def _conditions(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
     """The conditions that a read verifies. Schemas are not compared, because old servers drop CEL rules."""
     yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
     for one in _versions(wanted):
@@ -150,7 +150,7 @@ def _told(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
         yield FieldEquals(field=STRATEGY, value=strategy)
 
 
-def _said(wanted: Body) -> str:
+def _versions_text(wanted: Body) -> str:
     served = [str(one["name"]) for one in _versions(wanted) if one.get("served")]
     return f"{', '.join(served)} served, {_storage(wanted)} stored"
 

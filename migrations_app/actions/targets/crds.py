@@ -43,26 +43,26 @@ def with_conversion(wanted: Body, before: Tree | None, *, inventory: Inventory, 
 
 
 def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
-    told = aim(inventory, release)
-    if told is not None and not told.converts:
+    address = aim(inventory, release)
+    if address is not None and not address.converts:
         words = f"{CRD_CHART} is installed with webhook.enabled=false, but the CRDs of {release} convert: switch it on"
         raise Unavailable(words, code="conversion_off")
 
 
 def _client(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
     """The existing client configuration is kept, in particular its caBundle, which the controller writes."""
-    here = value_at(before, CLIENT)
-    if isinstance(here, dict) and (here.get("service") or here.get("url")):
-        return here
+    existing = value_at(before, CLIENT)
+    if isinstance(existing, dict) and (existing.get("service") or existing.get("url")):
+        return existing
     name, namespace, port = _service(inventory, release)
     service = value_at(wanted, (*CLIENT, "service")) or {}
     return {"service": service | {"name": name, "namespace": namespace, "port": port}}
 
 
 def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
-    told = aim(inventory, release)
-    if told is not None:
-        return told.name, told.namespace, told.port
+    address = aim(inventory, release)
+    if address is not None:
+        return address.name, address.namespace, address.port
     found = webhook_service(inventory)
     return (found.name, found.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if found else MAIN_CHART_WEBHOOK_SERVICE
 
@@ -114,11 +114,11 @@ def origin(files: Mapping[str, bytes]) -> str:
 
 
 def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
-    told = _read(files.get(CHART, b"null"))
-    version = told.get("version") if isinstance(told, dict) else None
+    chart = _read(files.get(CHART, b"null"))
+    version = chart.get("version") if isinstance(chart, dict) else None
     if parse(version) != release:
-        said = str(version)[:40] if version else "no version"
-        raise Unavailable(f"the chart says {said}, and {release} is wanted", code="other_release")
+        chart_version = str(version)[:40] if version else "no version"
+        raise Unavailable(f"the chart says {chart_version}, and {release} is wanted", code="other_release")
 
 
 def _documents(files: Mapping[str, bytes]) -> list[Body]:
@@ -141,8 +141,8 @@ def _read(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
 def _refuse_odd(crd: Body, row: Crd) -> None:
     """Raises Unavailable unless names and versions are those of the release; schemas are not compared."""
     versions = value_at(crd, ("spec", "versions"))
-    told = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
-    flags = {(one.get("name"), one.get("served"), one.get("storage")) for one in told}
+    version_bodies = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
+    flags = {(one.get("name"), one.get("served"), one.get("storage")) for one in version_bodies}
     names = (
         crd.get("apiVersion"),
         value_at(crd, ("spec", "group")),

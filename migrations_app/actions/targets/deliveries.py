@@ -77,8 +77,8 @@ def place_of(one: ChartDelivery) -> ChartPlace:
     return one.place
 
 
-def _refuse_kept(said: str, writer: str) -> NoReturn:
-    raise Unavailable(f"{said} is not its own source, but {writer}: change it there", code="kept")
+def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
+    raise Unavailable(f"{delivery_name} is not its own source, but {writer}: change it there", code="kept")
 
 
 def refuse_written(one: ChartDelivery, read: Tree) -> None:
@@ -93,12 +93,12 @@ def refuse_written(one: ChartDelivery, read: Tree) -> None:
 
 
 def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain JSON
-    here = fields
+    node = fields
     for name in path:
-        here = here.get(f"f:{name}") if isinstance(here, dict) else None
-        if here is None:
+        node = node.get(f"f:{name}") if isinstance(node, dict) else None
+        if node is None:
             return False
-        if here == {}:
+        if node == {}:
             return True
     return True
 
@@ -113,7 +113,7 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     helm = _map(read, below(spec, (*place.at, "helm")))
     if any(helm.get(name) for name in ("valueFiles", "fileParameters")):
         _refuse_values(read)
-    return laid(_base(read, helm), _told(read, helm))
+    return laid(_base(read, helm), _edits_of_parameters(read, helm))
 
 
 def _map(read: Tree, found: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
@@ -137,7 +137,7 @@ def _base(read: Tree, helm: Tree) -> dict[str, Any]:
     return _map(read, found)
 
 
-def _told(read: Tree, helm: Tree) -> Edits:
+def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
     """Parameters win over values; one that reaches into a list is not told apart."""
     rows = _parameters(helm)
     if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
@@ -156,8 +156,8 @@ def _json(row: Tree) -> str:
 
 
 def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> Body:
-    """The merge patch that brings version and values. Raises InvalidInput `secret_value` if a value that looks like a
-    secret would have to stand in the plan.
+    """The merge patch that sets version and values. Raises InvalidInput `secret_value` if the plan would have to
+    contain a value that looks like a secret.
     """
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)

@@ -25,9 +25,11 @@ def settled_gate(inventory: Inventory, one: ChartDelivery, *, to: Release) -> Ga
 
 
 def brought(inventory: Inventory, one: ChartDelivery, *, release: Release) -> bool:
-    """Whether that release of the chart is seen: for the controller's by its image, for others nothing tells more."""
-    found = installation(inventory) if one.chart == CHART else None
-    images = [each.image or "" for each in found.workload.template.spec.containers or ()] if found else []
+    """Whether that release of the chart is installed: the controller's by its image; other charts have no further
+    evidence.
+    """
+    controller = installation(inventory) if one.chart == CHART else None
+    images = [each.image or "" for each in controller.workload.template.spec.containers or ()] if controller else []
     return one.chart != CHART or any(image_release(image) == release for image in images)
 
 
@@ -42,16 +44,18 @@ def gate_of_way_back(gate: Gate, one: ChartDelivery) -> Gate:
 
 
 def _controller(inventory: Inventory, to: Release) -> ControllerGate | None:
-    """The Deployment that runs now, with the release that it has to run then; an image without a tag tells none."""
-    found = installation(inventory)
-    if found is None:
+    """The Deployment that runs now, with the release that it has to run after the sync; an image without a tag names
+    none.
+    """
+    controller = installation(inventory)
+    if controller is None:
         return None
-    images = [one.image or "" for one in found.workload.template.spec.containers or ()]
+    images = [one.image or "" for one in controller.workload.template.spec.containers or ()]
     named = any(image_release(one) for one in images)
     return ControllerGate(
-        namespace=found.namespace,
-        deployment=found.name,
+        namespace=controller.namespace,
+        deployment=controller.name,
         images=(),
-        leader=leader_lease(found.env),
+        leader=leader_lease(controller.env),
         release=str(to) if named else "",
     )

@@ -1,6 +1,5 @@
-"""Deliveries of Flux and Argo CD switched off and on again, exactly as they were.
-
-What the switch said before stands in an annotation of the object, so that whoever finds it paused can resume it (A39).
+"""Suspends and resumes deliveries of Flux and Argo CD. An annotation of the object keeps the setting from before, so
+that anyone who finds it paused can resume it (A39).
 """
 
 import json
@@ -32,14 +31,14 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
 
     Raises InvalidInput for a name that none has.
     """
-    here = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
+    by_name = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
     given = parameters.get(NAMES) or ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
     for text in given:
-        if text not in here:
+        if text not in by_name:
             raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")
-    return tuple(here[name] for name in dict.fromkeys(given)) if given else tuple(here.values())
+    return tuple(by_name[name] for name in dict.fromkeys(given)) if given else tuple(by_name.values())
 
 
 def switch_of(target: ObjectTarget) -> Field:
@@ -76,15 +75,15 @@ def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
     return replace(step, preconditions=fields, digest=projected(read, fields))
 
 
-def pausing(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that switches it off."""
-    kept = {"annotations": {PAUSED: json.dumps(said, sort_keys=True, separators=(",", ":"))}}
+def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that suspends it."""
+    kept = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
     return {"metadata": kept} | _switched(target, None if target.kind == APPLICATION else True)
 
 
-def resuming(target: ObjectTarget, said: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that sets the switch to what it said, and takes the annotation off."""
-    return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, said)
+def resuming(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that restores the setting and removes the annotation."""
+    return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, setting)
 
 
 def _switched(target: ObjectTarget, value: Any) -> Body:  # noqa: ANN401 - plain JSON
@@ -110,14 +109,15 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
 
 
 def reverted_by(one: GitOpsDelivery) -> str:
-    """What is said of an object that somebody else writes."""
+    """The note for an object that another tool writes."""
     writer = writer_of(one)
     return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
 
 
 def _switched_on_again(one: GitOpsDelivery, read: Tree) -> str:
-    """The tool that would switch it on again: whoever writes an Application writes its policy as well, while Flux
-    leaves a switch alone that its source does not state."""
+    """The tool that would resume it: what writes an Application writes its sync policy too, while Flux does not touch
+    `suspend` if its source does not set it.
+    """
     writer = writer_of(one)
     states = one.kind == APPLICATION or value_at(read, SUSPEND) is not None
     return writer if writer and states else ""

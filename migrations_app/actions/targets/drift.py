@@ -27,8 +27,8 @@ def is_on(scene: PlanningContext) -> bool | None:
 def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that a change of these Provisioners makes drift: nothing drifts without a hash on both sides."""
     hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
-    mine = nodes.alpha(inventory, {one.name for one in old}) if old else ()
-    return [one for one in mine if one.owned.can_drift and one.owned.pool in hashed]
+    pool_nodes = nodes.alpha(inventory, {one.name for one in old}) if old else ()
+    return [one for one in pool_nodes if one.owned.can_drift and one.owned.pool in hashed]
 
 
 def beside(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:

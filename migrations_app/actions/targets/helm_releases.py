@@ -26,8 +26,8 @@ def one_release(inventory: Inventory, chart: str) -> HelmRelease:
 
 
 def _refuse_kept(inventory: Inventory) -> None:
-    here = installation(inventory)
-    tool = REVERTS.get(here.managed.by) if here else None
+    controller = installation(inventory)
+    tool = REVERTS.get(controller.managed.by) if controller else None
     if tool:
         raise Unavailable(f"{tool} keeps the controller and would undo what helm does: change it there", code="kept")
 

@@ -59,9 +59,9 @@ def node_target(node: Node) -> ObjectTarget:
 
 def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and that is not being deleted, in the order read."""
-    here = {node.name: node for node in inventory.nodes.items}
+    node_of = {node.name: node for node in inventory.nodes.items}
     owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
-    return tuple(NodeRemoval(here[one.name], one) for one in owned if not here[one.name].metadata.deleting)
+    return tuple(NodeRemoval(node_of[one.name], one) for one in owned if not node_of[one.name].metadata.deleting)
 
 
 def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
@@ -71,7 +71,7 @@ def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemova
 
 
 def nodes_by_pool(inventory: Inventory) -> Counter[str]:
-    """The number of nodes of each NodePool. A Provisioner of the same name has nodes of its own."""
+    """The number of nodes of each NodePool. Nodes of a Provisioner with the same name are not counted."""
     return Counter(one.pool for one in ownership(inventory).nodes if one.owner in OWNERS and one.owner != ALPHA)
 
 
@@ -113,11 +113,11 @@ def batches(
     """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
     sizes = Counter(one.pool for one in every)
     for pool in dict.fromkeys(one.pool for one in going):
-        mine = [one for one in going if one.pool == pool]
-        share = sizes.get(pool, len(mine)) * limits.pool_percent // 100
+        pool_nodes = [one for one in going if one.pool == pool]
+        share = sizes.get(pool, len(pool_nodes)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
-        for start in range(0, len(mine), many):
-            yield tuple(mine[start : start + many])
+        for start in range(0, len(pool_nodes), many):
+            yield tuple(pool_nodes[start : start + many])
 
 
 def controllers_on(inventory: Inventory) -> frozenset[str]:
@@ -127,9 +127,11 @@ def controllers_on(inventory: Inventory) -> frozenset[str]:
 
 def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
     """Raises Unavailable with the nodes on which the controller runs: without it, no replacement is launched."""
-    here = sorted(controllers_on(inventory) & set(names))
-    if here:
-        raise Unavailable(f"the controller itself runs on {said(here)}: move it first", code="controller_on_node")
+    controller_nodes = sorted(controllers_on(inventory) & set(names))
+    if controller_nodes:
+        raise Unavailable(
+            f"the controller itself runs on {said(controller_nodes)}: move it first", code="controller_on_node"
+        )
 
 
 def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
@@ -164,11 +166,11 @@ def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str
 
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
     """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
-    told: dict[str, list[str]] = {}
+    nodes_by_reason: dict[str, list[str]] = {}
     for name in sorted(names):
         for why in _stuck(inventory, name, local_data=False):
-            told.setdefault(why, []).append(name)
-    return tuple(f"on {said(where)}: {why}" for why, where in told.items())
+            nodes_by_reason.setdefault(why, []).append(name)
+    return tuple(f"on {said(where)}: {why}" for why, where in nodes_by_reason.items())
 
 
 def _why_stuck(group: PodGroup, *, local_data: bool) -> str:
@@ -218,11 +220,11 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
 
 
 def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
-    mine = sum(name in names for name in group.nodes)
+    matching = sum(name in names for name in group.nodes)
     known = len(group.nodes) < NODES_KEPT
-    if mine == len(group.nodes) and known:
-        return (group.count if mine else 0), True
-    return mine, (mine == 0 and known) or group.count == len(group.nodes)
+    if matching == len(group.nodes) and known:
+        return (group.count if matching else 0), True
+    return matching, (matching == 0 and known) or group.count == len(group.nodes)
 
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
@@ -232,11 +234,11 @@ def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
     """Budgets that currently allow no eviction on these nodes, as text."""
-    told: dict[str, None] = {}
+    reasons: dict[str, None] = {}
     for group, budgets in covered(inventory):
         if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):
-            told |= dict.fromkeys(_holding(group, budgets))
-    yield from told
+            reasons |= dict.fromkeys(_holding(group, budgets))
+    yield from reasons
 
 
 def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:

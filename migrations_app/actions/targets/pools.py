@@ -38,8 +38,8 @@ def nodes_of(inventory: Inventory, provisioner: str) -> int:
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
     """Number of its Machines; a Machine without the label counts for each Provisioner."""
-    told = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
-    return sum(name in ("", provisioner) for name in told)
+    pool_names = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
+    return sum(name in ("", provisioner) for name in pool_names)
 
 
 def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozenset[str]:
@@ -53,9 +53,9 @@ def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozens
 def keeper_of(metadata: Metadata) -> str:
     """Tool and owner, such as `Flux flux-system/karpenter`; empty if no tool reverts a direct write."""
     found = managed(metadata)
-    who = REVERTS.get(found.by, "")
+    tool = REVERTS.get(found.by, "")
     owner = "/".join(part for part in (found.namespace, found.name) if part)
-    return f"{who} {owner}" if who and owner else who
+    return f"{tool} {owner}" if tool and owner else tool
 
 
 T = TypeVar("T", bound=NamedObject)
@@ -113,11 +113,11 @@ def _owner(text: str, there: Collection[PoolName]) -> PoolName:
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
     """The objects with those names, by default all. Raises InvalidInput with the names that do not exist."""
     wanted = names_given(parameters, name)
-    here = {one.name: one for one in items}
-    missing = [one for one in wanted if one not in here]
+    by_name = {one.name: one for one in items}
+    missing = [one for one in wanted if one not in by_name]
     if missing:
         raise InvalidInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
-    return tuple(here[one] for one in wanted) if wanted else tuple(items)
+    return tuple(by_name[one] for one in wanted) if wanted else tuple(items)
 
 
 def source_note(metadata: Metadata) -> str:
@@ -282,8 +282,8 @@ def _with_used_classes(trees: list[Tree], *, every: bool) -> list[Tree]:
 
 
 def _refuse_unknown(named: Collection[str], trees: list[Tree], *, where: str) -> None:
-    here = {name_of(tree) for tree in trees if tree["kind"] in POOLS}
-    missing = [name for name in named if name not in here]
+    pool_names = {name_of(tree) for tree in trees if tree["kind"] in POOLS}
+    missing = [name for name in named if name not in pool_names]
     if missing:
         raise InvalidInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
 
@@ -296,10 +296,10 @@ def class_of(tree: Tree) -> str:
     """The name of the class or template that a pool uses; empty if it names none."""
     spec = tree["spec"]
     path = ("providerRef",) if tree["kind"] == "Provisioner" else ("template", "spec", "nodeClassRef")
-    here: Any = spec
+    node: Any = spec
     for step in (*path, "name"):
-        here = here.get(step) if isinstance(here, dict) else None
-    return str(here or "")
+        node = node.get(step) if isinstance(node, dict) else None
+    return str(node or "")
 
 
 def _node_role(parameters: Parameters) -> str | None:

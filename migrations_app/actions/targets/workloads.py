@@ -152,8 +152,8 @@ class Restart:
 
 
 def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> ObjectTarget | None:
-    """The workload in the version that was read; None for a kind that is not read, and for a Rollout of Argo, whose
-    controller changes its pods in steps that nobody previewed.
+    """The workload in the version that was read. None for a kind that is not read, and for an Argo Rollout, whose
+    controller replaces pods in steps that are not previewed.
     """
     part = next((part for part in WORKLOAD_PARTS if KIND_OF_PART[part] == kind != ROLLOUT), None)
     row = kinds.find(kind)

@@ -1,6 +1,5 @@
-"""What is said where AWS, or a part of it, was not looked at: why the answer is open and how to give access.
-
-Remedies in AWS with the cluster's real names.
+"""Texts for what was not read in AWS: why the answer is open, and how to give access. Remedies in AWS with the
+cluster's real names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,11 @@ AWS_NOT_ASKED = Reason("aws_not_asked", AWS_PREFIX.rstrip("."), NOT_ASKED.why)
 
 
 def could_not_read(name: str, part: Unseen) -> Unknown:
-    """That nothing is told by what has that name, a part or what stands in one, and why."""
+    """The doubt that the named part, or an object in it, could not be read, with the reason."""
     if name.startswith(AWS_PREFIX) and part == NOT_ASKED:
         return Unknown(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
-    told = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
-    return Unknown(told, unread_reason(name, part))
+    reason = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
+    return Unknown(reason, unread_reason(name, part))
 
 
 def unread_reason(name: str, part: Unseen) -> Reason | None:
@@ -52,8 +51,9 @@ def as_code(change: Change, *blocks: str) -> Remedy:
 
 
 def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
-    """The control plane of that name at each of these minors of Kubernetes, one after the other; the text beside a
-    minor says what has to be done before it. For a person where nothing tells the name."""
+    """Upgrades the control plane of that name to each of these Kubernetes minors in turn; the text of a minor says what
+    has to be done first. A manual task if the name is not known.
+    """
     if not name:
         what = f"raise Kubernetes to {steps[-1][0]}, one minor at a time"
         return PersonTask(what=what, why="nothing that was read tells the name of the cluster in EKS", aws=True)

@@ -66,11 +66,11 @@ def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
 
 
 def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
-    """The tags of that entry, which is a JSON object, without these. Raises ValueError where it is none."""
-    had = (settings.data or {})[key]
-    left = json.dumps({name: value for name, value in json.loads(had).items() if name not in keys})
+    """Removes these keys from the entry, which is a JSON object of tags. Raises ValueError if it is not one."""
+    tags_json = (settings.data or {})[key]
+    left = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
-    undo = ObjectPatch(target=target, body={"data": {key: had}})
+    undo = ObjectPatch(target=target, body={"data": {key: tags_json}})
     return ObjectPatch(target=target, body={"data": {key: left}}, undo=undo, done=f"data[{key}] is {left}")
 
 

@@ -149,9 +149,9 @@ def helm_remedies(
     when: When = "landing",
     chart: str = CHART,
 ) -> tuple[Remedy, ...]:
-    """How to change these values of one of the two charts, in each tool. `when` is "before" where `to` is told."""
-    found = installation(case.inventory)
-    by = found.managed if found else Managed("hand")
+    """How to change these values of one of the two charts, in each tool. `when` is "before" if `to` is given."""
+    controller = installation(case.inventory)
+    by = controller.managed if controller else Managed("hand")
     release, namespace = _release_of(case, chart)
     version = max(to, case.step.start) if to else None
     change = HelmChange(
@@ -165,8 +165,8 @@ def helm_remedies(
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
     """Name and namespace of the Helm release of that chart, as its record or the controller's labels tell them."""
-    found = installation(case.inventory)
-    release, namespace = (found.release_name, found.namespace) if found else (CHART, "kube-system")
+    controller = installation(case.inventory)
+    release, namespace = (controller.release_name, controller.namespace) if controller else (CHART, "kube-system")
     record = helm_release(case.inventory, chart=CRD_CHART) if chart == CRD_CHART else None
     if record:
         return record.name, record.namespace
@@ -186,8 +186,9 @@ def here(case: CheckContext) -> Release | None:
 
 
 def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
-    """How to bring the CRDs to a release with the chart karpenter-crd, in each tool; to the release that the hop
-    begins at where none is told."""
+    """How to upgrade the CRDs with the chart karpenter-crd, in each tool; without `to`, to the release that the hop
+    starts from.
+    """
     found, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
     lands = version >= case.step.release
@@ -196,8 +197,8 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
     by = found.managed if found else Managed("hand")
-    told = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
-    return tuple(replace(one, change=change) for one in told)
+    remedies = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
+    return tuple(replace(one, change=change) for one in remedies)
 
 
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
@@ -250,10 +251,10 @@ LACKING = "karpenter-lacking"
 
 
 def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """How to give the controller these rights in a ClusterRole of its own, beside those that it has."""
-    found = installation(case.inventory)
-    account = (found and found.workload.template.spec.service_account_name) or "default"
-    home = found.namespace if found else "kube-system"
+    """How to grant the controller these rights in an additional ClusterRole."""
+    controller = installation(case.inventory)
+    account = (controller and controller.workload.template.spec.service_account_name) or "default"
+    home = controller.namespace if controller else "kube-system"
     role = {**_rbac("ClusterRole"), "rules": _rules(rights)}
     binding = {
         **_rbac("ClusterRoleBinding"),

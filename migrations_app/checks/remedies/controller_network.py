@@ -21,7 +21,7 @@ BY_LABEL: Final = "sidecar.istio.io/inject"
 
 
 def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
-    """The ports that the evidence tells, let in by the policy that it names first, beside what that lets in."""
+    """Opens the ports of the evidence in the policy that it names first, in addition to what that policy allows."""
     first = evidence[0]
     value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
     policies = {(one.namespace, one.name): one for one in inventory.network_policies.items}
@@ -43,10 +43,10 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
 
 
 def without_sidecars(found: Installation) -> Remedy:
-    """The controller's pods made anew outside of every mesh."""
+    """Recreates the controller's pods outside of every service mesh."""
     target = ChangeTarget("Deployment", found.name, found.namespace)
     template = found.workload.template.metadata
-    had, labels = template.annotations or {}, template.labels or {}
+    annotations, labels = template.annotations or {}, template.labels or {}
     label = BY_LABEL in labels
     patch = ObjectPatch(
         target=target,
@@ -54,7 +54,9 @@ def without_sidecars(found: Installation) -> Remedy:
         notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations, podLabels",),
         undo=ObjectPatch(
             target=target,
-            body=_marked({key: had.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}),
+            body=_marked(
+                {key: annotations.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}
+            ),
         ),
         done="no pod of the controller has a sidecar",
     )

@@ -31,16 +31,18 @@ def by_patch(case: CheckContext, evidence: Sequence[Evidence], *, real: Service 
         return ()
     body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443}
     found = {crd.name: conversion_target(crd) for crd in case.inventory.crds.items}
-    return (in_cluster(group(*(_called(row.name, body, had=found.get(row.name)) for row in evidence))),)
+    return (in_cluster(group(*(_called(row.name, body, service=found.get(row.name)) for row in evidence))),)
 
 
-def _called(name: str, body: Body, *, had: ServiceReference | None) -> ObjectPatch:
+def _called(name: str, body: Body, *, service: ServiceReference | None) -> ObjectPatch:
     target = crd_target(name)
     done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
     patch = ObjectPatch(target=target, body=_service(body), done=done)
-    if had is None:
+    if service is None:
         return patch
-    before: Body = {"namespace": had.namespace, "name": had.name} | ({"port": had.port} if had.port else {})
+    before: Body = {"namespace": service.namespace, "name": service.name} | (
+        {"port": service.port} if service.port else {}
+    )
     return replace(patch, undo=ObjectPatch(target=target, body=_service(before)))
 
 

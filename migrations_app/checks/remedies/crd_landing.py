@@ -47,5 +47,5 @@ def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
 
 
 def every_crd_kept() -> Remedy:
-    """The same for all CRDs of Karpenter that are there, where nobody has looked which these are."""
+    """The same for all CRDs of Karpenter, if it is not known which ones exist."""
     return kubectl(note(_BEFORE), f"kubectl annotate {ALL_CRDS} {PRUNE}=Prune=false --overwrite")

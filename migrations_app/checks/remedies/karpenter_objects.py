@@ -43,7 +43,7 @@ StepOf = Callable[[Evidence], Change]
 
 
 def kept(inventory: Inventory, row: Evidence) -> Managed:
-    """Who keeps the object that the evidence names; nobody in particular where it is not among the parts."""
+    """The tool that manages the object of the evidence; none if the object is not in the inventory."""
     found = found_object(inventory, row)
     return managed(found.metadata) if found else BY_HAND
 
@@ -128,7 +128,7 @@ def _same_settings(given: Sequence[str | None]) -> Body | None:
 
 
 def edited(row: Evidence) -> PersonTask:
-    """The object changed by hand, the field and what is wanted beside it."""
+    """The object in an editor, with the field and the wanted value."""
     wanted = "; ".join(part for part in (row.path, row.wanted) if part)
     return PersonTask(target=target_of(row), what=wanted, why="the value is a choice")
 

@@ -1,4 +1,4 @@
-"""How nodes of Karpenter's go that no claim stands behind, and instances that nobody knows."""
+"""How to remove Karpenter's nodes without a claim, and instances that no object names."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Labels and annotations set and taken off, each with what brings back what was there."""
+"""Changes of labels and annotations, each with the undo that restores the former values."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -12,30 +12,30 @@ Marks = Mapping[str, str]
 
 
 def labelled(
-    target: ChangeTarget, had: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
+    target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectLabels:
-    """The change of the labels of an object that has those in `had`."""
+    """The change of the labels of an object that has those in `current`."""
     change = ObjectLabels(target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed))
-    return _reversible(change, had or {})
+    return _reversible(change, current or {})
 
 
 def annotated(
-    target: ChangeTarget, had: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
+    target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectAnnotations:
-    """The change of the annotations of an object that has those in `had`."""
+    """The change of the annotations of an object that has those in `current`."""
     change = ObjectAnnotations(
         target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed)
     )
-    return _reversible(change, had or {})
+    return _reversible(change, current or {})
 
 
-def _reversible(change: M, had: Marks) -> M:
+def _reversible(change: M, current: Marks) -> M:
     touched = (*change.given, *change.removed)
-    back = {key: had[key] for key in touched if key in had}
-    new = tuple(key for key in change.given if key not in had)
+    back = {key: current[key] for key in touched if key in current}
+    new = tuple(key for key in change.given if key not in current)
     return replace(change, undo=replace(change, given=back, removed=new, done=""))
 
 
 def _done(given: Marks | None, removed: Sequence[str]) -> str:
-    told = (*(f"{key} is {value}" for key, value in (given or {}).items()), *(f"{key} is gone" for key in removed))
-    return ", ".join(told)
+    states = (*(f"{key} is {value}" for key, value in (given or {}).items()), *(f"{key} is gone" for key in removed))
+    return ", ".join(states)

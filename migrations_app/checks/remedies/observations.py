@@ -1,4 +1,4 @@
-"""Commands that only read, and what stands beside a change for people: how it is taken back."""
+"""Read-only commands, and the notes of a change for people: how to undo it."""
 
 from collections.abc import Iterator
 

@@ -9,20 +9,21 @@ from migrations_app.karpenter.tables.rbac_rows import RbacRight
 
 
 def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
-    """A patch of the verbs of rules that are about these rights alone, and the rest for a person. The patch is refused
-    where the rules have changed meanwhile."""
+    """A patch that removes the verbs of rules with only these rights, and a manual task for the rest. The patch is
+    refused if the rules changed since.
+    """
     target = ChangeTarget("ClusterRole", role.name)
     steps: list[Body] = []
     back: list[Body] = []
     for at, rule in enumerate(role.rules or ()):
-        mine = {
+        rule_rights = {
             right for right in outgrown if grants(rule, RbacRight(right.group, right.resource, right.verb, named=True))
         }
-        gone = {right.verb for right in mine}
+        gone = {right.verb for right in rule_rights}
         if not gone or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
             continue
         left = [verb for verb in rule.verbs or () if verb not in gone]
-        if not left or not _alone(rule, mine, gone=gone):
+        if not left or not _alone(rule, rule_rights, gone=gone):
             yield _by_hand(target, at, gone=gone)
             continue
         path = f"/rules/{at}/verbs"
@@ -34,11 +35,11 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         yield ObjectPatch(target=target, body=tuple(steps), undo=undo, when="after", done=done)
 
 
-def _alone(rule: PolicyRule, mine: set[RbacRight], *, gone: set[str]) -> bool:
+def _alone(rule: PolicyRule, rule_rights: set[RbacRight], *, gone: set[str]) -> bool:
     """Whether each resource of the rule has outgrown each of these verbs."""
     groups, resources = rule.api_groups or (), rule.resources or ()
-    told = {(right.group, right.resource, right.verb) for right in mine}
-    return all((api, name, verb) in told for api in groups for name in resources for verb in gone)
+    covered = {(right.group, right.resource, right.verb) for right in rule_rights}
+    return all((api, name, verb) in covered for api in groups for name in resources for verb in gone)
 
 
 def _by_hand(target: ChangeTarget, at: int, *, gone: set[str]) -> PersonTask:

@@ -40,12 +40,12 @@ def is_selector(row: Evidence) -> bool:
 
 
 def selector_patched(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
-    """The keys set in the nodeSelector, or taken out by None; `had` are those that are there."""
+    """Sets the keys of the nodeSelector, or removes those with None; `had` are the current ones."""
     target = workload_target(row)
     back = {key: had.get(key) for key in given}
-    told = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
+    changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
     undo = ObjectPatch(target=target, body=nested(row.path, back))
-    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {told}")
+    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}")
 
 
 def nested(path: str, leaf: object) -> Body:
@@ -79,19 +79,20 @@ def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> 
 
 
 def by_editor(row: Evidence, what: str, *, why: str) -> PersonTask:
-    """The same for a person: the object in an editor, the field and what is wanted beside it."""
+    """The same for a person: the object in an editor, with the field and the wanted value."""
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
 
 
 def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
-    """The taint of the key `new` tolerated beside that of the key `old`, whatever its value; for a person where no
-    template of the workload was seen."""
+    """Tolerates the taint `new` in addition to the taint `old`, with any value; a manual task if the workload's
+    template was not read.
+    """
     found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (found and found.template.spec.tolerations) or ()
-    had = next((one for one in listed if one.key == old), None)
-    if had is None or not row.path.endswith("template.spec.tolerations"):
+    toleration = next((one for one in listed if one.key == old), None)
+    if toleration is None or not row.path.endswith("template.spec.tolerations"):
         return by_editor(row, f"add {new}", why="no template of it was seen")
-    value = {"key": new, "operator": "Exists"} | ({"effect": had.effect} if had.effect else {})
+    value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
     back: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})

@@ -12,10 +12,10 @@ RESTARTS = "It makes the pods anew, the protected ones too: wait until their wor
 MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
-def budget_loosened(row: Evidence, had: BudgetSpec) -> ObjectPatch:
-    """The budget lets one pod go; undone it says what it said."""
+def budget_loosened(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
+    """Lets the budget allow one disruption; the undo restores its spec."""
     target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
-    back = {"minAvailable": had.min_available, "maxUnavailable": had.max_unavailable}
+    back = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
     return ObjectPatch(
         target=target,
         body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
@@ -39,8 +39,9 @@ def protection_taken_off(row: Evidence) -> Change:
 
 
 def protection_renewed(row: Evidence) -> Change:
-    """The annotation of today beside the old one. Added to a template it restarts the pods; a running pod can be
-    marked as it is."""
+    """Adds today's annotation and keeps the old one. In a template this restarts the pods; a running pod is annotated
+    in place.
+    """
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
         target, path = workload_target(row), f"{root}{inside}"

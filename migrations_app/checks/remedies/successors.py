@@ -1,4 +1,4 @@
-"""How NodePools and EC2NodeClasses are made of alpha objects, beside these, before anything of them goes."""
+"""How to create NodePools and EC2NodeClasses from alpha objects before any of those is deleted."""
 
 from msgspec.structs import replace
 

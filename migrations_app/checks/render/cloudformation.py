@@ -24,8 +24,8 @@ def text(change: Change) -> str:
                 "PolicyDocument": {"Version": WITH_VARIABLES, "Statement": list(one.statements)},
             },
         }
-    beside = ", ".join(dict.fromkeys(role.name for role in roles))
-    about = f"Policies beside those of {beside}; deploy it with --capabilities CAPABILITY_NAMED_IAM"
+    role_names = ", ".join(dict.fromkeys(role.name for role in roles))
+    about = f"Policies beside those of {role_names}; deploy it with --capabilities CAPABILITY_NAMED_IAM"
     template = {"AWSTemplateFormatVersion": "2010-09-09", "Description": about, "Resources": resources}
     return json.dumps(template, indent=2)
 

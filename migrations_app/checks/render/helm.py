@@ -74,14 +74,14 @@ def change_note(change: HelmChange, *, landing: str) -> str:
     that the hop lands on."""
     where = f"release {change.release} (chart {change.chart}, namespace {change.namespace})"
     to = f", at {change.version}" if change.version else ""
-    told = {
+    sentences = {
         "landing": f"In the values of {where}, with the upgrade to {landing}:",
         "before": f"In {where}{to}, before the upgrade to {landing}:",
         "after": f"In the values of {where}, after the upgrade to {landing}:",
         "person": f"In the values of {where}; fill in what is missing:",
     }
     lines = [note(change.why)] if change.why else []
-    lines += [note(told[change.when]), *map(_line, change.values)]
+    lines += [note(sentences[change.when]), *map(_line, change.values)]
     if change.when in ("before", "landing"):
         lines.append("# The plan of the hop makes one upgrade of all changes of this release: karpdash plan prints it")
     return "\n".join(lines)

@@ -23,8 +23,8 @@ def piped(pipe: Iterable[tuple[str, ...]]) -> str:
 
 def task_lines(change: PersonTask) -> list[str]:
     """The task as comments."""
-    told = (f"For a person: {change.what}", change.why, change.where and f"Look at: {change.where}")
-    return comments(filter(None, told))
+    texts = (f"For a person: {change.what}", change.why, change.where and f"Look at: {change.where}")
+    return comments(filter(None, texts))
 
 
 def printed(text: str) -> list[str]:

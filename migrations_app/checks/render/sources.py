@@ -30,18 +30,18 @@ def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
     """The change in words for the source of that tool; empty where it keeps no object of the change."""
     own = by.by == tool and any(map(_of_object, leaves(change)))
     gone = tuple(dict.fromkeys(one.target for one in leaves(change) if isinstance(one, ObjectDelete)))
-    return source_note(by, _said(change), gone=gone) if own else ""
+    return source_note(by, _change_text(change), gone=gone) if own else ""
 
 
 def _of_object(change: Change) -> bool:
     return isinstance(change, OF_OBJECTS) or (isinstance(change, PersonTask) and change.target is not None)
 
 
-def _said(change: Change) -> str:
+def _change_text(change: Change) -> str:
     if change.what:
         return change.what
     if isinstance(change, ChangeGroup):
-        return "; ".join(dict.fromkeys(_said(one) for one in change.steps if one.target is not None))
+        return "; ".join(dict.fromkeys(_change_text(one) for one in change.steps if one.target is not None))
     target = change.target
     return f"change {target.kind} {target.name}" if target else ""
 

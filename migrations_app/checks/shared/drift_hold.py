@@ -1,4 +1,4 @@
-"""A budget that holds drift over a hop, beside the budgets that a NodePool has, and how to take it back."""
+"""A budget that blocks drift during a hop, added to the budgets of a NodePool, and its undo."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -50,17 +50,17 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes.append(f"{running} keeps no budgets: set it when the new CRDs are there, before the controller")
         steps = [replace(one, when="landing", needs=("hop_crds_installed",)) for one in steps]
-    return group(*steps, what=_said(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
+    return group(*steps, what=_settings_text(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
 
 
 def _held(pool: NodePool, running: Release | None) -> ObjectPatch:
     patch = _patch(pool, budgets_with_hold(pool, running))
     back = _patch(pool, _own(pool))
-    back = replace(back, when="after", what=_said([back]))
+    back = replace(back, when="after", what=_settings_text([back]))
     return replace(patch, undo=back, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
 
 
-def _said(steps: list[ObjectPatch]) -> str:
+def _settings_text(steps: list[ObjectPatch]) -> str:
     return "; ".join(f"of NodePool {one.target.name} set {json_word(one.body)}" for one in steps[:SHOWN])
 
 

@@ -108,7 +108,7 @@ def lacks(
     """
     seen = permissions(case.inventory)
     if isinstance(seen, Unseen):
-        return Unknown(f"the controller's permissions could not be read: {_said(seen)}")
+        return Unknown(f"the controller's permissions could not be read: {_unread_text(seen)}")
     try:
         reports = seen.reports(release or str(case.step.release))
     except InvalidInput as wrong:
@@ -118,13 +118,13 @@ def lacks(
     )
 
 
-def _said(part: Unseen) -> str:
+def _unread_text(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 
-def _narrowed(report: GapReport, mine: ControllerPolicies, *, legacy: bool) -> GapReport:
-    gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and mine(gap))
-    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and mine(gap))
+def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) -> GapReport:
+    gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and in_scope(gap))
+    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
     return replace(report, gaps=gaps, legacy_gaps=old)
 
 
@@ -138,8 +138,7 @@ def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
 
 
 def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The words of all gaps and these doubts; a warning where the controller does its work without what is refused,
-    and no doubt weighs more."""
+    """The results for all gaps and these doubts; at most a warning if the controller works without the refused actions."""
     more = tuple(doubts)
     yield from words(found)
     yield from more
@@ -173,7 +172,7 @@ def _why(gap: Gap) -> Iterator[str]:
 
 
 def name_of(one: RolePolicies) -> str:
-    """The name of the role; the names of the documents where somebody handed them in without one."""
+    """The name of the role, or the names of the documents if they were uploaded without a role."""
     if one.role.arn:
         return one.role.arn.rpartition("/")[2]
     return ", ".join(policy.name for policy in one.policies)[:200] or "none"
@@ -196,11 +195,11 @@ def _concerns(name: str, action: str) -> bool:
 
 
 def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A doubt where nobody knows which roles nodes run as: that iam:PassRole covers them then proves nothing."""
+    """A doubt if the roles of nodes are not known: that iam:PassRole covers them then proves nothing."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
-    told = found if isinstance(found, tuple) else ()
-    for lack in told:
+    role_gaps = found if isinstance(found, tuple) else ()
+    for lack in role_gaps:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
             yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)

@@ -62,9 +62,9 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     for lack in found if isinstance(found, tuple) else ():
         if lack.gaps:
             arn = lack.role.role.arn
-            mine = placed.get((arn, part), ())
+            role_documents = placed.get((arn, part), ())
             tidies = next((each for role, each in placed if role == arn), part) == part
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=mine, tidies=tidies))
+            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
 
 
 def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
@@ -74,8 +74,8 @@ def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
 def _tool(case: CheckContext, one: RolePolicies) -> How:
     """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
     names = (name_of(one), *(policy.name for policy in one.policies))
-    found = installation(case.inventory)
-    by_terraform = (found and found.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
+    controller = installation(case.inventory)
+    by_terraform = (controller and controller.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
     return "terraform" if by_terraform else "iam"
 
 
@@ -118,15 +118,15 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
     """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
-    yield _comments([*_untold(lack, closed), *_stubborn(closed)])
+    yield _comments([*_missing_names(lack, closed), *_stubborn(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
 
 
-def _untold(lack: RoleGaps, closed: Closing) -> list[str]:
-    """For each name that nobody told and that stands in the documents."""
+def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
+    """A comment for each placeholder in the documents whose real name is not known."""
     written = json.dumps(closed.documents())
     return [
         f"nothing tells the {name}: put it right in the documents before they are used"
@@ -186,7 +186,7 @@ def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Itera
 
 
 def _comments(lines: Iterable[str]) -> str:
-    """The lines as comments. Names in documents are other people's: none of them may begin a line of its own."""
+    """The lines as comments. Names in documents are untrusted: none of them may start a new line."""
     return "\n".join(map(note, lines))
 
 
@@ -198,16 +198,16 @@ def within_reach(
     placed = placed_policies(case)
     for role in seen.roles:
         arn = role.role.arn
-        mine = [one for one in refused if one.role.role.arn == arn]
+        role_refusals = [one for one in refused if one.role.role.arn == arn]
         lifted: list[InstanceRequestAnswer] = []
-        for part in _helping(mine, placed, arn=arn, seen=seen):
+        for part in _helping(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
             change = _added(role, seen, placed=added)
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)
-            lifted += [one for one in mine if allowed_with(one, [each.document for each in added], seen=seen)]
-        if stubborn := [one for one in mine if one not in lifted]:
+            lifted += [one for one in role_refusals if allowed_with(one, [each.document for each in added], seen=seen)]
+        if stubborn := [one for one in role_refusals if one not in lifted]:
             yield _denied(arn, stubborn)
 
 
@@ -244,10 +244,10 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     except InvalidInput as wrong:
         yield _iam(_comments([f"no document can be proposed: {wrong}"]))
         return
-    mine = of_release(placed_policies(case), lack.role)
+    documents = of_release(placed_policies(case), lack.role)
     yield _iam(_comments(_SIZES))
     rest = [
-        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in mine),
+        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in documents),
         *(_iam(json.dumps(one, indent=2)) for one in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]

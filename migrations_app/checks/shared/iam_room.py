@@ -97,8 +97,8 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
     refused = [one for one in instance_requests(case, seen) if is_refused(one)]
     for role in seen.roles:
         arn = role.role.arn
-        mine = [one for one in refused if one.role.role.arn == arn]
-        left = [one for one in mine if one.answer.verdict is not RequestVerdict.DENIED]
+        role_refusals = [one for one in refused if one.role.role.arn == arn]
+        left = [one for one in role_refusals if one.answer.verdict is not RequestVerdict.DENIED]
         left = [one for one in left if not allowed_with(one, before.get(arn, ()), seen=seen)]
         documents = fitted(statements_for(left, seen.site), limit=MANAGED_LIMIT)
         if documents:

@@ -44,17 +44,17 @@ def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[E
     owners = {(one.kind, one.namespace, one.name): one for one in getattr(case.inventory, part).items}
     places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))
     first = owners.get(places[0])
-    told = "; ".join(dict.fromkeys(f"{row.value('old')} is now {row.wanted}" for row in evidence))[:1000]
+    renames = "; ".join(dict.fromkeys(f"{row.value('old')} is now {row.wanted}" for row in evidence))[:1000]
     steps = [step for place in places for step in _changes(place, evidence=evidence)]
-    change = group(*steps, what=told)
+    change = group(*steps, what=renames)
     return remedies_of(change, managed(first.metadata) if first else BY_HAND)
 
 
 def _changes(place: tuple[str, str, str], *, evidence: Sequence[Evidence]) -> Iterator[Change]:
     kind, namespace, name = place
     target = ChangeTarget(kind, name, namespace, resource=RESOURCES[kind])
-    mine = [row for row in evidence if (row.kind, row.namespace, row.name) == place]
-    pairs = {row.value("old"): row.value("new") for row in mine}
+    object_rows = [row for row in evidence if (row.kind, row.namespace, row.name) == place]
+    pairs = {row.value("old"): row.value("new") for row in object_rows}
     names = {old: new for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)}
     if names:
         back = {new: old for old, new in names.items()}

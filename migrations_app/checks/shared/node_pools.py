@@ -59,7 +59,7 @@ SeenWanted = tuple[str, str]
 
 
 def flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
-    """What was seen and what is wanted in its place; None for an alias that the release takes beside that amiFamily."""
+    """What was seen and what is wanted instead; None for an alias that the release accepts with that amiFamily."""
     family, _, version = alias.partition("@")
     means = FAMILIES.get(family.lower(), "")
     if not means or means in WITHOUT_ALIAS or not version:

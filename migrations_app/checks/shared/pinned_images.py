@@ -29,7 +29,7 @@ def pinned(node_class: EC2NodeClass) -> str:
 
 def _release(name: str, image: str) -> str:
     if name == BOTTLEROCKET:
-        told = bottlerocket_version(image)
-        return f"v{'.'.join(map(str, told))}" if told else ""
+        version = bottlerocket_version(image)
+        return f"v{'.'.join(map(str, version))}" if version else ""
     found = _DATED.fullmatch(image)
     return found[1] if found else ""

@@ -53,19 +53,21 @@ def rolled_nodes(case: CheckContext) -> frozenset[str]:
 def there(
     case: CheckContext, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]
 ) -> Iterator[RollSituation]:
-    """The wanted groups with at least one pod on those nodes; DaemonSets, which go with their node, never are."""
+    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because they end with their
+    node.
+    """
     for group in case.inventory.pods.items:
         # Where a group runs is told last: thousands of groups have dozens of nodes each.
         if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
-            mine = tuple([name for name in group.nodes if name in nodes])
-            if mine:
-                yield _counted(group, mine)
+            replaced = tuple([name for name in group.nodes if name in nodes])
+            if replaced:
+                yield _counted(group, replaced)
 
 
-def _counted(group: PodGroup, mine: tuple[str, ...]) -> RollSituation:
-    if len(mine) == len(group.nodes) < NODES_KEPT:
-        return RollSituation(group, mine, group.count, exact=True)
-    return RollSituation(group, mine, len(mine), exact=group.count == len(group.nodes))
+def _counted(group: PodGroup, replaced: tuple[str, ...]) -> RollSituation:
+    if len(replaced) == len(group.nodes) < NODES_KEPT:
+        return RollSituation(group, replaced, group.count, exact=True)
+    return RollSituation(group, replaced, len(replaced), exact=group.count == len(group.nodes))
 
 
 def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:

@@ -39,12 +39,12 @@ def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
 def _show(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs import json_schema
 
-    told = server.one(f"campaigns/{options.id}")
+    campaign = server.one(f"campaigns/{options.id}")
     members = list(server.rows(f"campaigns/{options.id}/clusters"))
     if options.output == "json":
-        show(json_schema.written(told | {"clusters": members}))
+        show(json_schema.written(campaign | {"clusters": members}))
         return Exit.READY
-    show(columns([HEAD, _cells(told)]))
+    show(columns([HEAD, _cells(campaign)]))
     show(columns([MEMBER_HEAD, *map(_member_cells, members)]))
     return Exit.READY
 

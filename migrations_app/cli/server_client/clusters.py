@@ -47,5 +47,5 @@ def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     scanned = str(row.get("scanned_at") or "never")[:16].replace("T", " ")
-    told = [str(row.get(name) or "") for name in ("name", "source", "stage", "karpenter_version", "next_hop")]
-    return (*told, str(row.get("verdict") or row.get("bucket") or ""), scanned)
+    texts = [str(row.get(name) or "") for name in ("name", "source", "stage", "karpenter_version", "next_hop")]
+    return (*texts, str(row.get("verdict") or row.get("bucket") or ""), scanned)

@@ -95,7 +95,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _show(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    return _told(server.one(f"rollouts/{options.id}"), output=options.output)
+    return _show_rollout(server.one(f"rollouts/{options.id}"), output=options.output)
 
 
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
         print_note("the server has not made the plan yet; `rollout show` tells when it has")
     if plan.get("state") == "expired":
         raise InvalidInput(f"not possible: {plan.get('cause') or 'the server tells no reason'}")
-    return _told(server.one(f"rollouts/{plan['id']}"), output=options.output)
+    return _show_rollout(server.one(f"rollouts/{plan['id']}"), output=options.output)
 
 
 def _ask(server: "KarpdashServer", options: argparse.Namespace) -> int:
@@ -124,22 +124,24 @@ def _ask(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
 def _start(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path = f"rollouts/{options.id}"
-    return _told(server.post(f"{path}/start", {"digest": options.digest}, tag=server.tag(path)), output=options.output)
+    return _show_rollout(
+        server.post(f"{path}/start", {"digest": options.digest}, tag=server.tag(path)), output=options.output
+    )
 
 
 def _skip_node(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path, body = f"rollouts/{options.id}", {"step": options.step, "reason": options.reason}
-    return _told(server.post(f"{path}/skip_node", body, tag=server.tag(path)), output=options.output)
+    return _show_rollout(server.post(f"{path}/skip_node", body, tag=server.tag(path)), output=options.output)
 
 
 def _change(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path = f"rollouts/{options.id}"
     answer = server.post(f"{path}/{options.verb}", {}, tag=server.tag(path))
     made = answer if options.verb != "roll_back" else server.one(f"rollouts/{answer['id']}")
-    return _told(made, output=options.output)
+    return _show_rollout(made, output=options.output)
 
 
-def _told(rollout: dict[str, Any], *, output: str) -> int:
+def _show_rollout(rollout: dict[str, Any], *, output: str) -> int:
     from migrations_app.readiness.outputs import json_schema
 
     show(json_schema.written(rollout) if output == "json" else _table(rollout))

@@ -57,9 +57,9 @@ class ClusterAccountAccess:
 
     @property
     def session_name(self) -> str:
-        """The session name (who does what) as CloudTrail shows it in the other account."""
-        told = "-".join(filter(None, ("karpdash", self.action, self.user)))
-        return _SESSION_SIGNS.sub("-", told)[:LONGEST_SESSION_NAME]
+        """The session name, with user and action, as CloudTrail shows it in the other account."""
+        name = "-".join(filter(None, ("karpdash", self.action, self.user)))
+        return _SESSION_SIGNS.sub("-", name)[:LONGEST_SESSION_NAME]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

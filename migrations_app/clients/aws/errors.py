@@ -111,8 +111,8 @@ def _from_answer(wrong: b.ClientError, right: AwsPermission) -> errors.ReadError
     if code in _REGION_OFF:
         return errors.Unauthorized("the region is not switched on in this account", code="region_off")
     if code in _UNKNOWN_KEYS or status == 401:
-        told = "AWS does not know the credentials, or not in this region or partition"
-        return errors.Unauthorized(told)
+        message = "AWS does not know the credentials, or not in this region or partition"
+        return errors.Unauthorized(message)
     if code in ABSENT:
         return errors.NotServed(f"{right.action}: AWS knows none of that name", code="absent")
     if status >= 500 or code.startswith(("Service", "Internal")):

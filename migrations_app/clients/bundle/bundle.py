@@ -40,8 +40,8 @@ class RequestedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def covers(self, resource: Resource) -> bool:
         """Whether this list contains the answer to a request for `resource`."""
         return (self.group, self.plural) == (resource.group, resource.plural) and all(
-            mine in ("", wanted)
-            for mine, wanted in (
+            listed in ("", wanted)
+            for listed, wanted in (
                 (self.namespace, resource.namespace),
                 (self.label_selector, resource.label_selector),
                 (self.field_selector, resource.field_selector),

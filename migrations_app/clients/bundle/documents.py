@@ -90,9 +90,9 @@ _heads, _kinds = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_DocumentKind
 _envelopes, _arrays = msgspec.json.Decoder(_Envelope), msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def time_of(told: object) -> str:
+def time_of(value: object) -> str:
     """A time as Kubernetes writes it; empty for anything else."""
-    return told if isinstance(told, str) and _TIME.fullmatch(told) else ""
+    return value if isinstance(value, str) and _TIME.fullmatch(value) else ""
 
 
 def _asked_to_go(ends: object, grace: object) -> str:
@@ -191,8 +191,8 @@ def _found(raw: msgspec.Raw) -> BundleObject:
     """The object with its kind and name. An object with invalid metadata keeps its kind; later steps report it."""
     try:
         head = _heads.decode(raw)
-        said = head.metadata
-        return BundleObject(raw, head.api_version, head.kind, said.namespace or "", said.name, said.moment)
+        metadata = head.metadata
+        return BundleObject(raw, head.api_version, head.kind, metadata.namespace or "", metadata.name, metadata.moment)
     except _BROKEN:
         pass
     try:
@@ -215,8 +215,8 @@ def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObj
 def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:
     kind, items = (value.get("kind"), value.get("items")) if isinstance(value, dict) else ("", None)
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
-        said = value.get("apiVersion")
-        return _items(items, _DocumentKind(said if isinstance(said, str) else "", kind))
+        api_version = value.get("apiVersion")
+        return _items(items, _DocumentKind(api_version if isinstance(api_version, str) else "", kind))
     return iter([_found(_sealed(value))])
 
 

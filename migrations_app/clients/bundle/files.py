@@ -96,10 +96,10 @@ def _from_folder(folder: Path, limits: BundleLimits) -> Files:
 
 def _listed(folder: Path) -> Iterator[Path]:
     """Files with expected names, sorted; symbolic links are not followed."""
-    for here, folders, names in os.walk(folder):
+    for directory, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            path = Path(here, name)
+            path = Path(directory, name)
             if wanted_name(str(path.relative_to(folder))) and path.is_file() and not path.is_symlink():
                 yield path
 

@@ -233,8 +233,8 @@ class _Pull:
             self.token = self._fetch_token(found.headers.get("WWW-Authenticate", ""))
             found = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
         body = self._good(found, f"{self.name}:{tag}")
-        said = found.headers.get("Docker-Content-Digest", "")
-        if _DIGEST.fullmatch(said) and said != f"sha256:{hashlib.sha256(body).hexdigest()}":
+        stated_digest = found.headers.get("Docker-Content-Digest", "")
+        if _DIGEST.fullmatch(stated_digest) and stated_digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             raise InvalidResponse("the registry's manifest is not what its digest says", code="digest")
         return body
 
@@ -255,11 +255,13 @@ class _Pull:
     def _fetch_token(self, challenge: str) -> str:
         """An anonymous token that can pull this one repository."""
         kind, _, rest = challenge.partition(" ")
-        told = dict(_PARAMETER.findall(rest))
-        if kind.lower() != "bearer" or not told.get("realm"):
+        parameters = dict(_PARAMETER.findall(rest))
+        if kind.lower() != "bearer" or not parameters.get("realm"):
             raise Unauthorized("the registry gives nothing to strangers", code="unauthorized")
-        asked = {"scope": f"repository:{self.name}:pull"} | ({"service": told["service"]} if "service" in told else {})
-        url = told["realm"] + ("&" if "?" in told["realm"] else "?") + urlencode(asked)
+        asked = {"scope": f"repository:{self.name}:pull"} | (
+            {"service": parameters["service"]} if "service" in parameters else {}
+        )
+        url = parameters["realm"] + ("&" if "?" in parameters["realm"] else "?") + urlencode(asked)
         body = self._good(self._get(url, most=TOKEN_BYTES), "a token")
         found = _decoded(body, _Token)
         token = found.token or found.access_token

@@ -43,8 +43,8 @@ def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> Packed
         raise InvalidInput("this is no chart: it has not one Chart.yaml", where="source", code="strange_chart")
     head = found[0]
     if head.name != name or head.version.removeprefix("v") != version.removeprefix("v"):
-        told = f"the chart says {head.name[:60]} {head.version[:40]}, and {name} {version} is wanted"
-        raise InvalidInput(told, where="source", code="other_release")
+        message = f"the chart says {head.name[:60]} {head.version[:40]}, and {name} {version} is wanted"
+        raise InvalidInput(message, where="source", code="other_release")
     return PackedChart(raw, source, f"sha256:{hashlib.sha256(raw).hexdigest()}")
 
 

@@ -74,10 +74,10 @@ def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
     if found is None:
         raise InvalidSetting("the program does not tell its version as helm does", where=where, code="helm_version")
     if int(found[1]) != MAJOR or int(found[2]) < FIRST_MINOR:
-        told = (
+        message = (
             f"helm {found[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
         )
-        raise InvalidSetting(told, where=where, code="helm_version")
+        raise InvalidSetting(message, where=where, code="helm_version")
     return found[0]
 
 

@@ -95,12 +95,12 @@ class ClusterRelay:
     def _answered(self, asked: RelayedRequest) -> RelayAnswer:
         if self._over:
             return refusal(410, reason="Gone", message="karpdash: the run is over")
-        told = self._rules.before(asked)
-        return told if isinstance(told, RelayAnswer) else self._rules.after(asked, self._sent(told))
+        decision = self._rules.before(asked)
+        return decision if isinstance(decision, RelayAnswer) else self._rules.after(asked, self._sent(decision))
 
     def _sent(self, asked: RelayedRequest) -> RelayAnswer:
         try:
-            told = self._transport.forward(
+            answer = self._transport.forward(
                 asked.method,
                 asked.path,
                 query=asked.query,
@@ -111,7 +111,7 @@ class ClusterRelay:
             )
         except KarpdashError as silence:
             return refusal(504, reason="Timeout", message=f"karpdash: {silence.message}")
-        return RelayAnswer(told.status, told.body, told.audit_id)
+        return RelayAnswer(answer.status, answer.body, answer.audit_id)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         relay, prefix = self, f"/{self._secret}/"

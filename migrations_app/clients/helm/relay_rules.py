@@ -60,8 +60,10 @@ class RelayedRequest:
         """SHA-256 of the body, without the namespace, which the path has."""
         body = self.body
         if self.method == "POST" and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
-            told = {key: value for key, value in body["metadata"].items() if key != "namespace" and value is not None}
-            body = body | {"metadata": told}
+            metadata = {
+                key: value for key, value in body["metadata"].items() if key != "namespace" and value is not None
+            }
+            body = body | {"metadata": metadata}
         return hashlib.sha256(msgspec.json.encode(body, order="sorted")).hexdigest()
 
 
@@ -89,7 +91,7 @@ class RelayRules(Protocol):
         """The request to send, or the answer without sending anything."""
 
     def after(self, asked: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
-        """Called with the request as helm made it, and the server's answer; returns what helm is told."""
+        """Called with the request as helm made it, and the server's answer; returns the answer for helm."""
 
 
 def refusal(status: int, *, reason: str, message: str) -> RelayAnswer:
@@ -150,15 +152,15 @@ class DryRules:
             if answer.status == 200 and len(self.reads) < MOST_REQUESTS:
                 self.reads[asked.path] = answer.body
             return answer
-        told = answer
+        result = answer
         if answer.status == 403:
-            told = RelayAnswer(200, self.reads.get(asked.path, asked.body))
+            result = RelayAnswer(200, self.reads.get(asked.path, asked.body))
         if asked.is_record:
             if asked.method == "POST":
                 self._records[asked.object_path] = self.record = asked.body
         else:
             self.changes.append(RelayedChange(asked, answer))
-        return told
+        return result
 
 
 @dataclass(slots=True)

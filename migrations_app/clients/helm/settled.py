@@ -34,5 +34,5 @@ def settled_run(read: dict[str, Any], *, own: Mapping[str, str], late: bool) -> 
     if record.pending:
         words = f"helm was stopped in the middle: {where} is {record.status}; {back}"
         return SettledRun("changed_by_other", "release_pending", words) if late else None
-    told = f"{where} is {record.status}: {record.info.description[:500]}; {back}"
-    return SettledRun("changed_by_other", "release_failed", told)
+    message = f"{where} is {record.status}: {record.info.description[:500]}; {back}"
+    return SettledRun("changed_by_other", "release_failed", message)

@@ -48,14 +48,14 @@ class _ErrorStatus(msgspec.Struct, frozen=True):
 
 def from_status(status: int, body: bytes, *, headers: Mapping[str, str], request: ApiRequest) -> HttpFailure:
     """The failure for a response that is not 2xx; `body` is its beginning."""
-    said = _status(body)
-    text = clean(said.message) or "no reason given"
+    error_status = _status(body)
+    text = clean(error_status.message) or "no reason given"
     if status == 401:
         return HttpFailure(errors.Unauthorized("the API server does not accept the credentials"))
     if status == 403:
-        return HttpFailure(errors.Forbidden(_forbidden(said, request)))
+        return HttpFailure(errors.Forbidden(_forbidden(error_status, request)))
     if status == 404:
-        return HttpFailure(_absent(said, request))
+        return HttpFailure(_absent(error_status, request))
     if status == 410:
         return HttpFailure(errors.Expired("the list's version is no longer kept by the server"))
     if 300 <= status < 400:
@@ -89,14 +89,14 @@ def _unescaped(text: bytes) -> str:
         return text.decode("utf-8", "replace")
 
 
-def _forbidden(said: _ErrorStatus, request: ApiRequest) -> str:
-    if "system:anonymous" in said.message:
+def _forbidden(error_status: _ErrorStatus, request: ApiRequest) -> str:
+    if "system:anonymous" in error_status.message:
         return f"the API server took the request for {request.what} as anonymous: no credentials reached it"
     return f"may not {request.verb} {request.what}; missing rule: {request.rule}"
 
 
-def _absent(said: _ErrorStatus, request: ApiRequest) -> errors.NotServed:
-    if request.name and said.details is not None and said.details.name:
+def _absent(error_status: _ErrorStatus, request: ApiRequest) -> errors.NotServed:
+    if request.name and error_status.details is not None and error_status.details.name:
         return errors.NotServed(f"there is no {request.name} among {request.what}", code="absent")
     return errors.NotServed(f"the API server does not serve {request.what}")
 

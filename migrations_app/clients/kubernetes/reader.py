@@ -55,17 +55,17 @@ class _Pagination:
     version: str = ""
     tokens: set[str] = field(default_factory=set)
 
-    def follow(self, told: _ListMetadata) -> str:
+    def follow(self, metadata: _ListMetadata) -> str:
         """The token of the next page, empty after the last. Raises Expired, and InvalidResponse for an endless list."""
-        if self.count and told.resource_version != self.version:
+        if self.count and metadata.resource_version != self.version:
             raise Expired("the server changed the list's version between pages")
-        self.count, self.version = self.count + 1, told.resource_version
-        if told.token in self.tokens:
+        self.count, self.version = self.count + 1, metadata.resource_version
+        if metadata.token in self.tokens:
             raise InvalidResponse("the server gives the same page again and again", code="endless_list")
-        if told.token and self.count >= self.most:
+        if metadata.token and self.count >= self.most:
             raise InvalidResponse(f"the list does not end after {self.most} pages", code="endless_list")
-        self.tokens.add(told.token)
-        return told.token
+        self.tokens.add(metadata.token)
+        return metadata.token
 
 
 Body: TypeAlias = tuple[bytearray, int]

@@ -208,11 +208,11 @@ class Transport:
         pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
         with with_deadline(pace):
             try:
-                return self._told(self._send(call, pace), pace=pace)
+                return self._write_response(self._send(call, pace), pace=pace)
             except errors.CAUGHT as wrong:
                 raise errors.from_exception(wrong).error from None
 
-    def _told(self, response: urllib3.HTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
+    def _write_response(self, response: urllib3.HTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
         self._note_date(response.headers.get("Date"))
         pace.begin_body()
         try:

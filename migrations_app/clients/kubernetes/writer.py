@@ -85,10 +85,10 @@ class LiveWriter:
         )
 
     def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._told(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
+        return self._send_change(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
 
     def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
-        return self._told(change, tie, own=own, dry=False, purpose=purpose)
+        return self._send_change(change, tie, own=own, dry=False, purpose=purpose)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
         return dict(self._transport.meter.calls)
@@ -96,12 +96,14 @@ class LiveWriter:
     def close(self) -> None:
         self._transport.close()
 
-    def _told(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str) -> WriteResult:
+    def _send_change(
+        self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
+    ) -> WriteResult:
         body, query = as_sent(change, tie, own=own, dry=dry)
-        told = self._transport.change(
+        response = self._transport.change(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
-        return write_result(told)
+        return write_result(response)
 
 
 def as_sent(
@@ -132,27 +134,27 @@ def _refuse_wide(target: ObjectTarget) -> None:
         raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
 
 
-def write_result(told: WriteResponse) -> WriteResult:
+def write_result(response: WriteResponse) -> WriteResult:
     """The result of a request by what the server answered."""
-    found = _tree(told.body)
-    if 200 <= told.status < 300:
+    found = _tree(response.body)
+    if 200 <= response.status < 300:
         return WriteResult(
-            status=told.status,
-            audit_id=told.audit_id,
+            status=response.status,
+            audit_id=response.audit_id,
             uid=_text(found, "uid"),
             resource_version=_text(found, "resourceVersion"),
             object=found,
         )
-    said = _status(told.body)
-    details = said.details or _WriteStatusDetails()
+    error_status = _status(response.body)
+    details = error_status.details or _WriteStatusDetails()
     kept = [one.message for one in details.causes or () if one.reason == "FieldManagerConflict"]
     managers = {name for message in kept for name in _MANAGER.findall(message)}
-    after = told.retry_after if told.retry_after is not None else details.retry_after_seconds
+    after = response.retry_after if response.retry_after is not None else details.retry_after_seconds
     return WriteResult(
-        status=told.status,
-        reason=clean(said.reason)[:100],
-        message=clean(said.message)[:1500],
-        audit_id=told.audit_id,
+        status=response.status,
+        reason=clean(error_status.reason)[:100],
+        message=clean(error_status.message)[:1500],
+        audit_id=response.audit_id,
         conflicts=tuple(sorted(clean(name) for name in managers)),
         retry_after=float(after) if after is not None else None,
     )

@@ -45,7 +45,7 @@ def convert_values(old: Tree, *, chart: str, start: Release, lands: Release) -> 
     changes = tuple(_changes(old, chart=chart, lands=lands))
     rows = side_by_side(old, changes, chart=chart, start=start, lands=lands)
     tree = laid(old, ((one.key, one.text) for one in changes), prune=True)
-    found = (*_told(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
+    found = (*_row_findings(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
     return ConvertedValues(tree, changes, rows, found)
 
 
@@ -74,8 +74,9 @@ def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
 
 
 def pinned_image(tree: Tree, lands: Release) -> tuple[str, ...]:
-    """The keys that name the image of another release: it would keep its controller under the new chart, and so would a
-    digest beside it."""
+    """The keys that name the image of another release, digest included: the new chart would keep running the old
+    controller.
+    """
     tag, digest = (value_of(tree, key) for key in (TAG, DIGEST))
     pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
     if (pinned is not None and pinned != lands) or (digest and pinned != lands):
@@ -95,7 +96,7 @@ def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:
         yield ValueChange(VARIABLES, text, f"{lands} does not read {', '.join(sorted(gone))}")
 
 
-def _told(rows: tuple[ValueRow, ...], chart: str) -> Iterator[ConversionFinding]:
+def _row_findings(rows: tuple[ValueRow, ...], chart: str) -> Iterator[ConversionFinding]:
     for row in rows:
         code = _CODES.get(row.kind)
         if code:

@@ -105,9 +105,9 @@ def _is_template(name: str, raw: bytes) -> bool:
 
 
 def _is_action(line: str) -> bool:
-    told = line.split(" #", 1)[0].strip()
-    value = told.partition(": ")[2].strip() or told.removeprefix("- ").strip()
-    return told.startswith(_TEMPLATES) or value.startswith(_TEMPLATES)
+    code = line.split(" #", 1)[0].strip()
+    value = code.partition(": ")[2].strip() or code.removeprefix("- ").strip()
+    return code.startswith(_TEMPLATES) or value.startswith(_TEMPLATES)
 
 
 def _fault(code: str, name: str, *, what: str) -> ConversionFinding:
@@ -158,9 +158,9 @@ def _edits(values: ConvertedValues, above: str) -> Iterator[MapEdit]:
 
 def as_json(report: ValuesReport) -> str:
     """The values, the rows and the findings as JSON; what is secret is not in it."""
-    told = {
+    document = {
         "values": hidden(report.tree),
         "rows": [msgspec.to_builtins(row) for row in report.rows],
         "findings": [one.as_dict() for one in report.findings],
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -24,7 +24,7 @@ RowKind = Literal["renamed", "set", "removed", "lost", "not_read", "default_chan
 KINDS: Final[tuple[RowKind, ...]] = (
     "lost", "renamed", "removed", "set", "default_changed", "not_read", "kept",
 )  # fmt: skip
-"""In the order in which they are told."""
+"""In the order in which they are listed."""
 
 
 class ValueRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +61,11 @@ def side_by_side(
 ) -> tuple[ValueRow, ...]:
     """A row for each value that is given before or after the changes, and for each default that changes between the
     two releases; none of the latter where `start` is not known. Rows that change something come first."""
-    told = {one.key: one for one in changes}
-    was, comes = leaves(old), leaves(laid(old, ((one.key, one.text) for one in told.values())))
-    rows = list(_Compared(was, comes, told=told, chart=chart, lands=lands).rows())
+    change_of = {one.key: one for one in changes}
+    old_leaves, new_leaves = leaves(old), leaves(laid(old, ((one.key, one.text) for one in change_of.values())))
+    rows = list(_Compared(old_leaves, new_leaves, change_of=change_of, chart=chart, lands=lands).rows())
     if chart == MAIN and start is not None:
-        given = (*was, *comes)
+        given = (*old_leaves, *new_leaves)
         rows += [_default(one) for one in changed_defaults(start, lands) if not _is_given(one.key, given)]
     return tuple(sorted(rows, key=lambda row: KINDS.index(row.kind)))
 
@@ -89,37 +89,39 @@ class _Compared:
 
     def __init__(
         self,
-        was: Mapping[str, Any],
-        comes: Mapping[str, Any],
+        old_leaves: Mapping[str, Any],
+        new_leaves: Mapping[str, Any],
         *,
-        told: Mapping[str, ValueChange],
+        change_of: Mapping[str, ValueChange],
         chart: str,
         lands: Release,
     ) -> None:
-        self.was, self.comes, self.told = was, comes, told
+        self.old_leaves, self.new_leaves, self.change_of = old_leaves, new_leaves, change_of
         self.chart, self.lands = chart, lands
 
     def rows(self) -> Iterator[ValueRow]:
-        unread = {key: found for key in self.was if (found := unread_at(key, self.lands, chart=self.chart))}
-        gone = [key for key in self.was if key not in self.comes]
-        new = {key for key in self.comes if key not in self.was}
+        unread = {key: found for key in self.old_leaves if (found := unread_at(key, self.lands, chart=self.chart))}
+        gone = [key for key in self.old_leaves if key not in self.new_leaves]
+        new = {key for key in self.new_leaves if key not in self.old_leaves}
         moved = {key: unread[key].replacement for key in gone if key in unread and unread[key].replacement in new}
-        for key in self.was:
+        for key in self.old_leaves:
             if key in moved:
-                yield self._row(key, "renamed", new_key=moved[key], new=self.comes[moved[key]])
-            elif key not in self.comes:
+                yield self._row(key, "renamed", new_key=moved[key], new=self.new_leaves[moved[key]])
+            elif key not in self.new_leaves:
                 yield self._gone(key, unread.get(key))
-            elif self.comes[key] != self.was[key]:
-                yield self._row(key, "set", new=self.comes[key])
+            elif self.new_leaves[key] != self.old_leaves[key]:
+                yield self._row(key, "set", new=self.new_leaves[key])
             elif key in unread:
-                yield self._row(key, "not_read", new=self.comes[key], loss=unread[key].fate)
+                yield self._row(key, "not_read", new=self.new_leaves[key], loss=unread[key].fate)
             else:
-                yield self._row(key, "kept", new=self.comes[key])
-        yield from (self._row(key, "set", new=self.comes[key]) for key in self.comes if key in new - {*moved.values()})
+                yield self._row(key, "kept", new=self.new_leaves[key])
+        yield from (
+            self._row(key, "set", new=self.new_leaves[key]) for key in self.new_leaves if key in new - {*moved.values()}
+        )
 
     def _gone(self, key: str, unread: UnreadKey | None) -> ValueRow:
-        harmless = unread is None or ends_with_webhooks(key, self.lands) or unread.replacement in self.comes
-        if harmless or unread is None or unread.becomes == self.was[key]:
+        harmless = unread is None or ends_with_webhooks(key, self.lands) or unread.replacement in self.new_leaves
+        if harmless or unread is None or unread.becomes == self.old_leaves[key]:
             return self._row(key, "removed", why=unread.fate if unread else "")
         where = f"{unread.fate}; instead: {unread.replacement}" if unread.replacement else unread.fate
         return self._row(key, "lost", loss=where)
@@ -127,7 +129,7 @@ class _Compared:
     def _row(
         self, key: str, kind: RowKind, *, new: object = None, new_key: str = "", why: str = "", loss: str = ""
     ) -> ValueRow:
-        old, secret = shown(key, self.was.get(key))
+        old, secret = shown(key, self.old_leaves.get(key))
         then, also = shown(new_key or key, new)
         return ValueRow(
             key=key,
@@ -143,7 +145,7 @@ class _Compared:
     def _why(self, key: str) -> str:
         """The reason of the change of that key, or of one that holds it."""
         holds = (key, VARIABLES) if key.startswith(f"{VARIABLES}[") else (key,)
-        return next((self.told[one].why for one in holds if one in self.told), "")
+        return next((self.change_of[one].why for one in holds if one in self.change_of), "")
 
 
 def shown(key: str, value: object) -> tuple[str, bool]:
@@ -152,8 +154,8 @@ def shown(key: str, value: object) -> tuple[str, bool]:
     if value is None:
         return "", False
     name = key.rpartition("[")[2].strip("]") if key.endswith("]") else steps_of(key)[-1]
-    told = REMOVED if isinstance(value, str) and value and is_secret_name(name) else hidden(value)
-    return json.dumps(told, ensure_ascii=False), told != value or not is_whole(told)
+    visible = REMOVED if isinstance(value, str) and value and is_secret_name(name) else hidden(value)
+    return json.dumps(visible, ensure_ascii=False), visible != value or not is_whole(visible)
 
 
 def _is_given(key: str, given: Iterable[str]) -> bool:

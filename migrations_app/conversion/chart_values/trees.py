@@ -43,9 +43,9 @@ def key_of(steps: Iterable[str]) -> str:
 
 
 def laid(tree: Tree, changes: Iterable[tuple[str, str]], *, prune: bool = False) -> dict[str, Any]:
-    """A copy with each key set to its value, which is JSON, or taken out where that is empty.
+    """A copy with each key set to its value, which is JSON, or removed if that is empty.
 
-    Maps that become empty stay, as a person leaves them, or go where `prune` is told.
+    Maps that become empty stay, or are removed if `prune` is set.
     """
     after = copy.deepcopy(dict(tree))
     for key, text in changes:
@@ -79,12 +79,12 @@ def _take_out(tree: dict[str, Any], steps: list[str], *, prune: bool) -> None:
 
 def value_of(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; None where it is not given, as Helm reads null."""
-    here: Any = tree
+    node: Any = tree
     for step in steps_of(key):
-        if not isinstance(here, Mapping):
+        if not isinstance(node, Mapping):
             return None
-        here = here.get(step)
-    return here
+        node = node.get(step)
+    return node
 
 
 def leaves(tree: Tree, *, empty: bool = False) -> dict[str, Any]:
@@ -136,5 +136,5 @@ def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any 
         return [_without_variables(value, depth + 1) for value in tree]
     name = tree.get("name")
     is_secret = isinstance(name, str) and isinstance(tree.get("value"), str) and is_secret_name(name)
-    told = {key: _without_variables(value, depth + 1) for key, value in tree.items()}
-    return {**told, "value": REMOVED} if is_secret else told
+    cleaned = {key: _without_variables(value, depth + 1) for key, value in tree.items()}
+    return {**cleaned, "value": REMOVED} if is_secret else cleaned

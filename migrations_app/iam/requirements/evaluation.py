@@ -82,7 +82,7 @@ def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
 
 def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
     """The names to evaluate with, and those among them that were read from the policies."""
-    told = {
+    names = {
         "cluster": asked.cluster_name,
         "account": asked.account,
         "region": asked.region,
@@ -90,8 +90,8 @@ def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
         "queue": asked.queue,
         "node_role": asked.node_role,
     }
-    read = _read(asked.policies, told)
-    plain = {name: str(value) for name, value in told.items() if value and name != "node_role"} | read
+    read = _read(asked.policies, names)
+    plain = {name: str(value) for name, value in names.items() if value and name != "node_role"} | read
     role = plain.pop("node_role", "")
     site = AwsSite(
         **plain,
@@ -102,8 +102,8 @@ def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
     return site, read
 
 
-def _read(policies: Iterable[IamPolicy], told: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
-    return {name: value for name, value in sorted(site_from_policies(policies).items()) if not told[name]}
+def _read(policies: Iterable[IamPolicy], names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+    return {name: value for name, value in sorted(site_from_policies(policies).items()) if not names[name]}
 
 
 def _pair(tag: str) -> tuple[str, str]:

@@ -157,8 +157,8 @@ class PolicyRemedy:
         nothing = () if self.added.statements else ("no statement has to be added",)
         return (*stand_ins(self.site), *dict.fromkeys(stubborn), *nothing)
 
-    def _module(self, told: str) -> str:
-        version = module_version(told)
+    def _module(self, module: str) -> str:
+        version = module_version(module)
         lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
         for setting in module_settings(self.report, version):
             lines.append(f"# closes {', '.join(setting.closes)}: {setting.why}")

@@ -158,17 +158,17 @@ def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLin
 
 
 def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], mode: AddressMode) -> CapacityLine:
-    here = [one for one in part.items if one.zone == zone and any(name in needs for name in one.classes)]
-    whole_need, free = _sum(needs.values()), sum(by_count(one) for one in here if not one.ipv6_only)
-    without = sorted(name for name in needs if not any(name in one.classes for one in here))
+    subnets = [one for one in part.items if one.zone == zone and any(name in needs for name in one.classes)]
+    whole_need, free = _sum(needs.values()), sum(by_count(one) for one in subnets if not one.ipv6_only)
+    without = sorted(name for name in needs if not any(name in one.classes for one in subnets))
     if without or not zone or whole_need is None:
         why = _zone_unknown(zone, without, known=whole_need is not None)
         return _line("addresses", zone, need=whole_need, free=None, why=why)
-    told = {name: amount for name, amount in needs.items() if amount is not None}
+    known_needs = {name: amount for name, amount in needs.items() if amount is not None}
     why = WORDS[mode] + _elsewhere(zone, needs, part=part)
-    if missing(told, here, free=by_count):
+    if missing(known_needs, subnets, free=by_count):
         return CapacityLine(what="addresses", name=zone, need=whole_need, free=free, standing="short", why=why)
-    sure = mode in TELLING and not (mode == "prefixes" and missing(told, here, free=in_whole_blocks))
+    sure = mode in TELLING and not (mode == "prefixes" and missing(known_needs, subnets, free=in_whole_blocks))
     return CapacityLine(
         what="addresses", name=zone, need=whole_need, free=free, standing="enough" if sure else "unknown", why=why
     )

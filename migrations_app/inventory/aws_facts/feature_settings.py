@@ -120,8 +120,8 @@ def _is_own(claim: NodeClaim) -> bool:
 
 
 def _endpoint_lookup(inventory: Inventory) -> Word:
-    asks = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
-    certain = bool(setting(inventory, ENDPOINT).items) and asks == (False, False)
+    lookups = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
+    certain = bool(setting(inventory, ENDPOINT).items) and lookups == (False, False)
     return False if certain and _every_class(inventory, _is_not_al2023) else None
 
 
@@ -142,10 +142,10 @@ def _dry_run(inventory: Inventory) -> Word:
 
 def _is_true(inventory: Inventory, env: str) -> Word:
     """Whether the controller's variable is true; None if it refers to another object, and without a controller."""
-    found = installation(inventory)
-    if found is None or found.env.get(env) == "" or found.hides(env):
+    controller = installation(inventory)
+    if controller is None or controller.env.get(env) == "" or controller.hides(env):
         return None
-    return found.env.get(env, "false") in TRUE
+    return controller.env.get(env, "false") in TRUE
 
 
 def _reservations(inventory: Inventory) -> Word:

@@ -87,8 +87,12 @@ def all_named(aws: AwsSeen) -> bool | None:
     """Whether every instance of a NodePool carries its cluster's name as 1.1 requires; None if no such instance was
     seen.
     """
-    mine = [dict(group.tags) for group in aws.instances.items if labels.NODEPOOL in dict(group.tags)]
-    return all(tags.get(labels.CLUSTER_NAME_TAG) == aws.place.cluster for tags in mine) if mine else None
+    tags_of_instances = [dict(group.tags) for group in aws.instances.items if labels.NODEPOOL in dict(group.tags)]
+    return (
+        all(tags.get(labels.CLUSTER_NAME_TAG) == aws.place.cluster for tags in tags_of_instances)
+        if tags_of_instances
+        else None
+    )
 
 
 def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:

@@ -35,10 +35,10 @@ class QueueFault:
 
 def no_longer_set(inventory: Inventory, running: Release | None) -> str:
     """The queue that only the global settings name, which releases from 0.33 on do not read; empty otherwise."""
-    found = installation(inventory)
-    if found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
+    controller = installation(inventory)
+    if controller is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
         return ""
-    if SETTING.env in found.env:
+    if SETTING.env in controller.env:
         return ""
     values = given_values(inventory)
     if values is not None and value_at(values.tree, SETTING.value) not in (ABSENT, ""):

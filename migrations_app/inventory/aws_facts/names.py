@@ -215,24 +215,24 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
 
     Empty if nothing sets it; Unseen if a source that could set it was not read.
     """
-    found = installation(inventory)
-    if found is None:
+    controller = installation(inventory)
+    if controller is None:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
-    if value := next(filter(None, _told(inventory, found, key=key)), ""):
+    if value := next(filter(None, _setting_values(inventory, controller, key=key)), ""):
         return Seen((value,))
     # If the settings ConfigMap exists, the chart sets the variables from its keys.
-    if _ROWS[key].env in found.env or (found.env_elsewhere and not inventory.settings.items):
+    if _ROWS[key].env in controller.env or (controller.env_elsewhere and not inventory.settings.items):
         # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
         return Unseen("not_asked", f"{_ROWS[key].env} of the controller is taken from an object that is not read")
     return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())
 
 
-def _told(inventory: Inventory, found: Installation, *, key: str) -> Iterator[str]:
+def _setting_values(inventory: Inventory, controller: Installation, *, key: str) -> Iterator[str]:
     row = _ROWS[key]
-    yield found.env.get(row.env, "")
+    yield controller.env.get(row.env, "")
     yield _global(inventory, key)
     values = given_values(inventory)
-    for name in (row.value, f"settings.{key}") if values and not found.env.get("CLUSTER_NAME") else ():
+    for name in (row.value, f"settings.{key}") if values and not controller.env.get("CLUSTER_NAME") else ():
         value = value_at(values.tree, name) if values else ABSENT
         yield "" if value is ABSENT else str(value)
 
@@ -243,10 +243,10 @@ def _global(inventory: Inventory, key: str) -> str:
 
 def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
     """Names and values of environment variables that give the controller its own AWS credentials."""
-    found = installation(inventory)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN") if found else ():
-        if found and name in found.env:
-            yield name, found.env[name]
+    controller = installation(inventory)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN") if controller else ():
+        if controller and name in controller.env:
+            yield name, controller.env[name]
 
 
 def class_tags(inventory: Inventory) -> dict[str, str]:

@@ -60,8 +60,10 @@ def _policies(role: NodeRole) -> Iterator[JoinFault | JoinDoubt]:
         elif own or isinstance(role.inline, Unseen):
             yield JoinDoubt(f"{role.name} lacks {first}: see that policies of its own let it {need.why}")
         else:
-            told = ", ".join(attached) or "no policy"
-            yield JoinFault(about="policy", role=role.name, seen=told, wanted=f"{first}, to {need.why}", policy=first)
+            policy_names = ", ".join(attached) or "no policy"
+            yield JoinFault(
+                about="policy", role=role.name, seen=policy_names, wanted=f"{first}, to {need.why}", policy=first
+            )
 
 
 def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
@@ -79,12 +81,12 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
 
 def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     """The access entry or aws-auth row that exists but is not sufficient."""
-    told = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
+    entries = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
     for row in seen.aws_auth.items if cluster.asks_aws_auth else ():
         arn = read_role_arn(row.role_arn)
         if arn and arn.name == role.name:
-            told.append(f"aws-auth row {row.role_arn} with groups {', '.join(row.groups) or 'none'}")
-    return "; ".join(told) or "no entry"
+            entries.append(f"aws-auth row {row.role_arn} with groups {', '.join(row.groups) or 'none'}")
+    return "; ".join(entries) or "no entry"
 
 
 def _wanted(cluster: EksCluster) -> str:

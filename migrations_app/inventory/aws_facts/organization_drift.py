@@ -1,4 +1,4 @@
-"""An organization's list beside what is registered: what is new, gone, or was not read. Pure."""
+"""Compares an organization's list with the registered clusters: what is new, gone, or was not read. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping

@@ -56,7 +56,7 @@ class Permissions:
     untold: tuple[str, ...] = ()
 
     def named(self, untold: str) -> tuple[str, ...]:
-        """What stands for a name that nobody told."""
+        """The placeholder for a name that is not known."""
         if untold == NODE_ROLE:
             return self.site.roles
         words = {CLUSTER_NAME: self.site.cluster, ACCOUNT: self.site.account, REGION: self.site.region}
@@ -107,7 +107,7 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
         site=site_seen(inventory, roles),
         assumed=features_seen(inventory),
         roles=roles,
-        untold=tuple(_untold(inventory)),
+        untold=tuple(_missing_names(inventory)),
     )
 
 
@@ -138,9 +138,11 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
     """The names with which requests of this cluster are evaluated; names that nothing shows are read from the
     policies.
     """
-    told, node_roles = _told(inventory), tuple(_node_roles(inventory))
+    site_names, node_roles = _site_names(inventory), tuple(_node_roles(inventory))
     read = site_from_policies(policy for one in roles for policy in one.policies)
-    plain = {name: value for name, value in read.items() if name != "node_role"} | {k: v for k, v in told.items() if v}
+    plain = {name: value for name, value in read.items() if name != "node_role"} | {
+        k: v for k, v in site_names.items() if v
+    }
     guess = (read["node_role"],) if "node_role" in read else ()
     return AwsSite(
         **plain,
@@ -157,16 +159,16 @@ def features_seen(inventory: Inventory) -> frozenset[Feature]:
 
 def cluster_named(inventory: Inventory) -> str:
     """The name of the cluster in EKS, as AWS or the controller's settings tell it; empty where neither does."""
-    return _told(inventory)["cluster"]
+    return _site_names(inventory)["cluster"]
 
 
 def place_seen(inventory: Inventory) -> AwsPlace:
-    """Where the cluster stands, as AWS or the cluster's objects tell it; each name is empty where neither does."""
-    told = _told(inventory)
-    return AwsPlace(region=told["region"], cluster=told["cluster"], account=told["account"])
+    """Region, name and account of the cluster from AWS or the cluster's objects; empty where neither shows them."""
+    site_names = _site_names(inventory)
+    return AwsPlace(region=site_names["region"], cluster=site_names["cluster"], account=site_names["account"])
 
 
-def _told(inventory: Inventory) -> dict[str, str]:
+def _site_names(inventory: Inventory) -> dict[str, str]:
     """The names that AWS or the cluster's objects show; empty for those they do not."""
     place = inventory.aws.place
     region = place.region or _region_of_nodes(inventory)
@@ -211,12 +213,12 @@ def _node_roles(inventory: Inventory) -> Iterator[str]:
             yield one.name
 
 
-def _untold(inventory: Inventory) -> Iterator[str]:
-    told = _told(inventory)
-    for name, said in (("cluster", CLUSTER_NAME), ("account", ACCOUNT), ("region", REGION)):
-        if not told[name]:
-            yield said
-    if not told["queue"] and Feature.QUEUE in features_seen(inventory):
+def _missing_names(inventory: Inventory) -> Iterator[str]:
+    site_names = _site_names(inventory)
+    for name, sentence in (("cluster", CLUSTER_NAME), ("account", ACCOUNT), ("region", REGION)):
+        if not site_names[name]:
+            yield sentence
+    if not site_names["queue"] and Feature.QUEUE in features_seen(inventory):
         yield "queue"
     if not _node_roles_known(inventory):
         yield NODE_ROLE

@@ -107,7 +107,7 @@ def compared(
     rows: Iterable[SimulatedRequest], replies: Mapping[Question, tuple[Reply, ...]], *, release: str, role_arn: str
 ) -> tuple[CrossCheck, ...]:
     """One row for each request that AWS answered."""
-    told = {
+    reply_of = {
         (question.resource, question.context, reply.action.lower()): reply
         for question, given in replies.items()
         for reply in given
@@ -115,7 +115,7 @@ def compared(
     return tuple(
         _compared(row, reply, release=release, role_arn=role_arn)
         for row in rows
-        if (reply := told.get((row.request.resource, context_of(row.request), row.request.action.lower())))
+        if (reply := reply_of.get((row.request.resource, context_of(row.request), row.request.action.lower())))
     )
 
 

@@ -34,7 +34,7 @@ def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
 
 def _fit(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
     if isinstance(one.role, Unseen):
-        return Fit(role=one, state="unknown", seen=f"{one.arn} could not be read: {_said(one.role)}")
+        return Fit(role=one, state="unknown", seen=f"{one.arn} could not be read: {_unread_text(one.role)}")
     if not one.role.items:
         return Fit(role=one, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
     entry = _entry(one, inventory, every=every)
@@ -45,7 +45,7 @@ def _fit(one: ControllerRole, inventory: Inventory, *, every: Sequence[Controlle
     fit = _judged(one, one.role.items[0], entry=entry)
     provider = inventory.aws.oidc_provider
     if one.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
-        return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {_said(provider)}")
+        return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {_unread_text(provider)}")
     return fit
 
 
@@ -83,7 +83,7 @@ def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[Control
 def _by_token(one: ControllerRole, inventory: Inventory) -> RoleAssumption | str:
     clusters = inventory.aws.cluster
     if isinstance(clusters, Unseen):
-        return f"the token issuer of the cluster is not known: {_said(clusters)}"
+        return f"the token issuer of the cluster is not known: {_unread_text(clusters)}"
     issuer = next((found.issuer.removeprefix("https://") for found in clusters.items), "")
     if not issuer:
         return "EKS names no token issuer of the cluster"
@@ -116,5 +116,5 @@ def _provider_gap(seen: Part[OidcProvider]) -> str:
     return "" if AUDIENCE in ids else f"the identity provider takes tokens for {', '.join(ids) or 'nobody'} only"
 
 
-def _said(part: Unseen) -> str:
+def _unread_text(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")

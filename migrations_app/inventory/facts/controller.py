@@ -196,10 +196,10 @@ def webhooks_off(found: Installation | None, running: Release | None) -> bool:
     Up to 0.33.7 and its sibling patches the charts write the variable only if webhooks are on, and off is the
     default.
     """
-    told = found.env.get(DISABLE_WEBHOOK, "") if found else ""
+    setting = found.env.get(DISABLE_WEBHOOK, "") if found else ""
     row = find(running) if running else None
-    if told or row is None or running is None:
-        return is_true(told)
+    if setting or row is None or running is None:
+        return is_true(setting)
     return row.webhook_enabled(running) is False
 
 
@@ -245,12 +245,12 @@ def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
 
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
-    here: Any = tree
+    node: Any = tree
     for step in key.split("."):
-        if not isinstance(here, dict) or here.get(step) is None:
+        if not isinstance(node, dict) or node.get(step) is None:
             return ABSENT
-        here = here[step]
-    return here
+        node = node[step]
+    return node
 
 
 VARIABLES = "controller.env"
@@ -301,8 +301,8 @@ def places(inventory: Inventory, spec: Placement) -> Places:
 @once
 def open_places(inventory: Inventory) -> Places | None:
     """The same for the installed controller; None if there is none."""
-    found = installation(inventory)
-    return places(inventory, found.workload.template.spec) if found else None
+    controller = installation(inventory)
+    return places(inventory, controller.workload.template.spec) if controller else None
 
 
 def _terms(spec: Placement) -> list[NodeTerm]:

@@ -51,9 +51,9 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
 
 
 def failed_conversions(inventory: Inventory) -> dict[str, str]:
-    """What the API server said of each list that it could not convert, by the name of its CRD."""
+    """The API server's message for each list that it could not convert, by the name of its CRD."""
     found = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
-    return {name: told for name, told in found.items() if told is not None}
+    return {name: message for name, message in found.items() if message is not None}
 
 
 def _failed_conversion(part: Part[object]) -> str | None:
@@ -88,14 +88,14 @@ def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
         return _unread(inventory.services, wanted) or "no such Service"
     if (target.port or DEFAULT_PORT) not in _ports(service):
         return "the Service has no such port"
-    behind = [one for one in inventory.controller.items if _selects(service, one)]
+    selected = [one for one in inventory.controller.items if _selects(service, one)]
     if isinstance(inventory.endpoints, Unseen):
-        ready = any(one.status and one.status.ready_replicas for one in behind)
+        ready = any(one.status and one.status.ready_replicas for one in selected)
         return "" if ready else inventory.endpoints
     ends = next((one for one in inventory.endpoints.items if (one.namespace, one.name) == wanted), None)
     if ends is None or not ends.ready:
         return _unread(inventory.endpoints, wanted) or "the Service has no ready endpoint"
-    return "" if behind or not inventory.controller.items else "the Service selects no pods of the controller"
+    return "" if selected or not inventory.controller.items else "the Service selects no pods of the controller"
 
 
 def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str]) -> Unseen | None:

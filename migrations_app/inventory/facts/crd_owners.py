@@ -15,7 +15,7 @@ OVERWRITES = ("Create", "CreateReplace")
 
 
 def unowned(crd: CRD, inventory: Inventory) -> str:
-    """What its marks say where nobody upgrades it; empty where somebody does."""
+    """What its marks say if no tool upgrades it; empty if one does."""
     if any(crd.name in one.crds and one.status != "uninstalled" for one in inventory.helm_releases.items):
         return ""  # it is in the manifest of a release, and the next `helm upgrade` marks it anew
     by, marked = managed(crd.metadata), crd.metadata.annotation(labels.HELM_RELEASE_NAME)
@@ -30,7 +30,7 @@ def unowned(crd: CRD, inventory: Inventory) -> str:
 
 
 def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
-    """Whether the HelmRelease brings the CRDs beside its chart at every upgrade, which it does only if told so."""
+    """Whether the HelmRelease upgrades the chart's CRDs, which it does only if configured to."""
     releases = (one for one in inventory.deliveries.items if one.kind == "HelmRelease")
     return any(
         one.name == by.name and by.namespace in ("", one.namespace) and one.get("spec.upgrade.crds") in OVERWRITES

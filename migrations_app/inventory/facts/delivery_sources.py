@@ -79,7 +79,7 @@ class ChartDelivery:
 
     @property
     def version(self) -> str:
-        """The version, or range of versions, that it asks for; empty if another object tells it."""
+        """The requested version, or range of versions; empty if another object names it."""
         if self.place is None:
             return ""
         return str(below(self.delivery.spec or {}, (*self.place.at, self.place.version)) or "")
@@ -121,8 +121,8 @@ def stays_here(delivery: GitOpsDelivery) -> bool:
     """Whether it delivers to the cluster that it is an object of."""
     if delivery.kind != APPLICATION:
         return not delivery.get("spec.kubeConfig")
-    told = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
-    return all(one.rstrip("/") in IN_CLUSTER for one in told)
+    destinations = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
+    return all(one.rstrip("/") in IN_CLUSTER for one in destinations)
 
 
 def writer_of(delivery: GitOpsDelivery) -> str:
@@ -145,9 +145,9 @@ def _full_name(found: Managed) -> str:
 def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
     """Where that spec names the chart and its version; None if it does not."""
     if kind == HELM_RELEASE:
-        told = below(spec, ("chart", "spec"))
-        of = (below(told, ("sourceRef", "kind")) or "HelmRepository") == "HelmRepository"
-        return ChartPlace(("chart", "spec"), "version") if of and _names(below(told, ("chart",)), chart) else None
+        chart_spec = below(spec, ("chart", "spec"))
+        of = (below(chart_spec, ("sourceRef", "kind")) or "HelmRepository") == "HelmRepository"
+        return ChartPlace(("chart", "spec"), "version") if of and _names(below(chart_spec, ("chart",)), chart) else None
     if kind != APPLICATION:
         return None
     if _brings(spec.get("source"), chart):
@@ -165,14 +165,14 @@ def _brings(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
     return address.startswith("oci://") and _names(address, chart)
 
 
-def _names(told: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
-    return isinstance(told, str) and told.rstrip("/").rpartition("/")[2] == chart
+def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(chart_name, str) and chart_name.rstrip("/").rpartition("/")[2] == chart
 
 
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
-    """The deliveries that bring the chart to this cluster."""
-    here = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
-    return tuple(found for one in here if (found := _of_chart(inventory, one, chart=chart)) is not None)
+    """The deliveries that install the chart in this cluster."""
+    local_deliveries = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
+    return tuple(found for one in local_deliveries if (found := _of_chart(inventory, one, chart=chart)) is not None)
 
 
 def _of_chart(inventory: Inventory, one: GitOpsDelivery, *, chart: str) -> ChartDelivery | None:

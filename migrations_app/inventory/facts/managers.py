@@ -160,7 +160,7 @@ CONTROLLERS = ("karpenter", "karpdash", "controller", "kube-controller-manager",
 
 
 def keeps_version(field: ManagedField, version: str) -> bool:
-    """Whether it stands for a manifest that somebody keeps, whose apiVersion ends in that version."""
+    """Whether it is the mark of a maintained manifest whose apiVersion ends in that version."""
     return (field.api_version or "").endswith(version) and not (field.manager or "").lower().startswith(CONTROLLERS)
 
 

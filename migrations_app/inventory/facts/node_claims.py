@@ -131,13 +131,13 @@ def _class_of(claim: NodeClaim) -> str:
 def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
     version = one.metadata.annotation(annotation)
     have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
-    behind = {} if version is None else {each: count for each, count in have.items() if each != version}
+    outdated = {} if version is None else {each: count for each, count in have.items() if each != version}
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
-    return DriftHashes(kind, one.name, annotation, version, tuple(claims), behind, drifted)
+    return DriftHashes(kind, one.name, annotation, version, tuple(claims), outdated, drifted)
 
 
 def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
-    """The Provisioners and Machines without the hash by which drift is told."""
+    """The Provisioners and Machines without the hash that shows drift."""
     every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
     for one in every:
         if one.metadata.annotation(labels.PROVISIONER_HASH) is None:

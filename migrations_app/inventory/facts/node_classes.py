@@ -100,13 +100,13 @@ class UntaintedNodeClass:
 def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedNodeClass]:
     """The node classes whose nodes would join without the taint karpenter.sh/unregistered."""
     for one in classes:
-        told = text(one, USER_DATA)
-        if labels.UNREGISTERED_TAINT in told:
+        user_data = text(one, USER_DATA)
+        if labels.UNREGISTERED_TAINT in user_data:
             continue
-        call = starts_kubelet(family(one), told)
+        call = starts_kubelet(family(one), user_data)
         if family(one) == CUSTOM:
             yield UntaintedNodeClass(
-                one, "amiFamily Custom, and user data without the taint" if told else "Custom, no user data"
+                one, "amiFamily Custom, and user data without the taint" if user_data else "Custom, no user data"
             )
         elif call:
             yield UntaintedNodeClass(one, f"{call} called without the taint")

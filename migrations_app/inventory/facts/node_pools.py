@@ -244,15 +244,15 @@ def family(node_class: EC2NodeClass) -> str:
     """The image family in the spelling of amiFamily: from that field, otherwise from the alias; empty if neither names
     one.
     """
-    told = text(node_class, "spec.amiFamily")
+    ami_family = text(node_class, "spec.amiFamily")
     from_alias = (FAMILIES.get(alias.partition("@")[0].lower(), "") for _, alias in aliases(node_class))
-    return told or next(from_alias, "")
+    return ami_family or next(from_alias, "")
 
 
 def is_v1(inventory_part: object, one: NamedObject) -> bool:
     """Whether that object was read as v1; v1, the newest, is assumed if nothing shows the version."""
-    told = one.api_version or getattr(inventory_part, "served", None) or "v1"
-    return str(told).rpartition("/")[2] == "v1"
+    api_version = one.api_version or getattr(inventory_part, "served", None) or "v1"
+    return str(api_version).rpartition("/")[2] == "v1"
 
 
 BUDGETS = "spec.disruption.budgets"
@@ -276,14 +276,14 @@ def closed(pool: NodePool) -> Iterator[tuple[int, str]]:
 def unreadable(pool: NodePool) -> Iterator[int]:
     """Index of each budget whose `nodes` is neither a number nor a percentage."""
     for place, budget in rows(pool, BUDGETS):
-        told = str(budget.get("nodes")).removesuffix("%")
-        if isinstance(budget.get("nodes"), bool) or not (told.isascii() and told.isdigit()):
+        amount = str(budget.get("nodes")).removesuffix("%")
+        if isinstance(budget.get("nodes"), bool) or not (amount.isascii() and amount.isdigit()):
             yield place
 
 
 def _is_none(nodes: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
-    told = str(nodes).removesuffix("%")
-    return told.isascii() and told.isdigit() and not told.strip("0")
+    amount = str(nodes).removesuffix("%")
+    return amount.isascii() and amount.isdigit() and not amount.strip("0")
 
 
 def _for_every_reason(reasons: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON

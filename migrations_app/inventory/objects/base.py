@@ -84,12 +84,12 @@ class WholeObject(NamedObject, frozen=True):
 
     def get(self, path: str, default: Any = None) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
         """The value at a dotted path below the object, such as `spec.template.spec.nodeClassRef.name`."""
-        here: Any = {"spec": self.spec, "status": self.status}
+        node: Any = {"spec": self.spec, "status": self.status}
         for step in path.split("."):
-            if not isinstance(here, dict) or step not in here or here[step] is None:
+            if not isinstance(node, dict) or step not in node or node[step] is None:
                 return default
-            here = here[step]
-        return here
+            node = node[step]
+        return node
 
 
 class NodeCapacity(Projection, frozen=True):

@@ -57,10 +57,10 @@ class AwsPlace:
 
 def read_place(text: str, *, region: str = "") -> AwsPlace:
     """The cluster given by an ARN, or by a name and a region. Raises InvalidInput with the field in `where`."""
-    told = text.strip()
-    if not told.startswith("arn:"):
-        return _checked(AwsPlace(region=region.strip(), cluster=told), where="cluster")
-    found = _CLUSTER_ARN.fullmatch(told[:300])
+    name_or_arn = text.strip()
+    if not name_or_arn.startswith("arn:"):
+        return _checked(AwsPlace(region=region.strip(), cluster=name_or_arn), where="cluster")
+    found = _CLUSTER_ARN.fullmatch(name_or_arn[:300])
     if found is None:
         raise InvalidInput("not the ARN of an EKS cluster", code="bad_arn", where="arn")
     place = AwsPlace(region=found["region"], cluster=found["name"], account=found["account"])

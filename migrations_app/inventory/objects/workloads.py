@@ -208,8 +208,8 @@ class Workload(NamedObject, frozen=True):
     @property
     def over(self) -> bool:
         """Whether it is a finished Job (succeeded or failed), which starts no more pods from its template."""
-        told = (self.status and self.status.conditions) or ()
-        return any(one.type in JOB_OVER and one.status == "True" for one in told)
+        conditions = (self.status and self.status.conditions) or ()
+        return any(one.type in JOB_OVER and one.status == "True" for one in conditions)
 
 
 class BudgetSpec(Projection, frozen=True):

@@ -22,8 +22,8 @@ class DefaultRow(NamedTuple):
 
 def _row(key: str, why: str, *, appears: bool = False, **since: object) -> DefaultRow:
     """`since` maps v0_33_0 to the default that holds from 0.33.0 on; None stands for none."""
-    told = ((name[1:].replace("_", "."), value) for name, value in since.items())
-    rows = tuple(Since(patch, "" if value is None else json.dumps(value)) for patch, value in told)
+    values_since = ((name[1:].replace("_", "."), value) for name, value in since.items())
+    rows = tuple(Since(patch, "" if value is None else json.dumps(value)) for patch, value in values_since)
     return DefaultRow(key, rows, why, appears)
 
 

@@ -116,8 +116,8 @@ def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPa
         if len(events) == ask.limit:
             break
         source.take(row)
-        here = FeedPosition(audit=audit.told, scans=scans.told, issued=head.issued)
-        events.append(_event(row, encode_position(here)))
+        row_position = FeedPosition(audit=audit.reached, scans=scans.reached, issued=head.issued)
+        events.append(_event(row, encode_position(row_position)))
     end = FeedPosition(audit=audit.end(ask.limit), scans=scans.end(ask.limit), issued=head.issued)
     return FeedPage(
         events=tuple(events),
@@ -145,26 +145,26 @@ def wait_for_events(
 
 @dataclass(slots=True)
 class _Source:
-    """The rows of one source from `told` on, up to its head or WINDOW."""
+    """The rows of one source after `reached`, up to its head or WINDOW."""
 
-    told: int
+    reached: int
     head: int
     rows: Sequence[AuditLine | ScanEvent]
     taken: int = 0
     first: int = -1
 
     def __post_init__(self) -> None:
-        self.first = self.told
+        self.first = self.reached
         self.rows = [row for row in self.rows if row.seq <= self.head]
 
     def take(self, row: AuditLine | ScanEvent) -> None:
-        self.told = row.seq
+        self.reached = row.seq
         self.taken += 1
 
     def end(self, limit: int) -> int:
-        """Up to where everything that fits was told."""
+        """The position up to which every row that fits was returned."""
         if self.taken < len(self.rows) or len(self.rows) == limit:
-            return self.told
+            return self.reached
         return max(self.first, min(self.head, self.first + WINDOW))
 
 
@@ -186,10 +186,10 @@ def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditLine]:
     only = _verbs(ask)
     if ask.cluster is not None:
         only &= Q(cluster_id=str(ask.cluster))
-    if (mine := visible_texts("view")) is not None:
+    if (visible_clusters := visible_texts("view")) is not None:
         whole = Q(cluster_id="", verb__startswith="campaign.")
         campaigns = [str(key) for key in visible_campaigns().values_list("pk", flat=True)]
-        only &= Q(cluster_id__in=mine) | whole & Q(correlation__in=campaigns)
+        only &= Q(cluster_id__in=visible_clusters) | whole & Q(correlation__in=campaigns)
     return lines_between(position.audit, position.audit + WINDOW, only=only, limit=ask.limit)
 
 
@@ -216,8 +216,8 @@ def _verbs(ask: FeedAsk) -> Q:
 
 def _event(row: AuditLine | ScanEvent, cursor: str) -> FeedEvent:
     if isinstance(row, ScanEvent):
-        told: dict[str, Any] = {"kind": "scan", "event": f"scan.{row.state}", "subject": row.scan_id}
-        return FeedEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **told)
+        scan_fields: dict[str, Any] = {"kind": "scan", "event": f"scan.{row.state}", "subject": row.scan_id}
+        return FeedEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **scan_fields)
     family = row.verb.partition(".")[0]
     kind: Any = "plan" if row.verb in PLAN_VERBS else family
     return FeedEvent(
@@ -232,8 +232,8 @@ def _event(row: AuditLine | ScanEvent, cursor: str) -> FeedEvent:
 
 
 def _scan_of(row: AuditLine) -> str:
-    told = msgspec.json.decode(row.detail.encode(), type=dict[str, Any])
-    return str(told.get("scan", ""))
+    detail = msgspec.json.decode(row.detail.encode(), type=dict[str, Any])
+    return str(detail.get("scan", ""))
 
 
 def _id(text: str) -> uuid.UUID | None:

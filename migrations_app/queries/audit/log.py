@@ -193,8 +193,8 @@ def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
         "seq__lte": ask.last,
     }
     rows = AuditEvent.objects.filter(**{name: value for name, value in wanted.items() if value})
-    if (mine := visible_texts("audit")) is not None:
-        rows = rows.filter(cluster_id__in=mine)
+    if (visible_ids := visible_texts("audit")) is not None:
+        rows = rows.filter(cluster_id__in=visible_ids)
     if ask.plan:
         rows = rows.filter(plan_digest__startswith=ask.plan.removeprefix("sha256:"))
     if ask.verb:

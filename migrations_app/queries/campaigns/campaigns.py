@@ -63,8 +63,8 @@ def campaign_row(campaign_id: uuid.UUID) -> CampaignRow:
 def campaign_inbox(person_id: int) -> tuple[CampaignRow, ...]:
     """Campaigns that wait for this person's approval, oldest first."""
     waiting = _rows().filter(state="awaiting_approval").exclude(author_id=person_id)
-    mine = CampaignApproval.objects.filter(approver_id=person_id, taken_back_at=None).values("campaign_id")
-    return tuple(_row_of(row) for row in waiting.exclude(pk__in=mine).order_by("made_at")[:MOST_WAITING])
+    approved_ids = CampaignApproval.objects.filter(approver_id=person_id, taken_back_at=None).values("campaign_id")
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MOST_WAITING])
 
 
 def campaign_board(
@@ -136,8 +136,8 @@ BY_PEOPLE = ("asked", "withdrawn", "rejected", "approval_missing")
 
 
 def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of `_rows`
-    told = row.cause_code in BY_PEOPLE or row.visible_count == row.member_count or sees_all()
-    cause = row.cause if told else ""
+    cause_visible = row.cause_code in BY_PEOPLE or row.visible_count == row.member_count or sees_all()
+    cause = row.cause if cause_visible else ""
     return from_row(
         CampaignRow, row, author=row.author_name, started_by=row.started_by_name, done=row.over, cause=cause
     )  # fmt: skip
@@ -195,7 +195,7 @@ def _steps(journeys: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, int]]:
 
 
 def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> MemberRow:
-    told, journey = _preview(one.shown), one.journey
+    preview, journey = _preview(one.shown), one.journey
     done, total = steps.get(one.journey_id, (0, 0)) if one.journey_id else (0, 0)
     return from_row(
         MemberRow,
@@ -204,10 +204,10 @@ def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> Me
         cluster=one.cluster_id,
         name=one.cluster_name,
         wave=one.wave + 1,
-        release=told.release,
-        hops=len(told.hops),
-        nodes=told.nodes,
-        minutes=told.minutes,
+        release=preview.release,
+        hops=len(preview.hops),
+        nodes=preview.nodes,
+        minutes=preview.minutes,
         journey=one.journey_id,
         journey_state=journey.state if journey else "",
         wait_code=journey.wait_code if journey else "",
@@ -217,8 +217,8 @@ def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> Me
     )
 
 
-def _preview(told: Any) -> MemberPreview:  # noqa: ANN401 - the JSON of the column
-    return msgspec.convert(told, type=MemberPreview) if told else MemberPreview(cluster="", name="")
+def _preview(stored: Any) -> MemberPreview:  # noqa: ANN401 - the JSON of the column
+    return msgspec.convert(stored, type=MemberPreview) if stored else MemberPreview(cluster="", name="")
 
 
 def _key(row: Campaign) -> str:

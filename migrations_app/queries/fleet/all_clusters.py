@@ -22,8 +22,8 @@ def cluster_named(name: str) -> uuid.UUID:
 
 def live_clusters() -> int:
     """The number of registered clusters that karpdash connects to."""
-    told = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
-    return Cluster.objects.exclude(source__in=told).count()
+    unconnected = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
+    return Cluster.objects.exclude(source__in=unconnected).count()
 
 
 def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str], ...]:

@@ -107,7 +107,7 @@ class BurndownAsk:
 
 def burndown(ask: BurndownAsk, *, now: datetime) -> Burndown:
     """The curves, in at most four queries whatever the number of clusters."""
-    return _told(_Read(_chosen(ask), now.date()))
+    return _burndown_of(_Read(_chosen(ask), now.date()))
 
 
 def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
@@ -118,8 +118,8 @@ def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tup
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
         members[group_id].add(str(cluster_id))
-    lines = [GroupLine(id=one.pk, name=one.name, told=_told(read, members[one.pk])) for one in groups]
-    return _told(read), tuple(line for line in lines if line.told.clusters)
+    lines = [GroupLine(id=one.pk, name=one.name, told=_burndown_of(read, members[one.pk])) for one in groups]
+    return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
 
 
 def rollouts_between(ask: BurndownAsk, *, first: date) -> tuple[MarkedRollout, ...]:
@@ -188,11 +188,11 @@ class _Past:
 
 @lru_cache(maxsize=64)
 def _kept_past(_key: object) -> _Past:
-    """The place for the past of this key; whoever asks first fills it."""
+    """The cache entry for the past of this key; the first caller fills it."""
     return _Past()
 
 
-def _told(read: _Read, only: set[str] | None = None) -> Burndown:
+def _burndown_of(read: _Read, only: set[str] | None = None) -> Burndown:
     kept = read.registered
     registered = kept if only is None else {key: since for key, since in kept.items() if key in only}
     curves = {

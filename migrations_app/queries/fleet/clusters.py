@@ -203,7 +203,7 @@ def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
     if not ask.by or ask.flat:
         return {}
     rows: QuerySet[Any, dict[str, Any]] = _arranged(chosen, ask).order_by().values("heading")  # type: ignore[misc]  # as in `_cells`
-    return {told["heading"]: told["n"] for told in rows.annotate(n=Count("pk"))}
+    return {part["heading"]: part["n"] for part in rows.annotate(n=Count("pk"))}
 
 
 def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
@@ -213,8 +213,8 @@ def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
     if ask.by != GROUP:
         return rows.annotate(heading=label_expression(ask.by))
     # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
-    mine = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
-    return rows.filter(mine).annotate(heading=Coalesce(F("groups__name"), Value("")))
+    shown_groups = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
+    return rows.filter(shown_groups).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
 def _status_rank(order: tuple[str, ...]) -> F | Case:

@@ -45,12 +45,12 @@ def place_in(arn: str) -> dict[str, str]:
     return {key: value for key, value in found.items() if value}
 
 
-def labels_in(row: Cluster, said: Iterable[tuple[str, str]]) -> tuple[Label, ...]:
-    """All labels of a row, by key; `said` are the stored ones."""
+def labels_in(row: Cluster, stored: Iterable[tuple[str, str]]) -> tuple[Label, ...]:
+    """All labels of a row, by key; `stored` are those of its rows."""
     place = place_in(row.eks_arn)
     own = [(ENVIRONMENT, row.environment)] if row.environment else []
-    told = [Label(key, value) for key, value in (*own, *said) if key not in place]
-    return tuple(sorted([*told, *(Label(key, value, derived=True) for key, value in place.items())]))
+    plain_labels = [Label(key, value) for key, value in (*own, *stored) if key not in place]
+    return tuple(sorted([*plain_labels, *(Label(key, value, derived=True) for key, value in place.items())]))
 
 
 def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
@@ -61,8 +61,8 @@ def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
 
 def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
     """All labels of a cluster whose columns were already read: one query."""
-    said = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
-    return labels_in(Cluster(environment=environment, eks_arn=arn), said)
+    stored = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
+    return labels_in(Cluster(environment=environment, eks_arn=arn), stored)
 
 
 def shown_labels(row: Cluster) -> tuple[Label, ...]:
@@ -74,8 +74,8 @@ def label_expression(key: str) -> Any:  # noqa: ANN401 - Django's expressions sh
     """Database expression for the value of that label; empty if the cluster does not have it."""
     if key == ENVIRONMENT:
         return F("environment")
-    said = ClusterLabel.objects.filter(cluster=OuterRef("pk"), key=key).values("value")[:1]
-    stored = Coalesce(Subquery(said), Value(""))
+    label_values = ClusterLabel.objects.filter(cluster=OuterRef("pk"), key=key).values("value")[:1]
+    stored = Coalesce(Subquery(label_values), Value(""))
     if key not in DERIVED:
         return stored
     return Case(When(eks_arn="", then=stored), default=_in_arn(key))
@@ -98,11 +98,11 @@ def with_labels(rows: QuerySet[Cluster], wanted: Iterable[str]) -> QuerySet[Clus
 
 def label_choices() -> Mapping[str, tuple[str, ...]]:
     """The values in use by visible clusters, by key, in two queries."""
-    said = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
-    found = {Label(key, value) for key, value in said.distinct()[:MOST_CHOICES]}
+    stored = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
+    found = {Label(key, value) for key, value in stored.distinct()[:MOST_CHOICES]}
     places = visible_clusters().annotate(region=label_expression("region"), account=label_expression("account"))
     columns = places.order_by().values_list("environment", "region", "account")
-    for told in columns.distinct()[:MOST_CHOICES]:
-        found |= {Label(key, value) for key, value in zip((ENVIRONMENT, *DERIVED), told, strict=True) if value}
+    for column_values in columns.distinct()[:MOST_CHOICES]:
+        found |= {Label(key, value) for key, value in zip((ENVIRONMENT, *DERIVED), column_values, strict=True) if value}
     keys = sorted({one.key for one in found}, key=lambda key: (key not in USUAL, key))
     return {key: tuple(sorted(one.value for one in found if one.key == key)) for key in keys}

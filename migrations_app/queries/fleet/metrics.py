@@ -49,15 +49,15 @@ def numbers(*, now: datetime) -> FleetNumbers:
     clusters = visible_clusters().filter(counting_clusters())
     rows = list(clusters.values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
-    told = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
+    measured = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
     by_name = {str(key): name for key, name in names.items()}
     counted = [(by_name[subject], *rest) for subject, *rest in tallies if subject in by_name]
     return FleetNumbers(
-        verdicts=tuple((name, hop, word) for name, body in told for hop, word in body.get("verdicts", {}).items()),
-        checks=tuple((name, *cell) for name, body in told for cell in body.get("checks", ())),
-        objects=tuple((name, *cell) for name, body in told for cell in body.get("objects", ())),
-        legacy_nodes=tuple((name, count) for name, body in told if (count := body.get("legacy_nodes")) is not None),
+        verdicts=tuple((name, hop, word) for name, body in measured for hop, word in body.get("verdicts", {}).items()),
+        checks=tuple((name, *cell) for name, body in measured for cell in body.get("checks", ())),
+        objects=tuple((name, *cell) for name, body in measured for cell in body.get("objects", ())),
+        legacy_nodes=tuple((name, count) for name, body in measured if (count := body.get("legacy_nodes")) is not None),
         ages=tuple((name, (now - at).total_seconds()) for _, name, at, _ in rows if at is not None),
         errors=tuple((name, first, count) for name, what, first, _, count in counted if what == "error"),
         requests=tuple(

@@ -19,20 +19,20 @@ def interval_of(cluster: Cluster) -> int:
     """
     if cluster.interval_seconds:
         return cluster.interval_seconds
-    told = vars(cluster)
-    of_groups = told[OF_GROUPS] if OF_GROUPS in told else _shortest(cluster.pk)
+    columns = vars(cluster)
+    of_groups = columns[OF_GROUPS] if OF_GROUPS in columns else _shortest(cluster.pk)
     return of_groups or int(settings.ENV.scan_interval)
 
 
 def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
     """The same rows, each annotated with the shortest interval of its groups."""
-    mine = _timed().filter(clusters=OuterRef("pk")).order_by("interval_seconds").values("interval_seconds")
-    return rows.annotate(**{OF_GROUPS: Subquery(mine[:1])})
+    groups = _timed().filter(clusters=OuterRef("pk")).order_by("interval_seconds").values("interval_seconds")
+    return rows.annotate(**{OF_GROUPS: Subquery(groups[:1])})
 
 
 def _shortest(cluster_id: uuid.UUID) -> int | None:
-    told: dict[str, int | None] = _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))
-    return told["least"]
+    intervals: dict[str, int | None] = _timed().filter(clusters=cluster_id).aggregate(least=Min("interval_seconds"))
+    return intervals["least"]
 
 
 def _timed() -> QuerySet[ClusterGroup]:

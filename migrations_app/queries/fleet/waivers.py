@@ -123,8 +123,8 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
 
 def covered(now: datetime, *, cluster: str) -> Q:
     """For rows of findings: whether a waiver covers the open check; `cluster` names the column of its cluster."""
-    mine = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
-    rows = Waiver.objects.filter(holding(now), mine, check_id=OuterRef("check_id"))
+    in_scope = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
+    rows = Waiver.objects.filter(holding(now), in_scope, check_id=OuterRef("check_id"))
     failing = Q(status="fail") & _weighs(rows.filter(hop__in=("", OuterRef("hop"))))
     return failing | Q(status="manual", check_id__in=CONFIRMABLE) & _weighs(rows.filter(hop=OuterRef("hop")))
 

@@ -198,8 +198,8 @@ def current_journey(cluster_id: uuid.UUID) -> JourneyRow | None:
 def journey_inbox(person_id: int) -> tuple[JourneyRow, ...]:
     """Journeys that wait for this person's approval, oldest first."""
     waiting = _rows().filter(visible(right="approve"), state="awaiting_approval").exclude(author_id=person_id)
-    mine = JourneyApproval.objects.filter(approver_id=person_id).values("journey_id")
-    return tuple(_row_of(row) for row in waiting.exclude(pk__in=mine).order_by("made_at")[:MOST_WAITING])
+    approved_ids = JourneyApproval.objects.filter(approver_id=person_id).values("journey_id")
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MOST_WAITING])
 
 
 def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:

@@ -51,13 +51,13 @@ def why_unrehearsed(row: Rollout) -> str:
     """
     if not rehearsal_demanded(row):
         return ""
-    mine = Rehearsal.objects.filter(rollout_id=row.pk)
-    ended = mine.filter(digest=row.digest, state=Rehearsal.State.FINISHED).order_by("-made_at", "-pk")
+    rehearsals = Rehearsal.objects.filter(rollout_id=row.pk)
+    ended = rehearsals.filter(digest=row.digest, state=Rehearsal.State.FINISHED).order_by("-made_at", "-pk")
     newest = ended.values_list("result", flat=True).first()
     why = _why_not(bytes(newest)) if newest is not None else ""
     if newest is not None and not why:
         return ""
-    if mine.filter(state__in=("queued", "running")).exists():
+    if rehearsals.filter(state__in=("queued", "running")).exists():
         return "the policy asks for a rehearsal of this plan, which is not over yet"
     return why or f"the policy asks for a rehearsal of plans of {row.risk} risk, and this plan has none that ended"
 

@@ -70,9 +70,9 @@ def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None)
     asked = Q(visible(), state__in=tuple(states))
     if person_id is not None:
         given, column = (Approval.objects, "rollout") if rows.model is Rollout else (JourneyApproval.objects, "journey")
-        mine = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
+        own_approvals = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
         waits = Q(visible(right="approve"), state="awaiting_approval")
-        asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(mine))
+        asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(own_approvals))
     return rows.filter(asked).filter(counting_clusters("cluster__")).order_by()
 
 
@@ -82,13 +82,13 @@ def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...]) -> RolloutsNow:
-    mine = [row for row in rows if row[0] == kind]
+    kind_rows = [row for row in rows if row[0] == kind]
     active = tuple(
         ActiveRollout(
             id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
             needs_person=bool(row[7]),
         )
-        for row in mine
+        for row in kind_rows
         if row[3] in states
     )  # fmt: skip
-    return RolloutsNow(active, len(mine) - len(active))
+    return RolloutsNow(active, len(kind_rows) - len(active))

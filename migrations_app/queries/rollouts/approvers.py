@@ -22,8 +22,8 @@ def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...
     groups = groups_of(cluster_id)
     by_role = Q()
     for path in ("grants", "groups__grants"):
-        here = Q(**{f"{path}__over__isnull": True}) | Q(**{f"{path}__over__in": groups})
-        by_role |= Q(**{f"{path}__role__in": _ROLES}) & here
+        over_cluster = Q(**{f"{path}__over__isnull": True}) | Q(**{f"{path}__over__in": groups})
+        by_role |= Q(**{f"{path}__role__in": _ROLES}) & over_cluster
     by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
     rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True, service=None)
     others = rows.exclude(pk__in={author or 0, *makers_of(author)})

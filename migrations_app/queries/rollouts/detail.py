@@ -171,7 +171,7 @@ def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
     if not lines:
         return "todo"
     last = lines[-1].outcome
-    told: dict[str, ApprovalStanding] = {
+    standings: dict[str, ApprovalStanding] = {
         "": "sent",
         "unknown": "unknown",
         "applied": "applied",
@@ -179,7 +179,7 @@ def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
         "refused": "refused",
         "changed_by_other": "changed_by_other",
     }
-    return told.get(last, "todo")
+    return standings.get(last, "todo")
 
 
 def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:

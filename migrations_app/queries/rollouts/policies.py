@@ -61,8 +61,8 @@ class KillSwitchState:
 
 def policy_of(cluster_id: uuid.UUID | None) -> Policy:
     """The cluster's own policy, else the general one; an unsaved row with the defaults if there is none."""
-    mine = Q(cluster=None) if cluster_id is None else Q(cluster=None) | Q(cluster_id=cluster_id)
-    return Policy.objects.filter(mine).order_by(F("cluster").asc(nulls_last=True)).first() or Policy()
+    applicable = Q(cluster=None) if cluster_id is None else Q(cluster=None) | Q(cluster_id=cluster_id)
+    return Policy.objects.filter(applicable).order_by(F("cluster").asc(nulls_last=True)).first() or Policy()
 
 
 def controller_upgrades_allowed(cluster_id: uuid.UUID, *, action: str = UPGRADE_CONTROLLER) -> bool:
@@ -93,8 +93,8 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
 
 def demanded_risks(policy: Policy) -> tuple[str, ...]:
     """The risks whose plans have to be rehearsed, in order of risk."""
-    told = policy.rehearsals if isinstance(policy.rehearsals, list) else []
-    return tuple(risk for risk in RISKS if risk in told)
+    risks = policy.rehearsals if isinstance(policy.rehearsals, list) else []
+    return tuple(risk for risk in RISKS if risk in risks)
 
 
 def own_policies() -> tuple[tuple[uuid.UUID, str, int], ...]:
@@ -128,8 +128,8 @@ def _own(row: Policy) -> OwnPolicyRow:
 
 def approvals_asked(policy: Policy, risk: Risk) -> int:
     """How many different people have to approve; an invalid number counts as the default."""
-    told = policy.approvals.get(risk)
-    asked = told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else ASKED[risk]
+    stored = policy.approvals.get(risk)
+    asked = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
     return max(asked, NEVER_ALONE.get(risk, 0))
 
 

@@ -112,20 +112,20 @@ def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
 
 def inbox(person_id: int) -> tuple[RolloutRow, ...]:
     """Rollouts that wait for this person's approval, oldest first, without their own and those that they approved."""
-    mine = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
+    own_approvals = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
     waiting = (
         _rows()
         .filter(visible(right="approve"), state="awaiting_approval")
         .exclude(author_id=person_id)
-        .exclude(Exists(mine))
+        .exclude(Exists(own_approvals))
     )
     return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
 
 
 def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
-    """Rollouts approved alone since then, which every approver is shown (A45)."""
-    told = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
-    return tuple(row_of(row) for row in _rows().filter(pk__in=told).order_by("-made_at")[:MOST_WAITING])
+    """Rollouts approved by one person (break glass) since then; every approver sees them (A45)."""
+    rollout_ids = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
+    return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MOST_WAITING])
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:

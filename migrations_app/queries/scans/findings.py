@@ -102,12 +102,12 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...]]) -> FindingLine:
-    said = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown")}
-    here = (*held.get(None, ()), *held.get(row["cluster"], ()))
-    found = covering(here, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])
+    columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown")}
+    applicable = (*held.get(None, ()), *held.get(row["cluster"], ()))
+    found = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])
     if found is not None and row["shown"] == "waived":
-        said |= {"status": "waived", "summary": found.words(row["summary"])}
-    return FindingLine(check=row["check_id"], title=_titles().get(row["check_id"], ""), **said)
+        columns |= {"status": "waived", "summary": found.words(row["summary"])}
+    return FindingLine(check=row["check_id"], title=_titles().get(row["check_id"], ""), **columns)
 
 
 @cache

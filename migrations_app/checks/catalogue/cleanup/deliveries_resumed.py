@@ -42,10 +42,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        said = _automated(row.value("before"))
+        automated = _automated(row.value("before"))
         target = ChangeTarget(row.kind, row.name, row.namespace)
         again = DeliveryResume(
-            target=target, prune=said.get("prune") is True, self_heal=said.get("selfHeal") is True, when="after"
+            target=target,
+            prune=automated.get("prune") is True,
+            self_heal=automated.get("selfHeal") is True,
+            when="after",
         )
         yield from remedies_of(again, BY_HAND)
 

@@ -74,7 +74,7 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     pools, every = {(row.kind, row.name) for row in evidence}, case.inventory
-    beside = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
+    blocked = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
     # Nodes of other pools have a controller.
     nodes = [one for one in carrying_nodes(every) if pool_of(one) in pools]
-    yield finalizers_removed(nodes, selected_by=key, beside=beside)
+    yield finalizers_removed(nodes, selected_by=key, beside=blocked)

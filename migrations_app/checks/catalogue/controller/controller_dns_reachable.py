@@ -37,16 +37,16 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
+    controller = installation(case.inventory)
     groups = [group for group in case.inventory.pods.items if group.labels.get(DNS_LABEL) == DNS_PODS]
-    if found is None or not groups:
+    if controller is None or not groups:
         yield NotApplicable("there is no Karpenter Deployment, or no pod of a cluster DNS was seen")
         return
     owners = {node.name: node.owner for node in case.ownership.nodes}
     where = [owners.get(name) for group in groups for name in group.nodes]
     if not where or None in where:
         yield Unknown("the nodes that the pods of the cluster DNS run on are not all known")
-    elif asks_cluster(case, found) and all((owner or "").startswith(MANAGED) for owner in where):
+    elif asks_cluster(case, controller) and all((owner or "").startswith(MANAGED) for owner in where):
         yield from map(_evidence, groups)
 
 

@@ -44,36 +44,36 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             meshed += 1
             path = f"metadata.annotations[{mesh.exclusion}]"
             yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
-    found = installation(case.inventory)
-    if found is not None and not meshed:
-        asked = tuple(_asked_for(found))
+    controller = installation(case.inventory)
+    if controller is not None and not meshed:
+        asked = tuple(_asked_for(controller))
         yield from asked
-        if not asked and network.may_get_sidecars(found):
-            yield from _asked_by_namespace(case, found)
+        if not asked and network.may_get_sidecars(controller):
+            yield from _asked_by_namespace(case, controller)
 
 
-def _asked_by_namespace(case: CheckContext, found: Installation) -> Iterator[JudgeResult]:
+def _asked_by_namespace(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
     part = case.inventory.namespaces
-    home = next((one for one in part.items if one.name == found.namespace), None)
+    home = next((one for one in part.items if one.name == controller.namespace), None)
     if isinstance(part, Unseen):
         yield could_not_read("namespaces", part)
     elif home is None:
-        yield Unknown(f"the Namespace {found.namespace} was not among those that were read")
+        yield Unknown(f"the Namespace {controller.namespace} was not among those that were read")
     else:
-        for mesh, path, value in network.meshes_of_namespace(home.metadata, found.workload.template.metadata):
+        for mesh, path, value in network.meshes_of_namespace(home.metadata, controller.workload.template.metadata):
             yield at(home, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
-def _asked_for(found: Installation) -> Iterator[JudgeResult]:
+def _asked_for(controller: Installation) -> Iterator[JudgeResult]:
     """A sidecar that the next pods will get."""
-    for mesh, what in network.meshes_asked_for(found.workload.template.metadata):
+    for mesh, what in network.meshes_asked_for(controller.workload.template.metadata):
         key, value = mesh.asking
         path = f"spec.template.metadata.{what}[{key}]"
-        yield at_deployment(found, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
+        yield at_deployment(controller, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = installation(case.inventory)
-    if found is not None:
-        yield without_sidecars(found)
+    controller = installation(case.inventory)
+    if controller is not None:
+        yield without_sidecars(controller)

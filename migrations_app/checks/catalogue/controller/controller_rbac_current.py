@@ -49,17 +49,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
     """What that release needs and no role grants."""
-    found = installation(case.inventory)
-    webhooks = found is not None and not webhooks_off(found, case.running.release)
-    told = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
-    return tuple(right for right in told if right not in but)
+    controller = installation(case.inventory)
+    webhooks = controller is not None and not webhooks_off(controller, case.running.release)
+    missing_rights = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
+    return tuple(right for right in missing_rights if right not in but)
 
 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:
     for target, some in per_target(rights).items():
         seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in some))}"
-        wish = f"{wanted}: {some[0].why}"
-        yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wish)
+        wanted_text = f"{wanted}: {some[0].why}"
+        yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wanted_text)
 
 
 @check.advise

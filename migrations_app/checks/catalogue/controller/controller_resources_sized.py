@@ -34,26 +34,26 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    yield from _limits(found, nodes=case.inventory.nodes.count or 0)
+    yield from _limits(controller, nodes=case.inventory.nodes.count or 0)
     for pod in case.inventory.controller_pods.items:
         yield from _fared(pod)
 
 
-def _limits(found: Installation, *, nodes: int) -> Iterator[JudgeResult]:
+def _limits(controller: Installation, *, nodes: int) -> Iterator[JudgeResult]:
     size = size_for(nodes)
-    for container in found.workload.template.spec.containers or ():
+    for container in controller.workload.template.spec.containers or ():
         limits = (container.resources.limits if container.resources else None) or {}
         for name, least in (("memory", size.memory), ("cpu", size.cpu)):
             given, path = limits.get(name), f"containers[{container.name}].resources.limits.{name}"
             have = None if given is None else billionths(str(given))
             if given is not None and have is None:
-                yield Unknown(f"{found.name}: {path} is no quantity")
+                yield Unknown(f"{controller.name}: {path} is no quantity")
             elif have is not None and "karpenter" in (container.image or "") and have < (billionths(least) or 0):
-                yield at_controller(found, path, seen=f"{given} for {nodes} nodes", wanted=f"{least} or more")
+                yield at_controller(controller, path, seen=f"{given} for {nodes} nodes", wanted=f"{least} or more")
 
 
 def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:

@@ -27,23 +27,25 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
-    elif found.namespace != HOME:
+    elif controller.namespace != HOME:
         wanted = f"{HOME} is recommended; it may stay"
-        yield at_controller(found, "serviceAccountName", seen=f"in namespace {found.namespace}", wanted=wanted)
+        yield at_controller(
+            controller, "serviceAccountName", seen=f"in namespace {controller.namespace}", wanted=wanted
+        )
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = installation(case.inventory)
-    if found is not None:
-        account = found.workload.template.spec.service_account_name or "default"
+    controller = installation(case.inventory)
+    if controller is not None:
+        account = controller.workload.template.spec.service_account_name or "default"
         task = PersonTask(
             what=f"leave the controller where it is; or let the role trust system:serviceaccount:{HOME}:{account} as "
-            f"well, stop Deployment {found.namespace}/{found.name}, then install it in {HOME} and let the conversion "
-            f"of the CRDs call {HOME}",
+            f"well, stop Deployment {controller.namespace}/{controller.name}, then install it in {HOME} and let the "
+            f"conversion of the CRDs call {HOME}",
             why="whether it moves is a choice, and while no controller runs no node is made or replaced",
             where="the trust policy of the controller's role, and the values of both charts",
         )

@@ -50,10 +50,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not ports:
         yield Unknown(f"the ports of {case.step.release} are not known")
     if found.workload.template.spec.host_network:
-        told = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
+        port_list = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
         yield ManualCheck(
             "the controller uses its node's network, where a NetworkPolicy counts for nothing: look whether the "
-            f"security groups of its nodes let callers in on {told}"
+            f"security groups of its nodes let callers in on {port_list}"
         )
         yield SeverityCap("info")
         return
@@ -61,8 +61,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
 
 
-def _policies(case: CheckContext, found: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
-    guards = ingress_guards(case.inventory, found)
+def _policies(case: CheckContext, controller: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
+    guards = ingress_guards(case.inventory, controller)
     for port in ports if guards else ():
         if not any(lets_in(one, port) for one in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"

@@ -56,10 +56,10 @@ def _aimed(case: CheckContext, values: Values, *, planned: WebhookAddress) -> It
         wanted = f"true: the CRDs of {case.step.release} convert"
         yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
     elif real is not None:
-        told = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
+        differing = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
         ports = [port.port for port in real.spec.ports or ()]
-        told["port"] = (str(planned.port), str(planned.port if planned.port in ports else ports[-1]))
-        for key, (seen, wanted) in told.items():
+        differing["port"] = (str(planned.port), str(planned.port if planned.port in ports else ports[-1]))
+        for key, (seen, wanted) in differing.items():
             if seen != wanted:
                 yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted).with_data(value=wanted)
 

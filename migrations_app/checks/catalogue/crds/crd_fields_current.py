@@ -38,13 +38,13 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running = case.running.release
-    mine = [crd for crd in case.inventory.crds.items if crd.name in (POOLS, CLAIMS, CLASSES)]
-    if not mine:
+    karpenter_crds = [crd for crd in case.inventory.crds.items if crd.name in (POOLS, CLAIMS, CLASSES)]
+    if not karpenter_crds:
         yield NotApplicable("none of the CRDs of NodePools, NodeClaims and EC2NodeClasses is installed")
     elif running is None or find(running) is None:
         yield Unknown(f"which fields the running release writes is not known: {case.running.how}")
     else:
-        for crd in mine:
+        for crd in karpenter_crds:
             yield from _judge(crd, running)
 
 

@@ -64,8 +64,11 @@ def _left_over(crd: CRD, coming: Release) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = installation(case.inventory)
-    marks = {labels.HELM_RELEASE_NAME: CRD_CHART, labels.HELM_RELEASE_NAMESPACE: found.namespace if found else HOME}
+    controller = installation(case.inventory)
+    marks = {
+        labels.HELM_RELEASE_NAME: CRD_CHART,
+        labels.HELM_RELEASE_NAMESPACE: controller.namespace if controller else HOME,
+    }
     wanted = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
     helm = {labels.APP_MANAGED_BY: "Helm"}

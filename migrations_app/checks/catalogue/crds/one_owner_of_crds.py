@@ -67,9 +67,9 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     for row in evidence:
         *above, last = row.path.split(".")
         edit = yaml_of({f"{above[-1]}.{last}": json.dumps(True if row.kind == "Application" else row.wanted)})
-        told = f"{row.kind} {row.namespace}/{row.name}, {'.'.join(above[:-1])}"
+        place = f"{row.kind} {row.namespace}/{row.name}, {'.'.join(above[:-1])}"
         argo = row.kind == "Application"
-        text = f"{note(f'{GUARDED} {told}') if argo else note(told)}\n{edit}\n{note(BESIDE)}"
+        text = f"{note(f'{GUARDED} {place}') if argo else note(place)}\n{edit}\n{note(BESIDE)}"
         how: How = "argocd" if argo else "flux"
         yield Remedy(how=how, text=text, change=crds_left_alone(case.inventory, row))
     if any(row.kind == "Application" for row in evidence):

@@ -48,9 +48,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for row in wanted:
         crd = seen.get(row.name)
         if crd is None or row.storage not in crd.served:
-            told = "absent" if crd is None else f"serves {', '.join(crd.served) or 'nothing'}"
+            state = "absent" if crd is None else f"serves {', '.join(crd.served) or 'nothing'}"
             name, path = row.name, "spec.versions"
-            yield Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=told, wanted=row.storage)
+            yield Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=state, wanted=row.storage)
         elif other := _stranger(crd):
             yield at_crd(crd, STRANGER, seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
 

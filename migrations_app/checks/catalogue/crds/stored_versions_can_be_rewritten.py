@@ -64,11 +64,13 @@ def _left(one: NamedObject) -> bool:
     return one.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
 
 
-def _able(found: Installation, running: Release) -> Iterator[JudgeResult]:
+def _able(controller: Installation, running: Release) -> Iterator[JudgeResult]:
     if running < release(SINCE):
-        yield at_controller(found, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0")
-    if found.webhook_disabled:
-        yield at_variable(found, SWITCH, seen="true", wanted="false")
+        yield at_controller(
+            controller, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0"
+        )
+    if controller.webhook_disabled:
+        yield at_variable(controller, SWITCH, seen="true", wanted="false")
 
 
 @check.advise

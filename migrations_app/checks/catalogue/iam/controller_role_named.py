@@ -53,8 +53,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             )
     if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
         # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
-        told = "no service account names a role: look for a Pod Identity association of the controller in EKS"
-        yield ManualCheck(told, tuple(_looked_up(case)))
+        task = "no service account names a role: look for a Pod Identity association of the controller in EKS"
+        yield ManualCheck(task, tuple(_looked_up(case)))
 
 
 def _looked_up(case: CheckContext) -> Iterator[Remedy]:

@@ -41,8 +41,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         aws = case.inventory.aws
         # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
         handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
-        told = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
-        yield Unknown(f"no role of the controller was seen{told}", AWS_NOT_ASKED if handed_in else None)
+        reason = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
+        yield Unknown(f"no role of the controller was seen{reason}", AWS_NOT_ASKED if handed_in else None)
     spare = any(fit.state == "fits" for fit in fits if fit.role.found_by in EITHER)
     for fit in fits:
         if fit.state == "unknown":

@@ -38,11 +38,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no node class names an instance profile or a role")
     for name, part in (("aws.instance_profiles", profiles), ("aws.node_roles", roles)):
         found: Part[object] = case.inventory.part(name)
-        yield from (Unknown(told) for told in _set_aside(part))
+        yield from (Unknown(reason) for reason in _set_aside(part))
         if part.items and isinstance(found, Unseen):
             yield could_not_read(name, found)
         elif part.items:
-            yield from (Unknown(told) for told in _set_aside(found))
+            yield from (Unknown(reason) for reason in _set_aside(found))
     for profile in case.inventory.aws.instance_profiles.items:
         if len(profile.role_arns) != 1:
             seen = f"{profile.name}: " + (

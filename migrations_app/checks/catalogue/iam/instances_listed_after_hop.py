@@ -52,8 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif minor_order(running.minor) < minor_order(MACHINES):
         yield from _taken_for_leaks(case)
     for group in aws.instances.items:
-        if told := tags.lacking(group, keys, cluster=aws.place.cluster):
-            yield _row(group, told[0], seen=told[1], wanted=told[2], count=group.count)
+        if missing_tag := tags.lacking(group, keys, cluster=aws.place.cluster):
+            yield _row(group, missing_tag[0], seen=missing_tag[1], wanted=missing_tag[2], count=group.count)
 
 
 def _taken_for_leaks(case: CheckContext) -> Iterator[JudgeResult]:
@@ -66,8 +66,8 @@ def _taken_for_leaks(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
-    name, told = tags.first_ids(group), f"{seen}; of {tags.owner_of(group)}"
-    return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=told, wanted=wanted, count=count)
+    name, seen_text = tags.first_ids(group), f"{seen}; of {tags.owner_of(group)}"
+    return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=seen_text, wanted=wanted, count=count)
 
 
 @check.advise

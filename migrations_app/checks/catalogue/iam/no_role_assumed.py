@@ -34,17 +34,22 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    if role := found.env.get(ENV):
+    if role := controller.env.get(ENV):
         path = f"spec.template.spec.containers[].env[{ENV}]"
         yield Evidence(
-            kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=role, wanted="absent"
+            kind="Deployment",
+            namespace=controller.namespace,
+            name=controller.name,
+            path=path,
+            seen=role,
+            wanted="absent",
         )
         return
-    if found.hides(ENV):
+    if controller.hides(ENV):
         yield Unknown(f"{ENV} may be taken from an object that is not read")
     values = given_values(case.inventory)
     for key in (VALUE, OLD_VALUE) if values else ():

@@ -51,16 +51,16 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
         elif role not in known and one.name not in proven:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
-            told = f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
-            yield ManualCheck(told, tuple(entry_looked_up(role, place_seen(case.inventory))))
+            task = f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
+            yield ManualCheck(task, tuple(entry_looked_up(role, place_seen(case.inventory))))
 
 
 def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
     """What AWS shows to keep its nodes out; None where its role or the cluster was not read there."""
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
-    mine = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
-    whole = bool(mine and aws.cluster.items) and all(isinstance(one.role, Seen) for one in mine)
-    return [found for one in mine for found in node_access.joining(one, aws)] if whole else None
+    node_roles = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
+    whole = bool(node_roles and aws.cluster.items) and all(isinstance(one.role, Seen) for one in node_roles)
+    return [found for one in node_roles for found in node_access.joining(one, aws)] if whole else None
 
 
 def _word(name: str, found: JoinFault | JoinDoubt) -> JudgeResult:

@@ -61,8 +61,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _untagged(case: CheckContext) -> Iterator[Evidence]:
     for claim in case.inventory.nodeclaims.items:
         reference = claim.spec.node_class_ref
-        mine = not reference or reference.group in (None, "", kinds.AWS_GROUP)
-        if mine and claim.provider_id and claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) != "true":
+        is_aws = not reference or reference.group in (None, "", kinds.AWS_GROUP)
+        if is_aws and claim.provider_id and claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) != "true":
             yield Evidence(
                 kind="NodeClaim",
                 name=claim.name,

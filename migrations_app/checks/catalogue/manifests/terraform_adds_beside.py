@@ -52,8 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from hidden_fields(case.inventory, check.reads)
     held = [one for one in every if managed(one.metadata).by == "terraform"]
     for one in held:
-        told = managed(one.metadata).told_by or "terraform"
-        yield cause(one, "metadata.managedFields", seen=told, wanted="a new object beside it")
+        manager = managed(one.metadata).told_by or "terraform"
+        yield cause(one, "metadata.managedFields", seen=manager, wanted="a new object beside it")
     doubtful = [f"{one.kind or type(one).__name__} {one.name}" for one in every if may_be_terraform(one.metadata)]
     if doubtful and not held:
         listed = ", ".join(doubtful[:20])

@@ -41,12 +41,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         images = dict(_images(one))
         if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):
             yield Unknown(f"EC2NodeClass {one.name}: neither an alias nor {AMIS} names the image")
-        for path, told in images.items():
-            found = bottlerocket_version(told)
+        for path, image in images.items():
+            found = bottlerocket_version(image)
             if found is None:
                 yield Unknown(f"EC2NodeClass {one.name}: {path} names no release of Bottlerocket")
             elif found < BOTTLEROCKET_RAID0_FROM:
-                yield cause(one, path, seen=told, wanted=WANTED)
+                yield cause(one, path, seen=image, wanted=WANTED)
 
 
 def _images(one: EC2NodeClass) -> Iterator[tuple[str, str]]:

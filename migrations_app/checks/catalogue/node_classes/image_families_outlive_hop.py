@@ -34,7 +34,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
     yield from strange
-    server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
+    server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     for one in classes:
         end = family_end(family(one))
         # Terms without an alias name images, whatever the family says about their user data.

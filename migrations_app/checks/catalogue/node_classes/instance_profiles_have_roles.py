@@ -53,8 +53,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one, path in (*templates, *inline):
         name = text(one, path) or default_profile(case.inventory)
         if name in known and len(known[name].role_arns) != 1:
-            told = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
-            yield cause(one, path, seen=f"{name}: {told}", wanted="a profile with one role").with_data(profile=name)
+            state = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
+            yield cause(one, path, seen=f"{name}: {state}", wanted="a profile with one role").with_data(profile=name)
         elif name not in known:
             yield _open(one, path, name=name, unseen=isinstance(seen, Unseen))
 
@@ -64,9 +64,9 @@ def _open(one: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResul
     if name and not unseen:
         return Unknown(f"{where}: the profile {name} was not looked up in IAM")
     default = "the profile of aws.defaultInstanceProfile, which v1beta1 ignores"
-    told = f"the profile {name}" if text(one, path) else default
+    profile = f"the profile {name}" if text(one, path) else default
     return ManualCheck(
-        f"{where}: look up the role of {told} (aws iam get-instance-profile) for spec.role",
+        f"{where}: look up the role of {profile} (aws iam get-instance-profile) for spec.role",
         (profile_looked_up(name),) if name else (),
     )
 

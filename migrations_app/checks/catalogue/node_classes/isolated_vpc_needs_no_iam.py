@@ -33,11 +33,11 @@ TRUE = ("true", "1", "t")
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    told = setting(case.inventory, KEY)
-    if isinstance(told, Unseen):
-        yield could_not_read("whether the VPC is isolated", told)
+    values = setting(case.inventory, KEY)
+    if isinstance(values, Unseen):
+        yield could_not_read("whether the VPC is isolated", values)
         return
-    if not any(value.strip().lower() in TRUE for value in told.items):
+    if not any(value.strip().lower() in TRUE for value in values.items):
         yield NotApplicable("the controller is not told that its VPC is isolated")
         return
     classes = case.inventory.ec2nodeclasses.items

@@ -37,8 +37,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
     yield from strange
     for one in classes:
-        told = text(one, USER_DATA)
-        if family(one) == AL2023 and configures_kubelet(told):
+        user_data = text(one, USER_DATA)
+        if family(one) == AL2023 and configures_kubelet(user_data):
             yield cause(one, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
 
 

@@ -56,9 +56,9 @@ def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
 
 
 def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:
-    told = (settings.data or {}).get(SETTING) or "{}"
+    tags_json = (settings.data or {}).get(SETTING) or "{}"
     try:
-        tags = json.loads(told)
+        tags = json.loads(tags_json)
     except (ValueError, RecursionError):
         tags = None
     if not isinstance(tags, dict):
@@ -75,6 +75,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     if own:
         drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
         yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
-    if told := {row.seen for row in evidence if row.kind == "ConfigMap"}:
+    if reserved_keys := {row.seen for row in evidence if row.kind == "ConfigMap"}:
         some = (one for one in case.inventory.settings.items if (one.data or {}).get(SETTING))
-        yield in_cluster(group(*(tags_dropped(one, SETTING, keys=told) for one in some)))
+        yield in_cluster(group(*(tags_dropped(one, SETTING, keys=reserved_keys) for one in some)))

@@ -61,7 +61,7 @@ def _loses(one: EC2NodeClass, case: CheckContext) -> bool:
         return True
     if rows(one, AMI_TERMS):
         return False
-    server = next((kubernetes_minor(told.git_version) for told in case.inventory.version.items), None)
+    server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     found_alone = server is not None and minor_order(server) < minor_order(UBUNTU_UNFOUND_FROM)
     return case.hop == CONVERTED or not found_alone
 

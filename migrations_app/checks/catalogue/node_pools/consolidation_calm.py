@@ -47,8 +47,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _at_once(pool: NodePool) -> bool:
-    told = pool.get(AFTER)
-    return told is None or (isinstance(told, str) and nanoseconds(told) == 0)
+    delay = pool.get(AFTER)
+    return delay is None or (isinstance(delay, str) and nanoseconds(delay) == 0)
 
 
 @check.advise

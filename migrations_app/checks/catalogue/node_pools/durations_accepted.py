@@ -42,19 +42,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     for pool in pools:
         for path in (*NEVER_TOO, GRACE):
-            told = text(pool, path)
-            if told and (not served(told) or (path == GRACE and told == NEVER)):
-                yield cause(pool, path, seen=told, wanted=WANTED)
+            duration = text(pool, path)
+            if duration and (not served(duration) or (path == GRACE and duration == NEVER)):
+                yield cause(pool, path, seen=duration, wanted=WANTED)
         yield from _budgets(pool)
 
 
 def _budgets(pool: NodePool) -> Iterator[JudgeResult]:
     for place, budget in rows(pool, BUDGETS):
-        told, path = budget.get("duration"), f"{BUDGETS}[{place}].duration"
-        if told is not None and not isinstance(told, str):
+        duration, path = budget.get("duration"), f"{BUDGETS}[{place}].duration"
+        if duration is not None and not isinstance(duration, str):
             yield Unknown(f"NodePool {pool.name}: {path} is not {TEXT}")
-        elif told is not None and (told == NEVER or not served(told)):
-            yield cause(pool, path, seen=told, wanted=WANTED)
+        elif duration is not None and (duration == NEVER or not served(duration)):
+            yield cause(pool, path, seen=duration, wanted=WANTED)
 
 
 @check.advise

@@ -43,19 +43,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if isinstance(weight, int) and not FIRST <= weight <= LAST:
             yield cause(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
         limits = pool.get(LIMITS)
-        for name, told in (limits if isinstance(limits, dict) else {}).items():
-            yield from _limit(pool, name, told=told)
+        for name, amount in (limits if isinstance(limits, dict) else {}).items():
+            yield from _limit(pool, name, amount=amount)
 
 
-def _limit(pool: NodePool, name: str, *, told: object) -> Iterator[JudgeResult]:
+def _limit(pool: NodePool, name: str, *, amount: object) -> Iterator[JudgeResult]:
     path = f"{LIMITS}.{name}"
-    most = billionths(str(told))
-    if name == "resources" and isinstance(told, dict):
-        yield cause(pool, path, seen=told, wanted="the same one level up, below limits")
+    most = billionths(str(amount))
+    if name == "resources" and isinstance(amount, dict):
+        yield cause(pool, path, seen=amount, wanted="the same one level up, below limits")
     elif most is None:
         yield Unknown(f"NodePool {pool.name}: {path} is no quantity")
     elif most <= 0:
-        yield cause(pool, path, seen=told, wanted="more than 0: with it the pool launches nothing")
+        yield cause(pool, path, seen=amount, wanted="more than 0: with it the pool launches nothing")
 
 
 @check.advise

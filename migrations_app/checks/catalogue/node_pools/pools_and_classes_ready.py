@@ -44,12 +44,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     others, classes = apart(classes, {CONDITIONS: MAPS})
     yield from (*strange, *others)
     for pool in pools:
-        yield from _word(pool, told=writes and is_v1(inventory.nodepools, pool))
+        yield from _word(pool, has_condition=writes and is_v1(inventory.nodepools, pool))
     for one in classes:
-        yield from _word(one, told=writes and is_v1(inventory.ec2nodeclasses, one))
+        yield from _word(one, has_condition=writes and is_v1(inventory.ec2nodeclasses, one))
 
 
-def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[JudgeResult]:
+def _word(one: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
     """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
 
     The same holds for a controller before 1.0 whose CRDs show its objects as v1.
@@ -61,11 +61,11 @@ def _word(one: NodePool | EC2NodeClass, *, told: bool) -> Iterator[JudgeResult]:
         else:
             yield Unknown(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
     if "Ready" not in found:
-        if told:
+        if has_condition:
             yield Unknown(f"{type(one).__name__} {one.name}: {READY} is absent")
     elif found["Ready"].get("status") != "True":
-        behind = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
-        why = ", ".join(behind) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
+        unmet = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
+        why = ", ".join(unmet) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
         yield cause(one, READY, seen=f"{found['Ready'].get('status')} {why}".strip(), wanted="True")
 
 

@@ -45,8 +45,8 @@ def _judge(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: s
     if born is None or now is None:
         yield Unknown(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
     elif now - born > PATIENCE:
-        told = f"{missing.removeprefix(ALPHA_PREFIX)} is {claim.condition(missing) or 'not set'}"
-        seen = told if missing else "no node with it"
+        condition = f"{missing.removeprefix(ALPHA_PREFIX)} is {claim.condition(missing) or 'not set'}"
+        seen = condition if missing else "no node with it"
         path = "status.conditions" if missing else "status.providerID"
         yield Evidence(kind=kind, name=claim.name, path=path, seen=seen, wanted="a node that is ready")
 

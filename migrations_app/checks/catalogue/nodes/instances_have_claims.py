@@ -54,8 +54,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _known(case: CheckContext) -> frozenset[str]:
     """The instances that claims and Karpenter's own nodes name."""
-    mine = {node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_")}
-    nodes = (node.spec.provider_id for node in case.inventory.nodes.items if node.name in mine)
+    karpenter_nodes = {node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_")}
+    nodes = (node.spec.provider_id for node in case.inventory.nodes.items if node.name in karpenter_nodes)
     claims = (*case.inventory.machines.items, *case.inventory.nodeclaims.items)
     return _ids(claim.provider_id for claim in claims) | _ids(nodes)
 

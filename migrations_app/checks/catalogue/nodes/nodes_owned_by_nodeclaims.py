@@ -39,11 +39,11 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = case.ownership.nodes
-    mine = [node for node in nodes if node.owner.startswith("karpenter_")]
+    karpenter_nodes = [node for node in nodes if node.owner.startswith("karpenter_")]
     unknown = [node for node in nodes if node.owner == "unknown"]
-    if not mine and not unknown:
+    if not karpenter_nodes and not unknown:
         yield NotApplicable("there is no node of Karpenter's")
-    for node in mine:
+    for node in karpenter_nodes:
         if node.owner == "karpenter_alpha" or LOST in node.anomalies:
             yield Evidence(
                 kind="Node", name=node.name, path="metadata.ownerReferences", seen=_seen(node), wanted="NodeClaim"

@@ -36,9 +36,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in pools:
         for place in unreadable(pool):
             yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
-        for place, told in closed(pool):
+        for place, limit in closed(pool):
             path = f"{BUDGETS}[{place}].nodes"
-            yield cause(pool, path, seen=told, wanted="more than 0, or a schedule")
+            yield cause(pool, path, seen=limit, wanted="more than 0, or a schedule")
 
 
 @check.advise

@@ -60,8 +60,8 @@ def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[J
         return
     for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
         grace = FOREVER if _kept(one.group) else one.group.grace_seconds
-        asks = labels.DO_NOT_DISRUPT if grace == FOREVER else f"{grace} s of grace"
-        seen = f"{asks}, against {limit} of NodePool {pool.name}"
+        protection = labels.DO_NOT_DISRUPT if grace == FOREVER else f"{grace} s of grace"
+        seen = f"{protection}, against {limit} of NodePool {pool.name}"
         yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=str(grace))
         yield from () if one.exact else (BOUND,)
 

@@ -38,10 +38,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
     for one in there(case, nodes, wanted=lambda group: id(group) in several):
         names = sorted(budget.name for budget in several[id(one.group)])
-        told = one.evidence(
+        row = one.evidence(
             path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
         )
-        yield told.with_data(budgets=" ".join(names))
+        yield row.with_data(budgets=" ".join(names))
         if not one.exact:
             yield BOUND
 

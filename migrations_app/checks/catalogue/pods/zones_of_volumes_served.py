@@ -44,8 +44,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     bound = zones_claimed_in(case.inventory)
     for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
         # Where no volume of the namespace was seen, each of its claims may be bound to the zone of its node.
-        told = {cut_off[name] for name in one.nodes}
-        held = told & bound.get(one.group.namespace, told)
+        node_zones = {cut_off[name] for name in one.nodes}
+        held = node_zones & bound.get(one.group.namespace, node_zones)
         if held:
             yield one.evidence(path="spec.volumes", seen=f"claims in {' '.join(sorted(held))}", wanted=WANTED)
             yield from () if one.exact else (BOUND,)

@@ -70,6 +70,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 def _resumed(target: ChangeTarget, one: GitOpsDelivery | None) -> DeliveryResume:
     """On again, as it was before."""
     automated = one.get("spec.syncPolicy.automated") if one else None
-    said = automated if isinstance(automated, dict) else {}
-    prune, heals = said.get("prune") is True, said.get("selfHeal") is True
+    settings = automated if isinstance(automated, dict) else {}
+    prune, heals = settings.get("prune") is True, settings.get("selfHeal") is True
     return DeliveryResume(target=target, prune=prune, self_heal=heals, when="after")

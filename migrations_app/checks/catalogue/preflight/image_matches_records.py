@@ -36,19 +36,19 @@ HELM = ("helm", "-n")
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     for sentence in case.running.misrecorded:
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path="spec.template.spec.containers[].image",
             seen=sentence,
             wanted=str(case.running.release),
-            data={"release": found.release_name},
+            data={"release": controller.release_name},
         )
 
 

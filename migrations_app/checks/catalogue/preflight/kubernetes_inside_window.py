@@ -69,7 +69,7 @@ def _raised(case: CheckContext, *, seen: str, wanted: str) -> Change:
     steps: list[tuple[str, str]] = []
     for minor in range(minor_order(seen)[1] + 1, minor_order(wanted)[1] + 1):
         late = known is not None and not known.holds(f"1.{minor}")
-        told = f"{running} supports Kubernetes {known} only: take the hops before this one first" if late else ""
-        steps.append((f"1.{minor}", told))
+        condition = f"{running} supports Kubernetes {known} only: take the hops before this one first" if late else ""
+        steps.append((f"1.{minor}", condition))
         known = None if late else known
     return control_plane_raised(cluster_named(case.inventory), steps)

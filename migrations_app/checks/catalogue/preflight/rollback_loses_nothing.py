@@ -44,8 +44,8 @@ def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
     for place, one in enumerate(budgets if isinstance(budgets, list) else []):
         reasons = one.get("reasons") if isinstance(one, dict) else None
         if reasons:
-            told = ", ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
-            yield f"spec.disruption.budgets[{place}].reasons", told
+            reason_names = ", ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
+            yield f"spec.disruption.budgets[{place}].reasons", reason_names
     if pool.get(GRACE) is not None:
         yield GRACE, str(pool.get(GRACE))
     after = pool.get(AFTER)

@@ -34,8 +34,8 @@ HELM = ("helm", "-n")
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if case.running.certainty != "exact" or found is None:
+    controller = installation(case.inventory)
+    if case.running.certainty != "exact" or controller is None:
         yield Unknown(f"no source names the running release exactly: {case.running.how}")
         return
     for sentence in case.running.disagreements:
@@ -43,8 +43,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             continue  # image_matches_records asks about those
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path="spec.template.spec.containers[].image",
             seen=sentence,
             wanted=str(case.running.release),

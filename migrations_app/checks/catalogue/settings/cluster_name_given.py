@@ -37,32 +37,32 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
-    elif found.hides(VARIABLE):
+    elif controller.hides(VARIABLE):
         yield Unknown(f"{VARIABLE} may be taken from an object that is not read")
-    elif not found.env.get(VARIABLE) and not _by_flag(found):
-        yield from _without(case, found)
+    elif not controller.env.get(VARIABLE) and not _by_flag(controller):
+        yield from _without(case, controller)
 
 
-def _by_flag(found: Installation) -> bool:
-    given = (arg for one in found.workload.template.spec.containers or () for arg in one.args or ())
+def _by_flag(controller: Installation) -> bool:
+    given = (arg for one in controller.workload.template.spec.containers or () for arg in one.args or ())
     return any(arg.partition("=")[0] == FLAG for arg in given)
 
 
-def _without(case: CheckContext, found: Installation) -> Iterator[JudgeResult]:
+def _without(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
     """Neither variable nor flag: until 0.32 the ConfigMap may say it; another check carries it over."""
     running = case.running.release
     if running is None:
         yield Unknown(f"{VARIABLE} is absent, and which release runs is not known")
     elif minor_order(running.minor) > minor_order(LAST_READ):
-        yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
+        yield at_variable(controller, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
     elif isinstance(case.inventory.settings, Unseen):
-        told = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
-        yield Unknown(told, unread_reason("settings", case.inventory.settings))
+        reason = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
+        yield Unknown(reason, unread_reason("settings", case.inventory.settings))
     elif not _configured(case.inventory):
-        yield at_variable(found, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
+        yield at_variable(controller, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
 
 
 def _configured(inventory: Inventory) -> bool:

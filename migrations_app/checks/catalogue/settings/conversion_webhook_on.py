@@ -36,24 +36,24 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if converts_nothing(case.inventory, case.running.release):
         yield NotApplicable(NOTHING_CONVERTED)
         return
-    if found.webhook_disabled:
+    if controller.webhook_disabled:
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path=f"spec.template.spec.containers[].env[{SWITCH}]",
             seen="true",
             wanted="false",
         )
         return
-    if found.hides(SWITCH):
+    if controller.hides(SWITCH):
         yield Unknown(f"{SWITCH} may be taken from an object that is not read")
     values = given_values(case.inventory)
     if values is not None and value_at(values.tree, VALUE) is False:

@@ -63,9 +63,9 @@ def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        told = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
+        edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
         how: How = "argocd" if row.kind == "Application" else "flux"
-        yield Remedy(how=how, text=told, change=_named(row))
+        yield Remedy(how=how, text=edit, change=_named(row))
 
 
 def _named(row: Evidence) -> ObjectPatch:

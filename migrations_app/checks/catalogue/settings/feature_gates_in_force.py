@@ -48,11 +48,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
-    told, coming = controller.told_gates(found), find(case.step.release)
-    if row.drift == "on_by_default" and "Drift" not in told:
+    gates_set, coming = controller.told_gates(found), find(case.step.release)
+    if row.drift == "on_by_default" and "Drift" not in gates_set:
         off = f"{gates.text}: without Drift it is off"
         yield at_controller(found, gates.path, seen=off, wanted="Drift=true or false")
-    for name in told:
+    for name in gates_set:
         if row.gate_default(name) is None and coming is not None and coming.gate_default(name) is not None:
             seen = f"{name}: {row.minor} has no such gate"
             yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
@@ -60,10 +60,10 @@ def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 
 def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
-    values, told = controller.given_values(case.inventory), controller.told_gates(found)
+    values, gates_set = controller.given_values(case.inventory), controller.told_gates(found)
     for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
-        if values is None and told.get(gate.name, before) == before:
+        if values is None and gates_set.get(gate.name, before) == before:
             yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
         elif values is not None and all(controller.value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()

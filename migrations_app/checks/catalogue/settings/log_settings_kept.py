@@ -37,13 +37,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown("the Helm values of the chart karpenter, or the running release, are not known")
     else:
         if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
-            told = at_value(
+            row = at_value(
                 values, "logConfig.logEncoding", seen="absent: console becomes json", wanted="console, or json parsed"
             )
-            yield told.with_data(value="console")
+            yield row.with_data(value="console")
         if _enters(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
-            told = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
-            yield told.with_data(value="debug")
+            row = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
+            yield row.with_data(value="debug")
         if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
             seen = "absent or false: logConfig is not mounted"
             yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")

@@ -35,9 +35,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     shown = ", ".join(names[:NAMES_SHOWN]) + (
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
-    told = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
+    renames = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
     yield ManualCheck(
-        f"search rules, dashboards and log queries outside this cluster for: {told}", tuple(advise(case, ()))
+        f"search rules, dashboards and log queries outside this cluster for: {renames}", tuple(advise(case, ()))
     )
 
 

@@ -30,32 +30,32 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    for unread in unread_env_names(found.env, case.step.release):
+    for unread in unread_env_names(controller.env, case.step.release):
         if unread.key not in CHART_SWITCHES:
-            yield _evidence(found, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
-    if found.env_elsewhere:
+            yield _evidence(controller, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
+    if controller.env_elsewhere:
         yield Unknown("more variables are taken from an object that is not read (envFrom)")
-    for gate in _strange_gates(case, found.env.get(FEATURE_GATES, "")):
-        row = _evidence(found, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
+    for gate in _strange_gates(case, controller.env.get(FEATURE_GATES, "")):
+        row = _evidence(controller, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
         yield row.with_data(gate=gate)
 
 
 def _strange_gates(case: CheckContext, gates: str) -> list[str]:
     """A gate that the running release knows was written by its chart, and goes with it."""
     running = case.running.release
-    here = unread_gates(gates, running) if running else []
-    return [gate for gate in unread_gates(gates, case.step.release) if gate in here]
+    known_strange = unread_gates(gates, running) if running else []
+    return [gate for gate in unread_gates(gates, case.step.release) if gate in known_strange]
 
 
-def _evidence(found: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
+def _evidence(controller: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
     return Evidence(
         kind="Deployment",
-        namespace=found.namespace,
-        name=found.name,
+        namespace=controller.namespace,
+        name=controller.name,
         path=f"spec.template.spec.containers[].env[{name}]",
         seen=seen,
         wanted=wanted,
@@ -71,6 +71,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
     gates = [f"without {row.value('gate')}" for row in evidence if row.data]
     if gates or left is None:
-        told = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
-        told += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
-        yield from helm_remedies(case, (), about="; ".join(told), when="person")
+        tasks = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
+        tasks += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
+        yield from helm_remedies(case, (), about="; ".join(tasks), when="person")

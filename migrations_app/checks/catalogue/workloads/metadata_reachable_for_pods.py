@@ -64,6 +64,6 @@ def _evidence(found: KnownMetadataUser) -> Evidence:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     part = case.inventory.ec2nodeclasses
     near = [cause(one, LIMIT, seen=1, wanted="2") for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
-    told = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
-    notes = (*told, "or, for all pods of these classes; their nodes drift:")
+    edits = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
+    notes = (*edits, "or, for all pods of these classes; their nodes drift:")
     yield in_cluster(group(*map(patched(LIMIT, 2), near), notes=notes))

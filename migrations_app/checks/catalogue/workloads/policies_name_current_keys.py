@@ -53,8 +53,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    told = dict.fromkeys(f"{row.kind} {row.namespace}/{row.name}: {row.seen}, now {row.wanted}" for row in evidence)
-    yield kubectl(*(note(one) for one in list(told)[:NAMES_SHOWN]), *map(_search, evidence[:NAMES_SHOWN]))
+    edits = dict.fromkeys(f"{row.kind} {row.namespace}/{row.name}: {row.seen}, now {row.wanted}" for row in evidence)
+    yield kubectl(*(note(edit) for edit in list(edits)[:NAMES_SHOWN]), *map(_search, evidence[:NAMES_SHOWN]))
 
 
 def _search(row: Evidence) -> str:
