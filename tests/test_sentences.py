@@ -8,7 +8,7 @@ from tests.sentences import read_in, readers
 
 SERVERS = "the words of a server, which gives no code for it"
 ALLOWED = {
-    "migrations_app/clients/kubernetes/errors.py: 'system:anonymous' in said.message": SERVERS,
+    "migrations_app/clients/kubernetes/errors.py: 'system:anonymous' in error_status.message": SERVERS,
     "migrations_app/use_cases/rollouts/proof.py: 'dry run' in told.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
     "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != told": "writes only a new one",

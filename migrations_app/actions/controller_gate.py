@@ -49,7 +49,7 @@ class PodOfController(ActionValue, frozen=True):
 
 
 class ControllerSeen(ActionValue, frozen=True):
-    """The controller as it was read; None for what could not be read. `holder` is empty if no process holds the Lease."""
+    """The controller as it was read; None for what could not be read. `holder` is empty if nobody holds the Lease."""
 
     found: bool = False
     observed: bool = False

@@ -29,7 +29,7 @@ def test_the_paths_are_found() -> None:
 
 
 def test_the_targets_are_those_of_the_makefile() -> None:
-    named = re.findall(r"^\| `make (\w+)` \|", PAGE, re.M)
+    named = re.findall(r"^\| `make ([\w-]+)` \|", PAGE, re.M)
     (declared,) = re.findall(r"^\.PHONY: (.+)$", text("Makefile"), re.M)
     assert sorted(named) == sorted(set(declared.split()) - {"help"})
 

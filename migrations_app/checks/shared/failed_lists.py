@@ -28,6 +28,6 @@ def failed_lists(parts: Mapping[str, Part[object]]) -> Iterator[FailedList]:
 
 
 def not_tried(parts: Mapping[str, Part[object]]) -> list[str]:
-    """The lists that were not requested, so that it is not known whether the server answers them, each with the reason."""
+    """The lists that were not requested, each with the reason: whether the server answers them is not known."""
     unseen = ((name, part) for name, part in parts.items() if isinstance(part, Unseen))
     return [f"{name} ({part.why})" for name, part in unseen if part.why in OURS]

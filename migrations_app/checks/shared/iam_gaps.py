@@ -138,7 +138,7 @@ def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
 
 
 def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The results for all gaps and these doubts; at most a warning if the controller works without the refused actions."""
+    """The results for all gaps and these doubts; a warning at most if the controller works without what is refused."""
     more = tuple(doubts)
     yield from words(found)
     yield from more

@@ -50,12 +50,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         now = service.metrics_port
         if now != after:
             wanted = f"{after} in {SCRAPERS}"
-            yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(port=str(now))
+            yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(
+                key=KEY, port=str(now)
+            )
     before = given if isinstance(given, int) else metrics_port(case.running.release)
     for monitor in case.inventory.monitors.items:
         if before != after and before in monitor.numbers:
             row = at(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
-            yield row.with_data(port=str(before))
+            yield row.with_data(key=KEY, port=str(before))
     if not mine and after is not None and before != after:
         # Without the Service's port a scrape job may name the number, and none of those is read.
         yield base.ManualCheck(
@@ -64,12 +66,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     entered = case.running.release is not None and case.hop == "0.32"
     chosen = values is not None and isinstance(value_at(values.tree, WEBHOOK_KEY), int)
     if entered and found.workload.template.spec.host_network and not chosen:
-        yield at_controller(found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)
+        row = at_controller(found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)
+        yield row.with_data(key=WEBHOOK_KEY, port="8002")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    own = {WEBHOOK_KEY: "8002"} if any(row.wanted == WEBHOOK_KEY for row in evidence) else {}
-    ports = [row.value("port") for row in evidence if row.wanted != WEBHOOK_KEY]
-    given = own | ({KEY: ports[0]} if ports else {})
+    # Of several rows of one key the first counts.
+    given = {row.value("key"): row.value("port") for row in reversed(evidence)}
     yield from chart_values(case, given, about="keeps the port where scrapers cannot follow")
