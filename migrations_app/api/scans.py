@@ -27,10 +27,11 @@ from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.checks.base import PHASES, Severity, Status
+from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.scans.findings import FindingAsk, FindingLine, finding_page
 from migrations_app.queries.scans.scans import ScanAttempt, scan_attempt, scan_page
+from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingAsk, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.published import published
@@ -210,6 +211,53 @@ class SnapshotView(Endpoint):
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
         return _whole(request, msgspec.json.encode(published(report)), kind="application/json")
+
+
+class FindingEvidenceSerializer(StructSerializer):
+    """One cause of a finding: an object, the field, what was seen there and what is wanted."""
+
+    struct = Evidence
+    leave_out = ("data",)
+
+
+class FindingRemedySerializer(StructSerializer):
+    """One way to fix it: the text for that tool, or the action of karpdash."""
+
+    struct = Remedy
+    leave_out = ("change",)
+
+
+class FindingDetailSerializer(StructSerializer):
+    """One finding with its evidence, its remedies, and the time since which the check gives this answer."""
+
+    struct = FindingDetail
+
+
+class SnapshotFindingQuerySerializer(PagedSerializer):
+    check = serializers.CharField(required=False, max_length=80)
+    status = serializers.ChoiceField(required=False, choices=get_args(Status))
+    severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
+    hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
+
+
+class SnapshotFindingsView(Endpoint):
+    """The findings of one snapshot."""
+
+    needs = {"GET": READ}
+    operations = {
+        "GET": Operation(
+            id="snapshot_findings_list",
+            query=SnapshotFindingQuerySerializer,
+            answer=page_of("SnapshotFinding", FindingDetailSerializer),
+        ),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Findings in full, in the order of the report, with the waivers over them."""
+        query = query_params(request, SnapshotFindingQuerySerializer)
+        ask = SnapshotFindingAsk(**{name: query.get(name, "") for name in ("check", "status", "severity", "hop")})
+        page = snapshot_finding_page(id, ask, after=cursor_of(request, query), limit=query["limit"])
+        return page_answer(request, page, shape=FindingDetailSerializer)
 
 
 class SnapshotSarifView(Endpoint):

@@ -62,6 +62,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-snapshots", "GET"): Gate("", "read", "1++++++"),
     ("api-snapshot", "GET"): Gate("snapshot", "read", "14+++++", "144444+"),
     ("api-snapshot-nodes", "GET"): Gate("snapshot", "read", "14+++++", "144444+"),
+    ("api-snapshot-findings", "GET"): Gate("snapshot", "read", "14+++++", "144444+"),
     ("api-findings", "GET"): Gate("", "read", "1++++++"),
     ("api-checks", "GET"): Gate("", "read", "1++++++"),
     ("api-check", "GET"): Gate("crds_served", "read", "1++++++"),

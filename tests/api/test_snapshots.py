@@ -85,3 +85,32 @@ def test_nodes_are_found_by_part_of_their_name(api: Tool, scanned: Scanned) -> N
 def test_a_snapshot_that_is_not_there(api: Tool, path: str) -> None:
     said = api("GET", path.format(uuid.uuid4()))
     assert (said.status_code, json.loads(said.content)["code"]) == (404, "not_found")
+
+
+def test_findings_in_full_with_their_age(api: Tool, scanned: Scanned) -> None:
+    row = scanned("beta_037")
+    first = row.latest_id
+    whole = api("GET", f"snapshots/{first}").json()["checks"]
+    told = api("GET", f"snapshots/{first}/findings?limit=500").json()["results"]
+    assert [(one["check"], one["hop"]) for one in told] == [(one["id"], one["hop"]) for one in whole]
+    for name in ("title", "why", "summary", "evidence_total", "sources", "status"):
+        assert [one[name] for one in told] == [one[name] for one in whole]
+    assert [len(one["evidence"]) for one in told] == [len(one["evidence"]) for one in whole]
+    assert [[fix["text"] for fix in one["remedies"]] for one in told] == [
+        [fix["text"] for fix in one["remedies"]] for one in whole
+    ]
+    assert {one["since_exact"] for one in told} == {False}
+
+
+def test_findings_of_an_older_and_a_newer_snapshot_have_their_own_age(api: Tool, scanned: Scanned) -> None:
+    row = scanned("beta_037")
+    first = row.latest_id
+    scan(row)
+    row.refresh_from_db()
+    Snapshot.objects.filter(pk=first).update(scanned_at=F("scanned_at") - timedelta(days=3))
+    told = api("GET", f"snapshots/{row.latest_id}/findings?status=fail&limit=3").json()
+    oldest = Snapshot.objects.get(pk=first).scanned_at
+    assert {one["status"] for one in told["results"]} == {"fail"}
+    assert {one["since"][:19] for one in told["results"]} == {oldest.isoformat()[:19]}
+    rest = api("GET", told["next"]).json()["results"] if told["next"] else []
+    assert not {one["check"] + one["hop"] for one in told["results"]} & {one["check"] + one["hop"] for one in rest}

@@ -169,6 +169,7 @@ SUMMARIES = {
     "snapshots_list": "List snapshots",
     "snapshots_read": "Show a snapshot",
     "snapshots_export": "Export a snapshot in another form",
+    "snapshot_findings_list": "List findings of a snapshot in full",
     "snapshot_nodes_list": "List nodes of a snapshot",
     "snapshots_sarif": "Export a snapshot as SARIF",
     "teams_list": "List teams",

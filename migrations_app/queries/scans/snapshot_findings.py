@@ -1,0 +1,140 @@
+"""The findings of one snapshot in full, with the time since which each has its answer."""
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
+from migrations_app.models.scan import FindingRow, Snapshot
+from migrations_app.queries import pagination
+from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.pagination import Page, keys_of, page_of
+
+LOOK_BACK = 40
+"""Number of different earlier results that are compared. A cluster that does not change has one for all its scans."""
+MOST_SNAPSHOTS = 2_000
+"""Number of earlier snapshots whose results are compared."""
+FindingKey = tuple[str, str]
+"""Check and hop."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAge:
+    """`since`: the earliest compared scan from which on the answer was the same. `exact`: an earlier one differs."""
+
+    since: datetime
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingDetail:
+    """One finding of one check, with its evidence and remedies."""
+
+    check: str
+    hop: str
+    phase: Phase
+    title: Annotated[str, Meta(description="The check's, named after the good state.")]
+    status: Status
+    severity: Severity
+    why: str
+    summary: str
+    evidence: tuple[Evidence, ...]
+    evidence_total: int
+    evidence_exact: Annotated[bool, Meta(description="False: there are at least that many.")]
+    remedies: tuple[Remedy, ...]
+    sources: tuple[str, ...]
+    since: Annotated[datetime, Meta(description="When the scan ran from which on the check gave this answer.")]
+    since_exact: Annotated[bool, Meta(description="False: no earlier scan with another answer is known; may be older.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFindingAsk:
+    """Filters of the findings; empty texts mean no filter."""
+
+    check: str = ""
+    status: str = ""
+    severity: str = ""
+    hop: str = ""
+
+
+def snapshot_finding_page(
+    snapshot_id: uuid.UUID, ask: SnapshotFindingAsk, *, after: str, limit: int
+) -> Page[FindingDetail]:
+    """One page of a snapshot's findings, in the order of the report, with the waivers applied. Raises NotFound."""
+    keys = keys_of(after, (int,))
+    beyond = int(keys[0]) if keys else -1
+    found = [
+        (place, one)
+        for place, one in enumerate(report_of(snapshot_id).checks)
+        if place > beyond and _is_asked(one, ask)
+    ][: limit + 1]
+    ages = answer_ages(snapshot_id)
+    return page_of(
+        found,
+        limit=limit,
+        row=lambda line: _detail(line[1], ages[line[1].id, line[1].hop]),
+        key=lambda line: pagination.encode((line[0],)),
+    )
+
+
+def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
+    """By check and hop since when each finding of the snapshot has its answer; a waiver changes no answer."""
+    here = Snapshot.objects.get(pk=snapshot_id)
+    earlier = Snapshot.objects.filter(cluster=here.cluster_id, scanned_at__lte=here.scanned_at, replaced=here.replaced)
+    rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
+    compared = list(dict.fromkeys((here.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
+    answers: dict[str, dict[FindingKey, str]] = {content: {} for content in compared}
+    stored = FindingRow.objects.filter(content__in=compared).values_list("content", "check_id", "hop", "status")
+    for content, check, hop, status in stored:
+        answers[content][check, hop] = status
+    scans = [(here.scanned_at, answers[here.content_id])]
+    for content, at in rows:
+        if content not in answers:
+            break
+        scans.append((at, answers[content]))
+    return ages_of(scans)
+
+
+def ages_of(scans: Sequence[tuple[datetime, Mapping[FindingKey, str]]]) -> Mapping[FindingKey, AnswerAge]:
+    """The ages of the answers of the first scan; `scans` are the newest first, each with its time and its answers."""
+    newest, given = scans[0]
+    by_key = {key: [(at, answers.get(key)) for at, answers in scans] for key in given}
+    return {key: _age(by_key[key], newest=newest, status=status) for key, status in given.items()}
+
+
+def _age(answers: Iterable[tuple[datetime, str | None]], *, newest: datetime, status: str) -> AnswerAge:
+    since = newest
+    for at, given in answers:
+        if given != status:
+            return AnswerAge(since, exact=True)
+        since = at
+    return AnswerAge(since, exact=False)
+
+
+def _is_asked(one: Finding, ask: SnapshotFindingAsk) -> bool:
+    wanted = ((ask.check, one.id), (ask.status, one.status), (ask.severity, one.severity), (ask.hop, one.hop))
+    return all(want in ("", is_there) for want, is_there in wanted)
+
+
+def _detail(one: Finding, age: AnswerAge) -> FindingDetail:
+    return FindingDetail(
+        check=one.id,
+        hop=one.hop,
+        phase=one.phase,
+        title=one.title,
+        status=one.status,
+        severity=one.severity,
+        why=one.why,
+        summary=one.summary,
+        evidence=one.evidence,
+        evidence_total=one.evidence_total,
+        evidence_exact=one.evidence_exact,
+        remedies=one.remedies,
+        sources=one.sources,
+        since=age.since,
+        since_exact=age.exact,
+    )
