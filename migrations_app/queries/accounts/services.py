@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from msgspec import Meta
 
@@ -53,13 +53,16 @@ class ServiceTokenRow:
     revoked_at: datetime | None
 
 
-def makers_of(user_id: int | None) -> frozenset[int]:
+def makers(user_id: int) -> QuerySet[User]:
     """The people who made that service account or a token of it; none for the account of a person (A42)."""
-    account = ServiceAccountRow.objects.filter(user_id=user_id).first() if user_id else None
-    if account is None:
-        return frozenset()
-    names = {account.created_by, *account.tokens.values_list("created_by", flat=True)}
-    return frozenset(get_user_model().objects.filter(username__in=names).values_list("pk", flat=True))
+    by_account = Q(username__in=ServiceAccountRow.objects.filter(user=user_id).values("created_by"))
+    by_token = Q(username__in=ServiceToken.objects.filter(account__user=user_id).values("created_by"))
+    return User.objects.filter(by_account | by_token)
+
+
+def makers_of(user_id: int) -> frozenset[int]:
+    """The keys of `makers`."""
+    return frozenset(makers(user_id).values_list("pk", flat=True))
 
 
 def service_page(*, after: str, limit: int) -> Page[ServiceRow]:

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from migrations_app.access import ROLES
-from migrations_app.queries.accounts.services import makers_of
+from migrations_app.queries.accounts.services import makers
 from migrations_app.queries.visibility import PERMISSIONS, groups_of
 
 MOST_NAMED = 10
@@ -26,5 +26,5 @@ def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...
         by_role |= Q(**{f"{path}__role__in": _ROLES}) & over_cluster
     by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
     rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True, service=None)
-    others = rows.exclude(pk__in={author or 0, *makers_of(author)})
+    others = rows.exclude(pk=author or 0).exclude(pk__in=makers(author or 0).values("pk"))
     return tuple(others.order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED])

@@ -198,10 +198,9 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     row, now = detail.row, timezone.now()
     state = row.state
     risk = risk_of(row.risk)
-    author = row.author_id or 0
-    yes = may_approve(person, author=author, makers=makers_of(author), risk=risk, now=now)
+    author, waits = row.author_id or 0, state == "awaiting_approval"
+    yes = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
     alone = may_break_glass(person, now=now)
-    waits = state == "awaiting_approval"
     done_already = any(one.by == person.name for one in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
