@@ -18,6 +18,7 @@ from migrations_app.models.feed import ScanEvent
 from migrations_app.models.journey import Journey
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import Policy, Waiver
+from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.models.scan import FleetScan, FleetScanPart, KeptObjects, LegacyDay, Scan, Snapshot
 from migrations_app.queries.cluster.identity import registrations_of
@@ -35,7 +36,7 @@ from tests.builders_rows import a_cluster, a_scan, a_snapshot
 
 pytestmark = pytest.mark.django_db
 UID = "uid-1"
-BY_HAND = {"legacy_days", "campaign_parts", "labels", "groups", "FleetScanPart"}
+BY_HAND = {"legacy_days", "campaign_parts", "labels", "groups", "FleetScanPart", "PullRequest"}
 """Relations that move in part, or by a use case of their own."""
 ENDS = {"kept_objects", "sample_twin", "policy", "Lease", "Gauges"}
 """Relations that end with the registration."""
@@ -76,6 +77,21 @@ def test_every_relation_of_a_cluster_is_decided_on():
         names = {told, one.related_model.__name__}
         assert isinstance(one, ManyToManyRel) or len([group for group in (moved, BY_HAND, ENDS) if names & group]) == 1
     assert not moved & (BY_HAND | ENDS)
+
+
+def test_pull_requests_stay_open_and_no_fix_has_two(shop, again):
+    def request(cluster, check, state):
+        return PullRequest.objects.create(
+            cluster=cluster, kind="github", address="https://github.com/x/x", check_id=check, hop="1.0", state=state,
+            base="main", branch=f"karpdash/{check}", made_by_name="ada", made_at=timezone.now(), sealed=b"x",
+        )  # fmt: skip
+
+    here = request(shop, "webhook_on", "open")
+    request(again, "webhook_on", "open")
+    request(again, "crds_installed", "previewed")
+    moved = [request(again, "crds_installed", "open"), request(again, "webhook_on", "merged")]
+    joined(shop, again)
+    assert set(PullRequest.objects.values_list("pk", "cluster")) == {(row.pk, shop.pk) for row in (here, *moved)}
 
 
 def test_the_history_of_both_is_at_the_one_that_stays(shop, again):

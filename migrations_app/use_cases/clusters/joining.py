@@ -15,6 +15,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.feed import ScanEvent
 from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
+from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import FleetScanPart, LegacyDay, Scan, Snapshot
 from migrations_app.queries.joining import JoinPreview, join_preview, new_groups
@@ -34,7 +35,8 @@ WHOLE: tuple[Manager[Any], ...] = (
     Rollout.objects,
     Journey.objects,
 )
-"""Tables whose rows all move. LegacyDay, FleetScanPart and CampaignMember move where the other one has no such row."""
+"""Tables whose rows all move. Those of LegacyDay, FleetScanPart, CampaignMember and PullRequest move where the other
+one has no such row."""
 
 
 def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_name: str) -> JoinPreview:
@@ -108,3 +110,13 @@ def _move(kept: Cluster, gone: Cluster) -> None:
     mine = CampaignMember.objects.filter(cluster=kept)
     theirs = CampaignMember.objects.filter(cluster=gone, campaign__state__in=OVER_STATES)
     theirs.exclude(campaign_id__in=list(mine.values_list("campaign_id", flat=True))).update(cluster=kept)
+    _move_requests(kept, gone)
+
+
+def _move_requests(kept: Cluster, gone: Cluster) -> None:
+    """Moves pull requests but previews, and but those whose fix has an open one of `kept` already."""
+    active = (PullRequest.State.OPENING, PullRequest.State.OPEN)
+    there = set(PullRequest.objects.filter(cluster=kept, state__in=active).values_list("check_id", "hop"))
+    made = PullRequest.objects.filter(cluster=gone).exclude(state=PullRequest.State.PREVIEWED)
+    moved = [row.pk for row in made if row.state not in active or (row.check_id, row.hop) not in there]
+    PullRequest.objects.filter(pk__in=moved).update(cluster=kept)
