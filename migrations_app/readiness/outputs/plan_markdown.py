@@ -11,8 +11,8 @@ from migrations_app.readiness.outputs.plan_view import (
     PlanFile,
     PrintedPlan,
     StepView,
+    command_groups,
     fits_a_line,
-    in_files,
     plan_view,
 )
 from migrations_app.readiness.outputs.wording import (
@@ -106,28 +106,27 @@ def _item(item: ItemView) -> Iterator[str]:
 
 
 def _ways(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[str]:
-    """A line for each command that fits on one, the actions of karpdash behind the last; then those with more lines."""
-    lines = [
-        f"by {how}: the file{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
-        for how, names in in_files(commands)
-    ]
-    lines += [line for line in map(_line, commands) if line]
-    blocks = [one for one in commands if not one.file and not _line(one)]
+    """The commands in their order, with the actions of karpdash behind the last one that fits on a line."""
+    ways = [_way(group) for group in command_groups(commands)]
     own = ", ".join(f"`{action}`" for action in actions)
     if own:
-        lines[-1:] = [f"{lines[-1]}; or by karpdash: {own}"] if lines else [f"by karpdash: {own}"]
-    yield from (f"  - {line}" for line in lines)
-    for one in blocks:
-        yield f"  - by {one.how}:"
-        yield from fence(one.text)
+        short = [place for place, lines in enumerate(ways) if len(lines) == 1]
+        if short:
+            ways[short[-1]] = (f"{ways[short[-1]][0]}; or by karpdash: {own}",)
+        else:
+            ways.insert(0, (f"  - by karpdash: {own}",))
+    for lines in ways:
+        yield from lines
 
 
-def _line(command: CommandView) -> str:
-    """Empty for a command that needs a block, or is a file."""
-    if command.file:
-        return ""
-    plain = plain_lines(command.text)
-    return f"by {command.how}: `{plain}`" if fits_a_line(plain) else ""
+def _way(group: Sequence[CommandView]) -> tuple[str, ...]:
+    """One line, or a block for a command with more."""
+    first = group[0]
+    if first.file:
+        names = ", ".join(f"`{one.file}`" for one in group)
+        return (f"  - by {first.how}: the file{'s' if len(group) > 1 else ''} {names}",)
+    plain = plain_lines(first.text)
+    return (f"  - by {first.how}: `{plain}`",) if fits_a_line(plain) else (f"  - by {first.how}:", *fence(first.text))
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from migrations_app.readiness.outputs.plan_view import (
     ItemView,
     PlanFile,
     StepView,
-    in_files,
+    command_groups,
     plan_view,
 )
 from migrations_app.readiness.outputs.wording import (
@@ -85,13 +85,11 @@ def _item(item: ItemView) -> Iterator[str]:
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
-    every = tuple(commands)
-    yield from (f"       {how}: {', '.join(names)}, below" for how, names in in_files(every))
-    for command in every:
-        if command.file:
-            continue
+    for command, *more in command_groups(commands):
         lines = plain_lines(command.text).splitlines()
-        if len(lines) == 1:
+        if command.file:
+            yield f"       {command.how}: {', '.join(one.file for one in (command, *more))}, below"
+        elif len(lines) == 1:
             yield f"       {command.how}: {lines[0]}"
         else:
             yield f"       {command.how}:"

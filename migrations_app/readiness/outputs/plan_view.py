@@ -5,6 +5,7 @@ everything, with the commands of every tool.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -278,13 +279,13 @@ def _filed(draft: _Draft, *, step: str, files: list[PlanFile]) -> ItemView:
     return draft.view._replace(commands=_commands(every, step=step, files=files, most=ITEM_LINES))
 
 
-def in_files(commands: Iterable[CommandView]) -> Iterator[tuple[How, list[str]]]:
-    """By tool the names of the files that its commands stand in."""
-    named: dict[How, list[str]] = {}
-    for one in commands:
-        if one.file:
-            named.setdefault(one.how, []).append(one.file)
-    yield from named.items()
+def command_groups(commands: Iterable[CommandView]) -> Iterator[tuple[CommandView, ...]]:
+    """The commands as they are to be run, one by one; files of one tool that follow each other are one group."""
+    for (_, in_file), group in groupby(commands, key=lambda one: (one.how, bool(one.file))):
+        if in_file:
+            yield tuple(group)
+        else:
+            yield from ((one,) for one in group)
 
 
 def _actions(remedies: Iterable[Remedy]) -> tuple[str, ...]:
