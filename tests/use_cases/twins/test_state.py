@@ -100,6 +100,8 @@ def test_a_cluster_that_was_removed_is_gone(alpha):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_writers_at_once_lose_nothing():
+    if connection.vendor == "sqlite":
+        pytest.skip("an SQLite in memory lets no writer wait; on PostgreSQL it runs")
     with transaction.atomic():
         clusters.make_all()
     cluster, told = Cluster.objects.get(name="live-alpha"), []
