@@ -10,6 +10,6 @@ register = template.Library()
 
 
 @register.filter
-def request_of(requests: Mapping[str, RequestRow], check: str) -> RequestRow | None:
+def request_of(newest: Mapping[str, RequestRow], check: str) -> RequestRow | None:
     """The newest request for the fix of that check; None where there is none."""
-    return requests.get(check)
+    return newest.get(check)
