@@ -2,12 +2,11 @@
 
 import ctypes
 import gc
-import logging
 import os
 import signal
 from typing import Any
 
-from celery import Celery, Task
+from celery import Celery
 from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
 from celery.signals import task_postrun, worker_before_create_process, worker_init, worker_shutdown
@@ -16,7 +15,6 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
-from karpdash.monitoring.logs import TaskFailed
 from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
 
 ENV = current()
@@ -25,30 +23,7 @@ TICK = ENV.sweep_interval
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 """The C library's function that gives unused memory back; glibc has it."""
 
-log = logging.getLogger(__name__)
-
-
-class LoggedTask(Task):  # type: ignore[type-arg]  # at run time the class takes no parameters
-    """A task whose failure is logged where it ran; only the exception's name goes to the worker's main process.
-
-    Celery would send the whole traceback through a pipe, which holds 64 KiB. A process that is ended in the middle of
-    a larger one leaves half a message there, and then the worker never stops: it waits for the other half.
-    """
-
-    abstract = True
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as celery has it
-        """What the task returns. Raises TaskFailed in a worker, what the task raised where called directly."""
-        if self.request.called_directly:
-            return super().__call__(*args, **kwargs)
-        try:
-            return super().__call__(*args, **kwargs)
-        except Exception as wrong:
-            log.exception("task failed", extra={"task": self.name})
-            raise TaskFailed(type(wrong).__name__) from None
-
-
-app = Celery("karpdash", task_cls="karpdash.celery:LoggedTask")
+app = Celery("karpdash", task_cls="migrations_app.tasks:LoggedTask")
 app.conf.update(
     broker_url=ENV.broker_url,
     task_ignore_result=True,

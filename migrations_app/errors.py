@@ -137,3 +137,7 @@ class PermissionDenied(KarpdashError):
 
 class InvalidSetting(KarpdashError):
     code = "bad_setting"
+
+
+class TaskFailed(Exception):
+    """A Celery task ended with an exception, which its own process has logged. The text is the name of its type."""

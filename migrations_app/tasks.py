@@ -5,6 +5,7 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from celery import Task, shared_task
@@ -12,7 +13,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
-from migrations_app.errors import Conflict
+from migrations_app.errors import Conflict, TaskFailed
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.campaigns import preview as campaign_preview
 from migrations_app.use_cases.campaigns import worker as campaign_worker
@@ -46,6 +47,35 @@ RETAIN_SECONDS = 30.0
 """How long one sweep of expired rows runs, in seconds; the next one continues."""
 
 
+def _logged(work: Callable[[], T], event: str, **fields: str) -> tuple[T | None, Exception | None]:
+    """What `work` returned, or what it raised, which is logged as that event. The only broad except of the tasks."""
+    try:
+        return work(), None
+    except Exception as crash:
+        log.exception(event, extra=fields)
+        return None, crash
+
+
+class LoggedTask(Task):  # type: ignore[type-arg]  # at run time the class takes no parameters
+    """A task whose failure is logged where it ran; only the exception's name goes to the worker's main process.
+
+    Celery would send the whole traceback through a pipe, which holds 64 KiB. A process that is ended in the middle of
+    a larger one leaves half a message there, and then the worker never stops: it waits for the other half.
+    """
+
+    abstract = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as celery has it
+        """What the task returns. Raises TaskFailed in a worker, what the task raised where called directly."""
+        run = partial(super().__call__, *args, **kwargs)
+        if self.request.called_directly:
+            return run()
+        result, crash = _logged(run, "task failed", task=self.name)
+        if crash is not None:
+            raise TaskFailed(type(crash).__name__)
+        return result
+
+
 @shared_task(name="scan_cluster", ignore_result=True)
 def scan_cluster(scan_id: str) -> None:
     """Runs one scan unless another worker has it."""
@@ -75,16 +105,14 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
 def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, what: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
     """The result of `work`; None if it crashed. `rows` is the queue that the claim is of."""
     try:
-        return work(claim)
+        result, crash = _logged(partial(work, claim), f"{what} crashed")
     except SystemExit:
         # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
         rows.requeue(claim)
         raise
-    except Exception as crash:
-        # The only broad except of the tasks: a crash ends the row with a code, never silently.
-        log.exception("%s crashed", what)
+    if crash is not None:
         rows.crashed(claim, type(crash).__name__)
-        return None
+    return result
 
 
 @shared_task(name="rehearse", ignore_result=True)

@@ -34,7 +34,7 @@ PURE = (
 PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "botocore", "redis", "requests", "urllib3")
 LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")
 LIGHT_NEVER = ("django", "celery", "kubernetes", "boto3", "botocore")
-BROAD_EXCEPTS_AT = ("karpdash/celery.py", "migrations_app/checks/runner.py", "migrations_app/tasks.py")
+BROAD_EXCEPTS_AT = ("migrations_app/checks/runner.py", "migrations_app/tasks.py")
 # REST framework and drf-spectacular, by place or by the names that they choose.
 CALLED_BY_THE_FRAMEWORK = {"parse", "permission_denied", "select_renderer", "select_parser", "completed"}
 TESTS_REACHED = 0.8  # the aim is 1.4; raise this as the tests catch up, never lower it

@@ -11,7 +11,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from karpdash.configuration.env import Env, current
-from migrations_app.errors import KarpdashError
+from migrations_app.errors import KarpdashError, TaskFailed
 from migrations_app.redaction import replace
 
 SILENCED = ("urllib3", "kubernetes", "botocore", "boto3", "django.db.backends")
@@ -25,10 +25,6 @@ _TOLD_AS_IS = (KarpdashError, OSError, AttributeError, TypeError, NameError, Ari
 """Errors whose text only names parts of the code or the system. The text of other errors may contain input and is left
 out.
 """
-
-
-class TaskFailed(Exception):
-    """A Celery task ended with an exception, which its own process has logged. The text is the name of its type."""
 
 
 class NoBodies(logging.Filter):

@@ -11,7 +11,7 @@ from structlog.contextvars import bound_contextvars
 
 from karpdash.configuration.env import current
 from karpdash.monitoring import logs
-from migrations_app.errors import InvalidInput
+from migrations_app.errors import InvalidInput, TaskFailed
 from migrations_app.tasks import scan_cluster
 
 CANARY = "c4n4ry-0123456789abcdef"
@@ -168,8 +168,8 @@ def test_a_task_that_celery_tells_about_is_told_carefully(lines):
 
 def test_a_failure_that_its_task_has_logged_is_told_once(lines):
     try:
-        raise logs.TaskFailed("ValueError")
-    except logs.TaskFailed:
+        raise TaskFailed("ValueError")
+    except TaskFailed:
         logging.getLogger("celery.app.trace").error("%s", "x", exc_info=True)
     assert lines() == []
 

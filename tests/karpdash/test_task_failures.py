@@ -7,7 +7,8 @@ from billiard.einfo import ExceptionInfo
 from celery.app.trace import build_tracer
 
 from karpdash.celery import app
-from karpdash.monitoring.logs import TaskFailed
+from migrations_app.errors import TaskFailed
+from migrations_app.tasks import LoggedTask
 
 PIPE = 65_536
 """Bytes that a pipe of Linux holds."""
@@ -42,7 +43,7 @@ def test_a_failure_is_small(failing):  # R28
 
 def test_its_log_tells_where(failing, caplog):
     traced(failing, 0)
-    (told,) = [record for record in caplog.records if record.name == "karpdash.celery"]
+    (told,) = [record for record in caplog.records if record.name == "migrations_app.tasks"]
     assert (told.getMessage(), told.task) == ("task failed", "tests.fall")
     assert told.exc_info is not None
     assert isinstance(told.exc_info[1], ValueError)
@@ -51,3 +52,10 @@ def test_its_log_tells_where(failing, caplog):
 def test_called_directly_it_raises_what_went_wrong(failing):
     with pytest.raises(ValueError, match="x"):
         failing(0)
+
+
+def test_every_task_of_ours_is_of_that_kind():
+    app.loader.import_default_modules()
+    ours = [task for name, task in app.tasks.items() if not name.startswith("celery.")]
+    assert len(ours) > 15
+    assert [task.name for task in ours if not isinstance(task, LoggedTask)] == []
