@@ -23,6 +23,7 @@ FILE: Final = YamlLimits(size=512 * KIB, documents=500, depth=40, nodes=50_000, 
 """A file of a repository. One with aliases is read and never changed, since a value may then stand in two places."""
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BETWEEN: Final = re.compile(r"[ \t]*")
+_DASH: Final = re.compile(r"-(?=\s|$)")
 
 
 class _Edit(NamedTuple):
@@ -75,9 +76,12 @@ def edited(text: str, wanted: Mapping[int, Plain]) -> str:
 
 
 def _spliced(text: str, edits: list[_Edit]) -> str:
-    """The text after the edits. Of insertions at one place the first stands first."""
+    """The text after the edits. Of insertions at one place the first stands first; what is removed there comes after.
+
+    Raises _TooOdd where two edits concern the same characters.
+    """
     parts, at = [], 0
-    for edit in sorted(edits, key=lambda one: one.start):
+    for edit in sorted(edits, key=lambda edit: edit[:2]):
         if edit.start < at:
             raise _TooOdd
         parts += [text[at : edit.start], edit.text]
@@ -128,7 +132,7 @@ def _in_map(text: str, node: Node, *, old: Mapping[str, Any], new: Mapping[str, 
             continue
         if old[name] != new[name] or type(old[name]) is not type(new[name]):
             yield from _entry(text, key, value=value, old=old[name], new=new[name], name=name, column=column)
-        last = _line_end(text, _end(text, value))
+        last = _next_line(text, _end(text, value))
     added = {name: value for name, value in new.items() if name not in old}
     if added:
         yield _Edit(last, last, _below(text, last, lines=writer.text_of(added).splitlines(), column=column))
@@ -137,7 +141,9 @@ def _in_map(text: str, node: Node, *, old: Mapping[str, Any], new: Mapping[str, 
 def _entry(text: str, key: Node, *, value: Node, old: Plain, new: Plain, name: str, column: int) -> Iterator[_Edit]:
     """The value of one key: the places in it that differ, or all of it where it is not written so that they can be."""
     try:
-        yield from list(_changed(text, value, old=old, new=new))
+        edits = list(_changed(text, value, old=old, new=new))
+        _spliced(text, edits)
+        yield from edits
     except _TooOdd:
         lines = writer.text_of({name: new}).splitlines()
         first = lines[0].removeprefix(lines[0].partition(":")[0])
@@ -160,7 +166,7 @@ def _removed(text: str, key: Node, *, value: Node, following: Node | None) -> _E
 def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterator[_Edit]:
     items, column = node.value, node.start_mark.column
     starts = [text.rfind("\n", 0, item.start_mark.index) + 1 for item in items]
-    if not all(re.match(r"[ ]*-([ ]|$)", text[at:][: column + 2]) for at in starts):
+    if not all(_BETWEEN.fullmatch(text, at, at + column) and _DASH.match(text, at + column) for at in starts):
         raise _TooOdd
     match = SequenceMatcher(a=list(map(_as_key, old)), b=list(map(_as_key, new)), autojunk=False)
     for kind, one, two, three, four in match.get_opcodes():
@@ -178,7 +184,7 @@ def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterat
 def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
     lines = writer.list_text(fresh)
     if before:
-        at = _line_end(text, _end(text, items[before - 1]))
+        at = _next_line(text, _end(text, items[before - 1]))
         return _Edit(at, at, _below(text, at, lines=lines, column=column))
     at = text.rfind("\n", 0, items[0].start_mark.index) + 1
     return _Edit(at, at, "".join(f"{' ' * column}{line}\n" for line in lines))
@@ -189,9 +195,12 @@ def _as_key(value: Plain) -> str:
 
 
 def _below(text: str, at: int, *, lines: list[str], column: int) -> str:
-    """Lines for the end of a line, in the ending that this line has."""
-    ending = "\r\n" if text[at : at + 2] == "\r\n" else "\n"
-    return "".join(f"{ending}{' ' * column}{line}" if line else ending for line in lines)
+    """Lines for the start of a line, in the ending that the line above has; for the end of a text without one too."""
+    ending = "\r\n" if text[:at].endswith("\r\n") else "\n"
+    indented = [" " * column + line if line else line for line in lines]
+    if text[:at].endswith("\n"):
+        return "".join(line + ending for line in indented)
+    return "".join(ending + line for line in indented)
 
 
 def _end(text: str, node: Node) -> int:
@@ -203,13 +212,6 @@ def _end(text: str, node: Node) -> int:
     if isinstance(node, ScalarNode) and node.style in ("|", ">"):
         return len(text[: node.end_mark.index].rstrip())
     return int(node.end_mark.index)
-
-
-def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    if found < 0:
-        return len(text)
-    return found - 1 if text[found - 1 : found] == "\r" else found
 
 
 def _next_line(text: str, at: int) -> int:

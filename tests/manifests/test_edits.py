@@ -4,7 +4,7 @@ import contextlib
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from migrations_app.errors import InvalidManifest
@@ -125,6 +125,9 @@ def test_a_text_reads_as_wanted_or_is_refused(old, new):
 
 
 @given(old=MAPS, name=st.sampled_from("abcdefg"), value=TREES)
+@example(old={"f": [{"a": None, "b": "a"}]}, name="f", value=[{"a": None}, "a"]).via("an item after a removed line")
+@example(old={"e": [[], ["a", 1]]}, name="e", value=[[], [1]]).via("a list that begins behind a dash")
+@example(old={"a": {"b": {"c": 1, "d": 2}}}, name="a", value={"b": {"c": 1}, "e": 3}).via("a key after a removed line")
 def test_one_field_can_always_be_set(old, name, value):
     new = {**old, name: value}
     assert values(edited(writer.text_of(old), {0: new})) == [new]
