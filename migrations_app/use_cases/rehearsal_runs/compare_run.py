@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime, timedelta
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Min, OuterRef
 from django.utils import timezone
@@ -37,7 +38,7 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     record, _ = RunRecord.objects.get_or_create(rollout=row)
     seen = msgspec.convert(record.seen, type=RunObservation)
     seconds = round((row.finished_at - (_first_request(row) or row.started_at)).total_seconds())
-    found = compare(result, seen, seconds=seconds, ended=row.state)
+    found = compare(result, seen, seconds=seconds, ended=row.state, between_looks=settings.ENV.gate_poll)
     told = {"difference": msgspec.to_builtins(found), "rehearsal": newest.id, "compared_at": timezone.now()}
     with transaction.atomic():
         if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):

@@ -9,8 +9,6 @@ from migrations_app.use_cases.rehearsals.result import RehearsalResult, Rehearsa
 Agreement = Literal["as_foretold", "more", "less", "other", "unknown"]
 SAME_TIME = 10
 """Percent of the foretold time within which a run took as long as was foretold."""
-SLACK_SECONDS = 10
-"""Or this: a gate looks every few seconds, and requests take a moment, which a rehearsal leaves out."""
 
 
 class ComparedMeasure(RehearsalValue, frozen=True):
@@ -54,8 +52,14 @@ class ForecastComparison(RehearsalValue, frozen=True):
         yield "order", self.order
 
 
-def compare(result: RehearsalResult, seen: RunObservation, *, seconds: int, ended: str) -> ForecastComparison:
-    """The forecast beside what happened: the run took that many seconds and ended in that state."""
+def compare(
+    result: RehearsalResult, seen: RunObservation, *, seconds: int, ended: str, between_looks: int
+) -> ForecastComparison:
+    """The forecast beside what happened: the run took that many seconds and ended in that state.
+
+    Times that differ by less than two looks at the cluster, of `between_looks` seconds, are the same: the first and the
+    last change are seen at the next look, which a rehearsal does not wait for.
+    """
     looked = seen.looks > 0
     held = {one.by: one.pods for one in result.held or ()}
     names = sorted({*held, *seen.held})
@@ -63,7 +67,7 @@ def compare(result: RehearsalResult, seen: RunObservation, *, seconds: int, ende
         finished=result.finished,
         ended=ended,
         lines=(
-            _line("seconds", foretold=result.seconds, happened=seconds, tolerance=SAME_TIME, slack=SLACK_SECONDS),
+            _line("seconds", foretold=result.seconds, happened=seconds, tolerance=SAME_TIME, slack=2 * between_looks),
             _line("nodes_peak", foretold=result.nodes_peak, happened=seen.nodes_peak, at_least=True),
             _line(
                 "pods_moved", foretold=result.pods_moved, happened=seen.pods_moved if looked else None, at_least=True
