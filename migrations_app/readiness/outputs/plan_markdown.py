@@ -20,6 +20,7 @@ from migrations_app.readiness.outputs.wording import (
     VERDICTS,
     done_earlier,
     landing,
+    nothing_left,
     path_line,
     settled,
     stage_title,
@@ -55,7 +56,7 @@ def _head(plan: Runbook) -> Iterator[str]:
     running = text(plan.cluster.karpenter_version or "unknown release")
     yield f"- From: {running}, objects: {STAGES[plan.cluster.stage]}"
     yield f"- To: {text(plan.target or 'none')}"
-    yield f"- By: {text(path_line(hop.lands for hop in plan.hops) or 'nothing left to do')}"
+    yield f"- By: {text(path_line(hop.lands for hop in plan.hops) or nothing_left(plan))}"
     if plan.known_up_to:
         yield f"- Known: releases up to {text(str(plan.known_up_to))}"
     yield f"- Read: {text(plan.scanned_at)}{'' if plan.complete else ', only in part'}"

@@ -17,6 +17,7 @@ from migrations_app.readiness.outputs.wording import (
     VERDICTS,
     done_earlier,
     landing,
+    nothing_left,
     path_line,
     settled,
     stage_title,
@@ -38,7 +39,7 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield f"Cluster  {plain(facts.name)}"
     yield f"From     {plain(facts.karpenter_version or 'unknown release')}, objects: {STAGES[facts.stage]}"
     yield f"To       {plain(plan.target or 'none')}"
-    yield f"By       {path_line(hop.lands for hop in plan.hops) or 'nothing left to do'}"
+    yield f"By       {path_line(hop.lands for hop in plan.hops) or nothing_left(plan)}"
     if plan.known_up_to:
         yield f"Known    releases up to {plan.known_up_to}"
     yield f"Read     {plain(plan.scanned_at)}{'' if plan.complete else ', only in part'}"

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.plan.forecast import ForecastLine
-from migrations_app.readiness.plan.runbook import RunbookHop
+from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.report import Counts, PathStep, Report
 
@@ -18,6 +18,15 @@ def stage_title(stage: Stage) -> str:
     """`Before, IAM: Add the IAM permissions of the new version`."""
     phase = "" if stage.part == "verify" else f", {PHASES.get(stage.phase, stage.phase)}"
     return f"{PARTS[stage.part]}{phase}: {stage.does}"
+
+
+def nothing_left(plan: Runbook) -> str:
+    """What is said of a plan without hops: that the target runs, and what a later release still asks for."""
+    if plan.target is None:
+        return "no path is known"
+    if plan.cluster.stage not in ("alpha", "mixed"):
+        return "nothing left to do"
+    return f"nothing left to do to run {plan.target}; its v1alpha5 objects have to be replaced before a later release"
 
 
 def landing(step: PathStep) -> Iterator[str]:

@@ -57,6 +57,7 @@ _FOLLOW: dict[Phase, str] = {
     "rollout": "Replace legacy nodes",
     "cleanup": "Clean up",
 }
+_NEXT_HOP = "no work in this hop; the next one lists what is left"
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -281,7 +282,9 @@ def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
         here = [one for one in follows if one.phase == phase]
         lost = _lost(step.hop, phase) if phase in AFTER else ()
         if here or lost:
-            yield _stage("after", phase, does=_FOLLOW[phase], findings=here, back=_way_back(step), no_return=lost)
+            asks = any(one.status in OPEN for one in here)
+            does = _FOLLOW[phase] if asks or not lost else f"{_FOLLOW[phase]}: {_NEXT_HOP}"
+            yield _stage("after", phase, does=does, findings=here, back=_way_back(step), no_return=lost)
 
 
 def _wait_for_rewriting() -> Iterator[Stage]:

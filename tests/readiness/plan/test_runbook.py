@@ -1,5 +1,6 @@
 import re
 
+import msgspec
 from hypothesis import given, settings
 
 from migrations_app.readiness.outputs import plan_markdown, plan_table
@@ -26,10 +27,24 @@ def test_within_a_phase_blockers_come_first_and_failures_before_the_unknown() ->
 
 
 def test_nothing_left_to_do_is_a_runbook_without_hops() -> None:
-    plan = runbook(a_report((), target=Target("1.13.0", ()), hops=()))
+    report = a_report((), target=Target("1.13.0", ()), hops=())
+    plan = runbook(msgspec.structs.replace(report, cluster=msgspec.structs.replace(report.cluster, stage="v1")))
     assert (plan.hops, plan.target) == ((), "1.13.0")
     assert "By       nothing left to do\n" in plan_table.render(plan)
     assert "- By: nothing left to do\n" in plan_markdown.render(plan)
+
+
+def test_objects_that_a_later_release_does_not_read_are_not_forgotten() -> None:
+    report = a_report((), target=Target("0.32.10", ()), hops=())
+    left = msgspec.structs.replace(report, cluster=msgspec.structs.replace(report.cluster, stage="mixed"))
+    words = "nothing left to do to run 0.32.10; its v1alpha5 objects have to be replaced before a later release"
+    assert f"By       {words}\n" in plan_table.render(runbook(left))
+    assert f"- By: {words}\n" in plan_markdown.render(runbook(left))
+
+
+def test_without_a_known_path_nothing_is_called_done() -> None:
+    plan = runbook(a_report((), target=Target(None, ()), hops=()))
+    assert "By       no path is known\n" in plan_table.render(plan)
 
 
 def test_the_table_numbers_hops_and_stages() -> None:
@@ -51,7 +66,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
         "1.4 Land, controller: Upgrade the controller to 0.37.8",
         "1.5 After, resources: Review NodePools and EC2NodeClasses",
         "1.6 After, workloads: Review workloads",
-        "1.7 After, clean-up: Clean up",
+        "1.7 After, clean-up: Clean up: no work in this hop; the next one lists what is left",
         "1.8 Verify: Rescan to confirm that the upgrade is complete",
     ]
     assert [line.strip() for line in lines if "way back" in line] == [
