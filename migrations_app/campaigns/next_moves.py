@@ -80,10 +80,6 @@ class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
     halts: str = ""
     window: bool = True
 
-    def of_wave(self, wave: int) -> tuple[MemberSeen, ...]:
-        """The clusters of that wave."""
-        return tuple(one for one in self.members if one.wave == wave)
-
 
 class CampaignMove(msgspec.Struct, frozen=True):
     """What to do, with which cluster, and the code of why. For `open` and `wait`, `wave` is the one that is meant."""

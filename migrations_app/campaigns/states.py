@@ -51,8 +51,3 @@ MEMBER_MAY_FOLLOW: dict[MemberState, frozenset[MemberState]] = {
     "out": frozenset(),
 }
 """From `done` to `stopped` where a later scan does not show the release any more."""
-
-
-def campaign_pairs() -> tuple[tuple[CampaignState, CampaignState], ...]:
-    """Every allowed transition of a campaign, in the order of the table."""
-    return tuple((now, then) for now in CAMPAIGN_STATES for then in CAMPAIGN_STATES if then in MAY_FOLLOW[now])

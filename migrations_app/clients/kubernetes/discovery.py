@@ -31,10 +31,6 @@ class _ResourceList(msgspec.Struct, frozen=True):
     resources: list[_Resource] | None = None
 
 
-class _GroupVersion(msgspec.Struct, frozen=True):
-    version: str = ""
-
-
 class _ResponseKind(msgspec.Struct, frozen=True):
     kind: str = ""
 

@@ -132,14 +132,6 @@ def left_out(finding: Finding, shown: int) -> str:
     return f"and {missing} more" if finding.evidence_exact else f"and at least {missing} more"
 
 
-def evidence_count(finding: Finding) -> str:
-    """`500 objects`, `at least 500 objects`; empty where there is no evidence."""
-    if not finding.evidence_total:
-        return ""
-    bound = "" if finding.evidence_exact else "at least "
-    return f"{bound}{finding.evidence_total:,} object{'' if finding.evidence_total == 1 else 's'}"
-
-
 def karpenter(report: Report) -> str:
     """`0.32.10 (told by image tag)`, a range of minors, or `release unknown`."""
     facts = report.cluster

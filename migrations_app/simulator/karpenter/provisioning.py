@@ -160,10 +160,6 @@ class NodeProvisioner:
             }
         return found
 
-    def pool_for(self, state: ClusterState, shape: PodShape) -> KarpenterObject | None:
-        """The first pool whose nodes could take such pods."""
-        return next(self._pools(state, shape), None)
-
     def _pools(self, state: ClusterState, shape: PodShape) -> Iterator[KarpenterObject]:
         """The newer generation first, then the heavier."""
         order = sorted(state.pools.values(), key=lambda one: (one.of.pool, -one.doc["spec"].get("weight", 0), one.name))

@@ -24,15 +24,6 @@ _TOLD = Look(_("Reason"), "muted", "info", id="told")
 PART_ORDER: tuple[Part, ...] = ("before", "land", "after", "verify")
 
 
-def blocking_look(finding: Finding | None) -> Look:
-    """The look of a reason; a neutral one if no check stands behind it."""
-    if finding is None:
-        return _TOLD
-    if finding.status == "fail":
-        return _FAILS[finding.severity]
-    return _MANUAL if finding.status == "manual" else _UNKNOWN
-
-
 def phase_look(phase: str) -> Look:
     return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
 
