@@ -170,6 +170,25 @@
     });
   }
 
+  // ---- a form that keeps what was typed: only its own page takes its place, anything else is said beside it
+  const keeping = (event) => event.target.closest("[data-keeps-input]") || one("[data-keeps-input]", event.target);
+  const itself = (xhr) => new URL(xhr.responseURL || location.href).pathname === location.pathname;
+  const unsent = (form, failed) => { for (const note of all("[data-unsent]", form)) note.hidden = !failed; };
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const form = keeping(event);
+    if (!form || itself(event.detail.xhr)) return;
+    event.detail.shouldSwap = false;
+    unsent(form, true);
+  });
+  for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => { if (keeping(event)) unsent(keeping(event), true); });
+  }
+  document.addEventListener("htmx:beforeRequest", (event) => { if (keeping(event)) unsent(keeping(event), false); });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const problem = keeping(event) && one(".problem, [role=alert]:not([hidden])", keeping(event));
+    if (problem) problem.scrollIntoView({ block: "center" });
+  });
+
   // ---- a page that reloads by itself does not take away the page that somebody is already on the way to
   let leaving = false;
   addEventListener("beforeunload", () => {
