@@ -166,7 +166,7 @@ def test_the_nodes_of_a_cluster_are_rolled(browse, alpha, approver):
     approver.goto("/")
     cleo.on(link(approver, "Rollouts"))
     cleo.on(link(approver, "Roll nodes in batches"))
-    approver.get_by_label("Type the cluster’s name").fill("shop")
+    approver.locator("#yes-typed").fill("shop")
     cleo.on(approver.get_by_role("button", name=re.compile("^Approve: Roll 2 nodes")))
     expect(approver.get_by_role("heading", name="Approved", exact=True)).to_be_visible()
     away(approver)

@@ -11,6 +11,7 @@ from migrations_app.checks.base import Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.queries.fleet.causes import Cause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
+from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.texts import text as _
 from migrations_app.web.fleet.paths import ReleasePath, path_of
 
@@ -71,7 +72,9 @@ class RowAction:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of the fleet. `blockers` are the first two in words, `more` counts the others."""
+    """A row of the fleet. `blockers` are the first two in words, `more` counts the others; `done` is the share of the
+    way to v1, None where nothing was counted.
+    """
 
     row: FleetRow
     url: str
@@ -79,6 +82,7 @@ class ShownRow:
     blockers: tuple[OpenBlocker, ...]
     more: int
     action: RowAction | None
+    done: DonePercent | None = None
 
 
 def statuses_of(tab: str) -> tuple[str, ...]:
@@ -112,11 +116,18 @@ def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
     )
 
 
-def shown_row(row: FleetRow, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]]) -> ShownRow:
-    """The row with its path, the first two of its blockers in words, and the one thing to do."""
+def shown_row(
+    row: FleetRow,
+    blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]],
+    *,
+    done: Mapping[uuid.UUID, DonePercent],
+) -> ShownRow:
+    """The row with its path, the first two of its blockers in words, how far it is, and the one thing to do."""
     words = tuple({one.summary: one for one in blockers.get(row.id, ())}.values())
     first = words[:WORDS_SHOWN]
-    return ShownRow(row, _address("cluster", row.id), path_of(row), first, len(words) - len(first), _action(row))
+    return ShownRow(
+        row, _address("cluster", row.id), path_of(row), first, len(words) - len(first), _action(row), done.get(row.id)
+    )
 
 
 @lru_cache(maxsize=4096)
