@@ -1,4 +1,4 @@
-"""Each row of the fleet says how far its cluster is on the way to v1, with the number of the progress page."""
+"""Each row of the fleet says how far its cluster is on the way to v1, and which rollout it is busy with."""
 
 import re
 from datetime import timedelta
@@ -9,8 +9,9 @@ from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.readiness.progress.share import DonePercent
+from tests.builders_rollouts import a_rollout
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
-from tests.web.pages import rows, text
+from tests.web.pages import links, rows, text
 
 pytestmark = pytest.mark.django_db
 TODAY = NOW.date()
@@ -65,3 +66,24 @@ def test_a_row_that_was_never_counted_draws_nothing(ada):
     a_snapshot(a_cluster("old"), a_report("old"))
     assert "row-done" not in ada.get("/").content.decode()
     assert "27 legacy left" in rows(ada.get("/"))[0]
+
+
+@pytest.mark.parametrize("state", ["running", "paused", "needs_attention"])
+def test_a_row_leads_to_its_rollout_in_progress(ada, state):
+    shop = counted("shop")
+    a_rollout(shop, state="awaiting_approval", title="Convert")
+    row = a_rollout(shop, state=state, title="Roll nodes")
+    page = ada.get("/")
+    assert "Roll nodes" in rows(page)[0]
+    assert "Open rollout : shop" in rows(page)[0]
+    assert "Convert" not in rows(page)[0]
+    assert f"/rollouts/{row.pk}/" in links(page)
+
+
+def test_a_row_tells_of_a_plan_that_waits_and_keeps_its_own_action(ada):
+    shop, other = counted("shop"), counted("other")
+    a_rollout(shop, state="awaiting_approval", title="Convert")
+    a_rollout(other, state="succeeded", title="Roll nodes")
+    waiting, quiet = sorted(rows(ada.get("/")), key=lambda row: "Convert" not in row)
+    assert ("Waiting for approval" in waiting, "Open rollout" in waiting) == (True, False)
+    assert "Roll nodes" not in quiet

@@ -32,6 +32,7 @@ from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.rollouts.active import rollouts_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
@@ -123,8 +124,9 @@ def fleet(request: HttpRequest) -> HttpResponse:
 def _shown(
     rows: Sequence[FleetRow], blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]], *, today: date
 ) -> tuple[ShownRow, ...]:
-    done = done_by_cluster([row.id for row in rows], today=today)
-    return tuple(shown_row(row, blockers, done=done) for row in rows)
+    keys = [row.id for row in rows]
+    done, rollouts = done_by_cluster(keys, today=today), rollouts_of(keys)
+    return tuple(shown_row(row, blockers, done=done, rollouts=rollouts) for row in rows)
 
 
 def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
