@@ -77,6 +77,14 @@
   function tick() {
     for (const stamp of all("time[data-relative]")) stamp.textContent = ago(Date.parse(stamp.dateTime));
   }
+  // The exact time of the server, and the same moment where the reader is.
+  function tellLocal() {
+    for (const stamp of all("time[datetime]:not([data-local])")) {
+      const local = new Date(stamp.dateTime).toLocaleString(undefined, { timeZoneName: "short" });
+      stamp.title = stamp.title ? `${stamp.title}, here ${local}` : `here ${local}`;
+      stamp.dataset.local = "";
+    }
+  }
 
   // ---- keys
   const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
@@ -237,7 +245,7 @@
     if (event.target.matches(".remedy > input")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
-  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
+  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); tellLocal(); listen(); });
   addEventListener("hashchange", openTarget);
   // A runbook is printed with its commands; what was folded on the screen is folded again afterwards.
   addEventListener("beforeprint", () => {
@@ -248,6 +256,7 @@
   });
   addCopyButtons(document);
   openTarget();
+  tellLocal();
   setInterval(tick, 20000);
   listen();
   setInterval(listen, 1000);

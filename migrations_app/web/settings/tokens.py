@@ -5,6 +5,7 @@ import uuid
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import InvalidInput
@@ -37,10 +38,17 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "scopes": SCOPES,
         "longest": LONGEST_DAYS,
         "made": made,
+        "example": _example(request),
         "refused": refused,
         "said": request.POST,
     }
     return render(request, "settings/tokens.html", context, status=422 if refused else 200)
+
+
+def _example(request: HttpRequest) -> str:
+    """A command that lists the clusters; the token stays out of the shell's history."""
+    address = request.build_absolute_uri(reverse("api-clusters"))
+    return f'curl --header "Authorization: Bearer $KARPDASH_TOKEN" {address}'
 
 
 @require_right()
