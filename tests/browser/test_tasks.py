@@ -34,7 +34,7 @@ def test_what_can_be_upgraded_and_what_blocks_the_rest(task, fleet):
     expect(page.get_by_role("heading", level=1)).to_have_text("0 of 5 clusters can be upgraded today")
     blocker = page.get_by_text("2 objects keep legacy provisioners gone from being true").first
     expect(blocker).to_be_in_viewport()
-    expect(page.locator("#clusters time").first).to_have_attribute("title", re.compile("UTC, here .*UTC|UTC, here .*GMT"))
+    expect(page.locator("#clusters time").first).to_have_attribute("title", re.compile(r" UTC, here \d"))
     assert clicks.made == []
     # b. The command of the next thing.
     clicks.on(page.get_by_role("link", name=NEXT))
