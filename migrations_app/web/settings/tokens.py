@@ -22,14 +22,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     refused: InvalidInput | None = None
     made: IssuedToken | None = None
     if request.method == "POST":
-        days = request.POST.get("days", "")
         try:
-            made = issue(
-                request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
-                name=request.POST.get("name", "")[:80],
-                scopes=request.POST.getlist("scopes"),
-                days=int(days) if days.isdecimal() and len(days) < 4 else 0,
-            )
+            made = _issued(request)
         except InvalidInput as wrong:
             refused = wrong
     context = {
@@ -43,6 +37,16 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "said": request.POST,
     }
     return render(request, "settings/tokens.html", context, status=422 if refused else 200)
+
+
+def _issued(request: HttpRequest) -> IssuedToken:
+    days = request.POST.get("days", "")
+    return issue(
+        request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
+        name=request.POST.get("name", "")[:80],
+        scopes=request.POST.getlist("scopes"),
+        days=int(days) if days.isdecimal() and len(days) < 4 else 0,
+    )
 
 
 def _example(request: HttpRequest) -> str:

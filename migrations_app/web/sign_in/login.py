@@ -6,8 +6,8 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, views
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -110,7 +110,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
         # Django's own text is a list in HTML, and help is shown as text.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
 
-    def validate_password_for_user(self, user: AbstractBaseUser, password_field_name: str = "") -> None:  # noqa: ARG002 - Django's signature
+    def validate_password_for_user(self, user: User, password_field_name: str = "") -> None:  # noqa: ARG002 - Django's signature
         """The objections of the policy stand at the new password, not at its repetition."""
         super().validate_password_for_user(user, "new_password1")
 
