@@ -62,6 +62,8 @@ class Parameter:
     of: str = ""
     """The inventory part whose object names may be chosen; empty for free text or a number."""
     many: bool = False
+    excludes: str = ""
+    """The parameter that may not name the same objects."""
 
 
 @dataclass(slots=True)

@@ -234,6 +234,7 @@ urlpatterns: list[URLPattern] = [
     *_both("problems/<slug:code>", ProblemMeaningView, name="api-problem"),
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", DocsView.as_view(), name="api-docs"),
+    path("docs", DocsView.as_view(), name="api-docs-slash"),
     re_path(r"^(?P<rest>[\s\S]*)$", NoSuchPageView.as_view(), name="api-nothing"),
 ]
 refuse_undeclared(urlpatterns)

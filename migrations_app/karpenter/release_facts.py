@@ -77,7 +77,11 @@ class FamilyStart(NamedTuple):
 
 
 FAMILY_STARTS: Final = (
-    FamilyStart("Windows2025", release("1.9.0"), "P@v1.9.0:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml"),
+    FamilyStart(
+        "Windows2025",
+        release("1.9.0"),
+        "aws/karpenter-provider-aws@v1.9.0:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    ),
 )
 
 
@@ -91,7 +95,12 @@ class FamilyEnd(NamedTuple):
 
 
 FAMILY_ENDS: Final = (
-    FamilyEnd(AL2, "1.33", "AL2023 or Bottlerocket", "P@v1.14.1:website/content/en/preview/concepts/nodeclasses.md"),
+    FamilyEnd(
+        AL2,
+        "1.33",
+        "AL2023 or Bottlerocket",
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/nodeclasses.md",
+    ),
 )
 
 UBUNTU_UNFOUND_FROM: Final = "1.29"

@@ -11,6 +11,10 @@ LARGEST_KUBECONFIG = MIB // 4
 LARGEST_BUNDLE = 64 * MIB
 
 
+KEPT = {"hx-preserve": "true"}
+"""Attributes of a field that the browser keeps when htmx puts the form's answer in its place: it is never sent back."""
+
+
 class Unshown(forms.Textarea):
     """A field for a secret that is never rendered again, not even when the form is redisplayed."""
 
@@ -147,11 +151,22 @@ class RegisterForm(DetailsForm):
                 "spellcheck": "false",
                 "autocomplete": "off",
                 "placeholder": "apiVersion: v1\nkind: Config\n…",
+                **KEPT,
             }
         ),
     )
-    kubeconfig_file = forms.FileField(required=False, label=_("Kubeconfig file"), help_text=_("At most 256 KiB."))
-    bundle = forms.FileField(required=False, label=_("Bundle"), help_text=_(".tar.gz, .yaml or .json, at most 64 MiB."))
+    kubeconfig_file = forms.FileField(
+        required=False,
+        label=_("Kubeconfig file"),
+        help_text=_("At most 256 KiB."),
+        widget=forms.ClearableFileInput(attrs=KEPT),
+    )
+    bundle = forms.FileField(
+        required=False,
+        label=_("Bundle"),
+        help_text=_(".tar.gz, .yaml or .json, at most 64 MiB."),
+        widget=forms.ClearableFileInput(attrs=KEPT),
+    )
     context = forms.CharField(
         max_length=253, required=False, label=_("Context"), help_text=_("Empty: the current context of the file.")
     )

@@ -77,6 +77,14 @@
   function tick() {
     for (const stamp of all("time[data-relative]")) stamp.textContent = ago(Date.parse(stamp.dateTime));
   }
+  // The exact time of the server, and the same moment where the reader is.
+  function tellLocal() {
+    for (const stamp of all("time[datetime]:not([data-local])")) {
+      const local = new Date(stamp.dateTime).toLocaleString(undefined, { timeZoneName: "short" });
+      stamp.title = stamp.title ? `${stamp.title}, here ${local}` : `here ${local}`;
+      stamp.dataset.local = "";
+    }
+  }
 
   // ---- keys
   const rows = () => all("[data-row]").filter((row) => row.checkVisibility());
@@ -170,6 +178,25 @@
     });
   }
 
+  // ---- a form that keeps what was typed: only its own page takes its place, anything else is said beside it
+  const keeping = (event) => event.target.closest("[data-keeps-input]") || one("[data-keeps-input]", event.target);
+  const itself = (xhr) => new URL(xhr.responseURL || location.href).pathname === location.pathname;
+  const unsent = (form, failed) => { for (const note of all("[data-unsent]", form)) note.hidden = !failed; };
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const form = keeping(event);
+    if (!form || itself(event.detail.xhr)) return;
+    event.detail.shouldSwap = false;
+    unsent(form, true);
+  });
+  for (const name of ["htmx:sendError", "htmx:responseError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => { if (keeping(event)) unsent(keeping(event), true); });
+  }
+  document.addEventListener("htmx:beforeRequest", (event) => { if (keeping(event)) unsent(keeping(event), false); });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const problem = keeping(event) && one(".problem, [role=alert]:not([hidden])", keeping(event));
+    if (problem) problem.scrollIntoView({ block: "center" });
+  });
+
   // ---- a page that reloads by itself does not take away the page that somebody is already on the way to
   let leaving = false;
   addEventListener("beforeunload", () => {
@@ -218,7 +245,7 @@
     if (event.target.matches(".remedy > input")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
-  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); listen(); });
+  document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); tellLocal(); listen(); });
   addEventListener("hashchange", openTarget);
   // A runbook is printed with its commands; what was folded on the screen is folded again afterwards.
   addEventListener("beforeprint", () => {
@@ -229,6 +256,7 @@
   });
   addCopyButtons(document);
   openTarget();
+  tellLocal();
   setInterval(tick, 20000);
   listen();
   setInterval(listen, 1000);

@@ -1,27 +1,18 @@
-"""Ten tasks of a newcomer, each with the number of clicks that it may take from the first page on."""
+"""Eight of ten tasks of a newcomer, each with the number of clicks that it may take from the first page on.
+
+The two that need an API server are in `test_tasks_on_server.py`.
+"""
 
 import re
-from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
+from tests.browser.clicks import Clicks, link
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.audit import write
 
 NEXT = re.compile("Fix next blocker.*production")
-
-
-@dataclass
-class Clicks:
-    """Counts the clicks of one task."""
-
-    page: Page
-    made: list[str] = field(default_factory=list)
-
-    def on(self, place: Locator) -> None:
-        self.made.append(str(place))
-        place.first.click()
 
 
 @pytest.fixture
@@ -36,10 +27,6 @@ def task(browse, fleet, ada):
     return begin
 
 
-def link(page: Page, name: str) -> Locator:
-    return page.get_by_role("link", name=name)
-
-
 def test_what_can_be_upgraded_and_what_blocks_the_rest(task, fleet):
     clicks = task()
     page = clicks.page
@@ -47,6 +34,7 @@ def test_what_can_be_upgraded_and_what_blocks_the_rest(task, fleet):
     expect(page.get_by_role("heading", level=1)).to_have_text("0 of 5 clusters can be upgraded today")
     blocker = page.get_by_text("2 objects keep legacy provisioners gone from being true").first
     expect(blocker).to_be_in_viewport()
+    expect(page.locator("#clusters time").first).to_have_attribute("title", re.compile(r" UTC, here \d"))
     assert clicks.made == []
     # b. The command of the next thing.
     clicks.on(page.get_by_role("link", name=NEXT))

@@ -1,14 +1,21 @@
 """The share that is done: unknown is no hundred, only work lets it rise, and the way ends with its last measure."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migrations_app.readiness.progress.curve import COLUMNS, BurndownProjection, Day, Point, curve
 from migrations_app.readiness.progress.curve import MEASURES as ALL
-from migrations_app.readiness.progress.curve import BurndownProjection, Day, Point, curve
-from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd, done_of, done_of_way, end_of
+from migrations_app.readiness.progress.share import (
+    DonePercent,
+    ProjectedEnd,
+    done_of,
+    done_of_days,
+    done_of_way,
+    end_of,
+)
 
 TODAY = date(2026, 11, 21)
 
@@ -106,3 +113,20 @@ def test_the_later_end_counts_and_a_lower_bound_stays_one():
     early = BurndownProjection(outcome="falling", ends_on=date(2027, 1, 1))
     late = BurndownProjection(outcome="falling", ends_on=date(2027, 3, 1), certainty="at_least")
     assert end_of([early, late]) == ProjectedEnd(outcome="falling", on=date(2027, 3, 1), certainty="at_least")
+
+
+numbers = st.one_of(st.none(), st.integers(0, 9))
+days_of_one = st.lists(
+    st.tuples(st.integers(0, 80), st.fixed_dictionaries(dict.fromkeys(COLUMNS, numbers))),
+    unique_by=lambda pair: pair[0],
+)
+
+
+@given(days_of_one)
+def test_a_row_of_the_fleet_says_what_the_last_point_of_the_curve_does(found):
+    days = [Day(cluster="shop", day=TODAY - timedelta(days=ago), counts=counts) for ago, counts in found]
+    days.sort(key=lambda day: day.day)
+    registered = {"shop": TODAY - timedelta(days=90)}
+    points = {one.name: curve(days, measure=one, registered=registered, today=TODAY) for one in ALL}
+    last = {name: line[-1] for name, line in points.items() if line}
+    assert done_of_days(days) == done_of_way(last)

@@ -373,3 +373,10 @@ def test_a_list_in_another_version_is_told_where_it_stands(ada, shop):
     told = "karpenter.sh/v1beta1, because karpenter.sh/v1 fails: conversion_failed (<b>no</b>)"
     a_snapshot(shop, a_report(parts=[PartLine(name="nodepools", seen=True, count=1, read_as=told)]))
     assert f"NodePools read as {told}" in text(page_of(ada, shop, "parts"))
+
+
+def test_a_hop_that_was_taken_leads_to_the_work_that_is_left(ada, shop):
+    a_snapshot(shop, a_report(target=Target("1.4.0", a_report().target.path[1:])))
+    page = page_of(ada, shop, hop="0.32")
+    assert "What remains of the migration is listed above. The work of the next upgrade removes it" in text(page)
+    assert {f"/clusters/{shop.pk}/#next", f"/clusters/{shop.pk}/rollouts"} <= set(links(page))

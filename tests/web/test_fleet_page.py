@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from migrations_app.models.scan import Scan
 from migrations_app.queries.fleet import clusters
@@ -28,6 +29,13 @@ def test_an_empty_fleet_for_somebody_who_may_only_look(ben):
     page = ben.get("/")
     assert "You cannot register clusters" in text(page)
     assert "/clusters/new" not in links(page)
+
+
+def test_who_has_no_role_is_told_so_and_not_to_register(client, db):
+    vic = get_user_model().objects.create_user("vic")
+    client.force_login(vic, backend="django.contrib.auth.backends.ModelBackend")
+    words = text(client.get("/"))
+    assert ("No role yet" in words, "Register the first one" in words) == (True, False)
 
 
 def test_groups_by_what_they_wait_for(ada):
@@ -121,9 +129,9 @@ def test_the_page_costs_the_same_for_one_and_for_many(ada, django_assert_num_que
         for index in range(size):
             scanned(f"c{size}-{index}")
         # session, user, one-time password, counts, rows with labels and groups, environments, waivers, blocked
-        # clusters, labels, places, groups, saved views, fleet scan, kill switch, rollouts in progress; and once, the
-        # blockers of snapshots that were not read before
-        for queries in (18, 17):
+        # clusters, days, rollouts of the rows, labels, places, groups, saved views, fleet scan, kill switch, rollouts
+        # in progress; and once, the blockers of snapshots that were not read before
+        for queries in (20, 19):
             with django_assert_num_queries(queries):
                 assert ada.get("/").status_code == 200
 

@@ -76,6 +76,8 @@ def test_the_one_time_password_must_be_replaced(eve, dan):
     assert sign_in(dan).url == "/"
     page = dan.get("/", follow=True)
     assert "Choose your own password" in text(page)
+    assert "must contain at least 12 characters. Your password" in text(page)
+    assert "&lt;" not in page.content.decode()
     answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": FRESH, "new_password2": FRESH})
     assert (answer.url, TemporaryPassword.objects.count()) == ("/", 0)
     assert "Your password is changed." in text(dan.get("/"))
@@ -85,6 +87,7 @@ def test_a_weak_password_is_refused_and_the_old_one_stays_marked(eve, dan):
     TemporaryPassword.objects.create(user=eve)
     sign_in(dan)
     answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"})
+    assert list(answer.context["form"].errors) == ["new_password1"]
     assert "too short" in text(answer)
     assert TemporaryPassword.objects.count() == 1
 

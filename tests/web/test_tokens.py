@@ -18,6 +18,7 @@ def made(client, **said):
 def test_a_token_is_shown_once_and_works(ben):
     answer = made(ben, scopes=["read", "scan"]).content.decode()
     secret = re.search(r"<code>(kd_.+?)</code>", answer)[1]
+    assert "http://testserver/api/v1/clusters" in answer
     assert tokens.authenticate(secret).scopes == ("read", "scan")
     assert secret not in ben.get(reverse("tokens")).content.decode()
     assert secret not in repr(ApiToken.objects.values())

@@ -38,9 +38,9 @@ action = Action(
         RbacNeed(verb="patch", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
     ),
     parameters=(
-        Parameter("nodes", "Nodes (default: those of Provisioners)", False, of="nodes", many=True),
-        Parameter("pools", "Pools whose nodes are all rolled, as Provisioner/name or NodePool/name", False, many=True),
-        Parameter("without", "Nodes to skip", False, of="nodes", many=True),
+        Parameter("nodes", "Roll (default: nodes of Provisioners)", False, of="nodes", many=True),
+        Parameter("pools", "Pools whose nodes are all rolled", False, many=True),
+        Parameter("without", "Skip", False, of="nodes", many=True, excludes="nodes"),
         Parameter("batch", "Batch size", False),
         Parameter("with_protected", "Include despite do-not-disrupt pods", False, of="nodes", many=True),
         Parameter("with_local_data", "Allow loss of local data", False, False),

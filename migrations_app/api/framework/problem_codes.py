@@ -34,6 +34,7 @@ CODES: dict[str, ErrorCode] = {
     "unknown_parameter": ErrorCode(400, "Unknown choice", "The action asks for no such choice."),
     "missing_parameter": ErrorCode(400, "Choice missing", "The action needs this choice."),
     "bad_parameter": ErrorCode(400, "Bad choice", "The choice is of another shape than the action asks for."),
+    "chosen_twice": ErrorCode(400, "Chosen twice", "An object is named by two choices that exclude each other."),
     "itself": ErrorCode(400, "The same one", "Two registrations are needed, and this is one."),
     "name_not_typed": ErrorCode(400, "Name not typed", "Send the cluster's name, exactly as it is, in `typed`."),
     "bad_network": ErrorCode(400, "Bad network", "A network is written as 192.0.2.0/24 or 2001:db8::/32."),

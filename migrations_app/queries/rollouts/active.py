@@ -1,7 +1,7 @@
 """What every page shows of rollouts and journeys: those in progress, and how many wait for this person's approval."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.visibility import visible
 
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
+WAITING = "awaiting_approval"
 MOST = 50
 ROLLOUT, JOURNEY = "rollout", "journey"
 
@@ -65,13 +66,21 @@ def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
     return WorkNow(_now(found, ROLLOUT, states=IN_PROGRESS), _now(found, JOURNEY, states=tuple(HOLDING)))
 
 
+def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRollout]:
+    """The rollout in progress of each of these clusters, else the newest that waits for an approval, in one query."""
+    asked = Rollout.objects.filter(visible(), cluster__in=clusters, state__in=(*IN_PROGRESS, WAITING)).order_by()
+    named = asked.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))
+    rows = sorted(_columns(named), key=lambda row: (row[3] in IN_PROGRESS, row[-1]))
+    return {row[4]: _active(row) for row in rows}
+
+
 def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
     """Those in the states, and with a person those that wait for this person's approval."""
     asked = Q(visible(), state__in=tuple(states))
     if person_id is not None:
         given, column = (Approval.objects, "rollout") if rows.model is Rollout else (JourneyApproval.objects, "journey")
         own_approvals = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
-        waits = Q(visible(right="approve"), state="awaiting_approval")
+        waits = Q(visible(right="approve"), state=WAITING)
         asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(own_approvals))
     return rows.filter(asked).filter(counting_clusters("cluster__")).order_by()
 
@@ -83,12 +92,12 @@ def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...]) -> RolloutsNow:
     kind_rows = [row for row in rows if row[0] == kind]
-    active = tuple(
-        ActiveRollout(
-            id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
-            needs_person=bool(row[7]),
-        )
-        for row in kind_rows
-        if row[3] in states
-    )  # fmt: skip
+    active = tuple(_active(row) for row in kind_rows if row[3] in states)
     return RolloutsNow(active, len(kind_rows) - len(active))
+
+
+def _active(row: tuple[Any, ...]) -> ActiveRollout:
+    return ActiveRollout(
+        id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
+        needs_person=bool(row[7]),
+    )  # fmt: skip

@@ -12,10 +12,13 @@ from typing import Literal
 
 from migrations_app.readiness.progress.curve import (
     CLAIMS,
+    MEASURES,
     NODES,
     OBJECTS,
     STORED_VERSIONS,
     BurndownProjection,
+    CurveState,
+    Day,
     Outcome,
     Point,
 )
@@ -70,6 +73,19 @@ def done_of_way(points: Mapping[str, Point]) -> DonePercent:
         return DonePercent(percent=None, bound="unknown")
     whole = all(half.bound == "exact" for half in halves)
     return DonePercent(percent=sum(known) // len(known), bound="exact" if whole else "at_most")
+
+
+def done_of_days(days: Sequence[Day]) -> DonePercent:
+    """The share of the whole way of one cluster after these days, oldest first; unknown without any."""
+    if not days:
+        return DonePercent(percent=None, bound="unknown")
+    points: dict[str, Point] = {}
+    for measure in MEASURES:
+        state = CurveState(measure)
+        for day in days:
+            state.take((day,))
+        points[measure.name] = state.point(days[-1].day, read=1, there=1)
+    return done_of_way(points)
 
 
 def end_of(projections: Sequence[BurndownProjection]) -> ProjectedEnd:

@@ -6,7 +6,8 @@ from functools import partial
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
@@ -22,6 +23,7 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster import connection
 from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
+from migrations_app.web.redirects import leads_to
 
 FIELDS = ("name", "environment", "target", "context")
 DEFAULT_WAY = "eks"
@@ -31,14 +33,17 @@ DEFAULT_WAY = "eks"
 @require_right("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button."""
-    if request.method == "POST" and request.POST.get("do") == "draft":
+    """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button.
+
+    Enter in a field presses the form's first button, that of the external id, whatever way was chosen.
+    """
+    if request.method == "POST" and request.POST.get("do") == "draft" and request.POST.get("way") == "eks":
         return _drafted(request)
     form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": DEFAULT_WAY})
     if request.method == "POST" and request.POST.get("do") == "test":
         return _tested(request, form)
     if request.method == "POST" and form.is_valid() and (cluster := _registered(request, form)):
-        return redirect("cluster", cluster)
+        return leads_to(request, reverse("cluster", args=[cluster]))
     return _form_page(request, form)
 
 

@@ -11,6 +11,8 @@ from migrations_app.checks.base import Check
 from migrations_app.checks.registry import all_checks
 from migrations_app.queries.fleet.causes import Cause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
+from migrations_app.queries.rollouts.active import IN_PROGRESS, ActiveRollout
+from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.texts import text as _
 from migrations_app.web.fleet.paths import ReleasePath, path_of
 
@@ -71,7 +73,9 @@ class RowAction:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of the fleet. `blockers` are the first two in words, `more` counts the others."""
+    """A row of the fleet. `blockers` are the first two in words, `more` counts the others; `done` is the share of the
+    way to v1, None where nothing was counted; `rollout` the one in progress or waiting for an approval.
+    """
 
     row: FleetRow
     url: str
@@ -79,6 +83,8 @@ class ShownRow:
     blockers: tuple[OpenBlocker, ...]
     more: int
     action: RowAction | None
+    done: DonePercent | None = None
+    rollout: ActiveRollout | None = None
 
 
 def statuses_of(tab: str) -> tuple[str, ...]:
@@ -112,17 +118,37 @@ def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
     )
 
 
-def shown_row(row: FleetRow, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]]) -> ShownRow:
-    """The row with its path, the first two of its blockers in words, and the one thing to do."""
+def shown_row(
+    row: FleetRow,
+    blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]],
+    *,
+    done: Mapping[uuid.UUID, DonePercent],
+    rollouts: Mapping[uuid.UUID, ActiveRollout],
+) -> ShownRow:
+    """The row with its path, the first two of its blockers in words, how far it is, and the one thing to do."""
     words = tuple({one.summary: one for one in blockers.get(row.id, ())}.values())
     first = words[:WORDS_SHOWN]
-    return ShownRow(row, _address("cluster", row.id), path_of(row), first, len(words) - len(first), _action(row))
+    rollout = rollouts.get(row.id)
+    return ShownRow(
+        row=row,
+        url=_address("cluster", row.id),
+        path=path_of(row),
+        blockers=first,
+        more=len(words) - len(first),
+        action=_watch(rollout) if rollout and rollout.state in IN_PROGRESS else _action(row),
+        done=done.get(row.id),
+        rollout=rollout,
+    )
+
+
+def _watch(rollout: ActiveRollout) -> RowAction:
+    return RowAction(_("Open rollout"), _address("rollout", rollout.id), primary=True)
 
 
 @lru_cache(maxsize=4096)
-def _address(name: str, cluster: uuid.UUID) -> str:
-    """The address of a page of the cluster, which never changes: a list asks for some hundred."""
-    return reverse(name, args=[cluster])
+def _address(name: str, key: uuid.UUID) -> str:
+    """The address of a page of that cluster or rollout, which never changes: a list asks for some hundred."""
+    return reverse(name, args=[key])
 
 
 def _action(row: FleetRow) -> RowAction | None:

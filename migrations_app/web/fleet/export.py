@@ -18,6 +18,8 @@ HEADINGS = (
     "blockers",
     "first blockers",
     "legacy objects",
+    "percent done",
+    "bound",
     "last scan",
 )
 
@@ -45,5 +47,7 @@ def _cells(shown: ShownRow) -> tuple[object, ...]:
         row.blockers,
         "; ".join(one.summary for one in shown.blockers),
         "" if row.legacy_left is None else row.legacy_left,
+        "" if shown.done is None or shown.done.percent is None else shown.done.percent,
+        shown.done.bound if shown.done else "unknown",
         row.scanned_at.isoformat(timespec="seconds") if row.scanned_at else "",
     )

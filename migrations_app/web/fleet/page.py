@@ -2,8 +2,9 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import groupby
 from typing import Any
 
@@ -28,8 +29,10 @@ from migrations_app.queries.fleet.clusters import (
 )
 from migrations_app.queries.fleet.groups import group_choices
 from migrations_app.queries.fleet.labels import label_choices
+from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.rollouts.active import rollouts_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
@@ -54,7 +57,7 @@ COLUMNS = (
     (_("Upgrade"), "hop", "hide-cards"),
     (_("Path"), "stage", "hide-cards hide-medium"),
     (_("What blocks"), "blockers", ""),
-    (_("Legacy objects"), "legacy", "right hide-cards hide-medium"),
+    (_("Legacy progress"), "legacy", "hide-cards hide-medium"),
     (_("Last scan"), "scanned", "hide-cards"),
 )
 """Title, sort key and CSS classes of each column; the last one, of the action, has no title."""
@@ -100,7 +103,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     found = fleet_page(ask, now=now)
     held = held_everywhere(now)
     told = causes(ask, held=held, now=now) if found.totals.buckets["blocked"] else ()
-    blockers = blockers_of(found.rows, held=held)
+    rows = _shown(found.rows, blockers_of(found.rows, held=held), today=now.date())
     context = {
         "section": "fleet",
         "at": "fleet",
@@ -115,12 +118,19 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
     }
-    return render(request, "fleet/page.html", context | _choices(ask) | _list(found, ask, blockers=blockers))
+    return render(request, "fleet/page.html", context | _choices(ask) | _list(found, ask, rows=rows))
 
 
-def _list(found: FleetPage, ask: FleetAsk, *, blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]]) -> dict[str, Any]:
+def _shown(
+    rows: Sequence[FleetRow], blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]], *, today: date
+) -> tuple[ShownRow, ...]:
+    keys = [row.id for row in rows]
+    done, rollouts = done_by_cluster(keys, today=today), rollouts_of(keys)
+    return tuple(shown_row(row, blockers, done=done, rollouts=rollouts) for row in rows)
+
+
+def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
     """Template context of the list and its tabs."""
-    rows = tuple(shown_row(row, blockers) for row in found.rows)
     counts = found.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
@@ -159,7 +169,8 @@ def export(request: HttpRequest) -> HttpResponse:
             break
         page = fleet_page(replace(ask, cursor=page.next_cursor), now=now, limit=EXPORTED)
     blockers = blockers_of(rows, held=held_everywhere(now))
-    answered = HttpResponse(as_csv(shown_row(row, blockers) for row in rows), content_type="text/csv; charset=utf-8")
+    shown = _shown(rows, blockers, today=now.date())
+    answered = HttpResponse(as_csv(shown), content_type="text/csv; charset=utf-8")
     answered["Content-Disposition"] = f'attachment; filename="fleet-{now:%Y-%m-%d}.csv"'
     return answered
 

@@ -23,11 +23,13 @@ from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of
 from migrations_app.readiness.rbac.roles import PART_KINDS
 from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
 from migrations_app.use_cases.scans.store import kept_objects
 from migrations_app.web.access import OPERATE, person_of, require_right, uuid_in
 from migrations_app.web.double_submit import form_key, submit_once
+from migrations_app.web.rollouts.node_table import NODES, karpenters, node_table, pool_of
 from migrations_app.web.rollouts.page import refusal_status
 
 Kind = Literal["check", "number", "text", "lines", "one", "several"]
@@ -70,8 +72,12 @@ def choices(
     problems: Mapping[str, str],
     limits: Mapping[str, int] | None = None,
 ) -> tuple[Choice, ...]:
-    """The form fields of the action. `given` is the submitted form or an earlier choice; None for a new form."""
-    found = (_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in action.parameters)
+    """The form fields of the action, without nodes where some are known: they have a table.
+
+    `given` is the submitted form or an earlier choice; None for a new form.
+    """
+    asked = (one for one in action.parameters if not (one.of == NODES and known.get(NODES)))
+    found = (_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in asked)
     most = limits or {}
     return tuple(replace(one, kind="number", most=most[one.name]) if one.name in most else one for one in found)
 
@@ -102,8 +108,12 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     held = kept_objects(cluster_id) or ()
     sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
     found = {part: _named(held, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
-    karpenters = sorted((node for node in nodes if node.owner.startswith("karpenter")), key=lambda node: node.name)
-    found["nodes"] = tuple(Option(name=node.name, note=node.pool) for node in karpenters[:MOST_OPTIONS])
+    owned = karpenters(nodes)
+    found[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
+    pools = Counter(pool for node in owned if (pool := pool_of(node)))
+    found["pools"] = tuple(
+        Option(name=pool, note=_nodes(count)) for pool, count in sorted(pools.items())[:MOST_OPTIONS]
+    )
     return found
 
 
@@ -132,7 +142,7 @@ def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], *, given: Que
     values = given.getlist(one.name) if given is not None and one.name in given else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
-        for option in known.get(one.of, ())
+        for option in known.get(one.of or one.name, ())
     )
     kind = _kind(one, bool(options))
     default = "" if one.default is None or isinstance(one.default, bool) else str(one.default)
@@ -167,9 +177,12 @@ def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
 def _named(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[str, int]) -> tuple[Option, ...]:
     names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
     return tuple(
-        Option(name=name, note=f"{count} node{'s' * (count != 1)}" if (count := sizes.get(name, 0)) else "")
-        for name in names[:MOST_OPTIONS]
+        Option(name=name, note=_nodes(count) if (count := sizes.get(name, 0)) else "") for name in names[:MOST_OPTIONS]
     )
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' * (count != 1)}"
 
 
 @require_right(*OPERATE)
@@ -195,9 +208,17 @@ def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> H
         ticket=request.POST.get("ticket", "").strip(),
         note=request.POST.get("note", "").strip(),
     )
+    _refuse_beyond(wanted.parameters, most=policy_row(head.id).batch)
     made = draft(head.id, wanted, by=actor(), person=person_of(request))
     transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
     return redirect("rollout", made)
+
+
+def _refuse_beyond(parameters: Mapping[str, Any], *, most: int) -> None:
+    """Raises InvalidInput for a batch beyond the policy: the preview would refuse it a minute later."""
+    batch = parameters.get("batch")
+    if batch is not None and not (isinstance(batch, int) and 1 <= batch <= most):
+        raise InvalidInput(_("a whole number from 1 to {most}").format(most=most), where="batch", code="bad_parameter")
 
 
 def _form(
@@ -208,12 +229,14 @@ def _form(
     policy = policy_row(head.id)
     before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
     given = request.POST if request.method == "POST" else before
-    known = known_objects(head.id, head.snapshot.id if head.snapshot else None)
+    snapshot = head.snapshot.id if head.snapshot else None
+    known = known_objects(head.id, snapshot)
     context = {
         "section": "rollouts",
         "head": head,
         "action": action,
         "choices": choices(action, known=known, given=given, problems=problems, limits={"batch": policy.batch}),
+        "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), given=given, problems=problems),
         "refused": refused if refused and refused.where not in named else None,
         "said": request.POST,
         "policy": policy,

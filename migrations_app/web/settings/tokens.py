@@ -5,6 +5,7 @@ import uuid
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import InvalidInput
@@ -21,14 +22,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     refused: InvalidInput | None = None
     made: IssuedToken | None = None
     if request.method == "POST":
-        days = request.POST.get("days", "")
         try:
-            made = issue(
-                request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
-                name=request.POST.get("name", "")[:80],
-                scopes=request.POST.getlist("scopes"),
-                days=int(days) if days.isdecimal() and len(days) < 4 else 0,
-            )
+            made = _issued(request)
         except InvalidInput as wrong:
             refused = wrong
     context = {
@@ -37,10 +32,27 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "scopes": SCOPES,
         "longest": LONGEST_DAYS,
         "made": made,
+        "example": _example(request),
         "refused": refused,
         "said": request.POST,
     }
     return render(request, "settings/tokens.html", context, status=422 if refused else 200)
+
+
+def _issued(request: HttpRequest) -> IssuedToken:
+    days = request.POST.get("days", "")
+    return issue(
+        request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user
+        name=request.POST.get("name", "")[:80],
+        scopes=request.POST.getlist("scopes"),
+        days=int(days) if days.isdecimal() and len(days) < 4 else 0,
+    )
+
+
+def _example(request: HttpRequest) -> str:
+    """A command that lists the clusters; the token stays out of the shell's history."""
+    address = request.build_absolute_uri(reverse("api-clusters"))
+    return f'curl --header "Authorization: Bearer $KARPDASH_TOKEN" {address}'
 
 
 @require_right()

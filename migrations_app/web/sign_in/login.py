@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import password_validators_help_texts
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -102,6 +104,15 @@ class CountedPasswordChangeForm(PasswordChangeForm):
 
     end_tokens = forms.BooleanField(required=False, label=_("End my API tokens and feed links, too"))
     request: HttpRequest
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+        super().__init__(*given, **named)
+        # Django's own text is a list in HTML, and help is shown as text.
+        self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
+
+    def validate_password_for_user(self, user: User, password_field_name: str = "") -> None:  # noqa: ARG002 - Django's signature
+        """The objections of the policy stand at the new password, not at its repetition."""
+        super().validate_password_for_user(user, "new_password1")
 
     def clean_old_password(self) -> str:
         name = self.user.get_username()

@@ -1,0 +1,81 @@
+"""The parameters of an action that name nodes, as one table: a row for each node, a column for each parameter."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from migrations_app.actions.base import Action
+from migrations_app.actions.targets.nodes import ALPHA
+from migrations_app.inventory.facts.ownership import OwnedNode
+
+NODES = "nodes"
+MOST_NODES = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeColumn:
+    """One parameter. `problem` says why the submitted nodes are invalid."""
+
+    name: str
+    question: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLine:
+    """One node; `chosen` says for each column whether it is ticked."""
+
+    name: str
+    pool: str
+    """Provisioner/name or NodePool/name."""
+    zone: str
+    instance_type: str
+    chosen: tuple[tuple[NodeColumn, bool], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTable:
+    """`left_out` counts nodes that are not listed because there are more than MOST_NODES."""
+
+    columns: tuple[NodeColumn, ...]
+    lines: tuple[NodeLine, ...]
+    left_out: int
+
+
+def karpenters(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
+    """Karpenter's nodes by pool, zone and name."""
+    found = (node for node in nodes if node.owner.startswith("karpenter"))
+    return sorted(found, key=lambda node: (pool_of(node), node.zone, node.name))
+
+
+def pool_of(node: OwnedNode) -> str:
+    """The pool as the parameter of pools takes it; empty where it is not known."""
+    kind = "Provisioner" if node.owner == ALPHA else "NodePool"
+    return f"{kind}/{node.pool}" if node.pool else ""
+
+
+def node_table(
+    action: Action, nodes: Sequence[OwnedNode], *, given: QueryDict | None, problems: Mapping[str, str]
+) -> NodeTable | None:
+    """The table; None where the action asks for no nodes, or there is none."""
+    columns = tuple(
+        NodeColumn(name=one.name, question=one.question, problem=problems.get(one.name, ""))
+        for one in action.parameters
+        if one.of == NODES
+    )
+    found = karpenters(nodes)
+    if not columns or not found:
+        return None
+    ticked = {column.name: set(given.getlist(column.name) if given is not None else ()) for column in columns}
+    lines = tuple(
+        NodeLine(
+            name=node.name,
+            pool=pool_of(node),
+            zone=node.zone,
+            instance_type=node.instance_type,
+            chosen=tuple((column, node.name in ticked[column.name]) for column in columns),
+        )
+        for node in found[:MOST_NODES]
+    )
+    return NodeTable(columns=columns, lines=lines, left_out=len(found) - len(lines))
