@@ -9,11 +9,10 @@ import psycopg
 import pytest
 import redis
 
-from tests.journeys import schema
 from tests.journeys.installation import Installation
 from tests.journeys.running import Up, kill
 from tests.journeys.slow_cluster import SlowCluster
-from tests.servers import processes
+from tests.servers import processes, schema
 
 
 @pytest.fixture

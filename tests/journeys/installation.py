@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 
 from karpdash.processes import datadir
-from tests.journeys import schema
 from tests.journeys.running import ROOT, bare_environment, kill, session
+from tests.servers import schema
 from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 
