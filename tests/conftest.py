@@ -118,12 +118,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Item) -> int:
-    """0 for groups of the API server, 1 for other groups and single long tests, 2 for the rest."""
+    """0 for groups of the API server, 1 for long tests and for groups of a broker, which start workers, 2 for other
+    groups, 3 for the rest.
+    """
     if item.get_closest_marker("apiserver"):
         return 0
     limit = item.get_closest_marker("timeout")
     is_long = limit is not None and limit.args[0] > float(str(item.config.getini("timeout")))
-    return 1 if is_long or item.get_closest_marker("xdist_group") else 2
+    if is_long or item.get_closest_marker("redis"):
+        return 1
+    return 2 if item.get_closest_marker("xdist_group") else 3
 
 
 def _shares_in_module(item: pytest.Item) -> bool:
