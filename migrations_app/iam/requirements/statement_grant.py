@@ -35,11 +35,13 @@ class StatementGrant:
 
     def statement(self, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]) -> PolicyStatement:
         """The grant narrowed to some of its actions and kinds."""
-        return _statement(self, site, actions, kinds)
+        return _statement(self, site, actions=actions, kinds=kinds)
 
 
 @lru_cache(maxsize=4096)  # one sheet asks each grant the same for every request of every release
-def _statement(grant: StatementGrant, site: AwsSite, actions: frozenset[str], kinds: frozenset[str]) -> PolicyStatement:
+def _statement(
+    grant: StatementGrant, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]
+) -> PolicyStatement:
     words = site.words()
     return PolicyStatement(
         where=f"closing policy ({grant.sid})",
