@@ -85,12 +85,14 @@ def pytest_report_header() -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks a test by the servers it uses, and keeps those of one server together under `--dist loadgroup`."""
+    """Marks a test by the servers it uses. Under `--dist loadgroup` those of one server stay together, and those of a
+    module that share what is made once for it: each worker would make it anew.
+    """
     used = [name for name in FIXTURE_MARKERS if name in getattr(item, "fixturenames", ())]
     for name in used:
         item.add_marker(FIXTURE_MARKERS[name])
-    if used and item.get_closest_marker("xdist_group") is None:
-        item.add_marker(pytest.mark.xdist_group(_group(item, used[0])))
+    if (used or _shares_in_module(item)) and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(_group(item, used[0] if used else "")))
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -116,12 +118,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Item) -> int:
-    """0 for groups of the API server, 1 for other groups and single long tests, 2 for the rest."""
+    """0 for groups of the API server, 1 for long tests and for groups of a broker, which start workers, 2 for other
+    groups, 3 for the rest.
+    """
     if item.get_closest_marker("apiserver"):
         return 0
     limit = item.get_closest_marker("timeout")
     is_long = limit is not None and limit.args[0] > float(str(item.config.getini("timeout")))
-    return 1 if is_long or item.get_closest_marker("xdist_group") else 2
+    if is_long or item.get_closest_marker("redis"):
+        return 1
+    return 2 if item.get_closest_marker("xdist_group") else 3
+
+
+def _shares_in_module(item: pytest.Item) -> bool:
+    known = getattr(item, "_fixtureinfo", None)
+    return known is not None and any(found[-1].scope == "module" for found in known.name2fixturedefs.values() if found)
 
 
 def _group(item: pytest.Item, fixture: str) -> str:

@@ -109,7 +109,7 @@ def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def _environment(folder: Path) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return inherited | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return inherited | {"PYTHONPATH": str(folder)}
 
 
 def main(arguments: Sequence[str]) -> int:

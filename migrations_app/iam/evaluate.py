@@ -5,6 +5,7 @@ AWS.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from migrations_app.iam.conditions import holds, known
 from migrations_app.iam.patterns import action_matches, resource_matches
@@ -58,9 +59,8 @@ class IamRequest:
     def look(self, key: str) -> tuple[str, ...] | None:
         """Values of a condition key; () if the request is known not to carry it, None if it is not stated."""
         key = key.lower()
-        stated = {name.lower(): values for name, values in self.context.items()}
-        if key in stated:
-            return stated[key]
+        if key in self._stated:
+            return self._stated[key]
         prefix, _, name = key.partition(":")
         if key == "aws:tagkeys":
             return None if self.request_tags is None else tuple(self.request_tags)
@@ -72,7 +72,11 @@ class IamRequest:
             return ()
         return None if prefix in ("aws", self._service) else ()
 
-    @property
+    @cached_property
+    def _stated(self) -> Mapping[str, tuple[str, ...]]:
+        return {name.lower(): values for name, values in self.context.items()}
+
+    @cached_property
     def _service(self) -> str:
         return self.action.partition(":")[0].lower()
 

@@ -6,6 +6,7 @@ patch newer than the tables is treated like the newest known patch.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from migrations_app.karpenter.kinds import AWS_GROUP, CORE_GROUP
@@ -139,9 +140,12 @@ class RollbackTarget(NamedTuple):
         return candidate.minor == self.minor and (not self.since or candidate >= release(self.since))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MinorRelease:
-    """One minor. `upgrade_from` is the oldest and the newest minor that can be upgraded to it in one step."""
+    """One minor. `upgrade_from` is the oldest and the newest minor that can be upgraded to it in one step.
+
+    It has no slots: what follows from a row alone is worked out once and kept with it.
+    """
 
     minor: str
     generation: ReleaseGeneration
@@ -177,7 +181,7 @@ class MinorRelease:
     def order(self) -> tuple[int, int]:
         return minor_order(self.minor)
 
-    @property
+    @cached_property
     def releases(self) -> tuple[Release, ...]:
         """The known patches, oldest first."""
         return tuple(release(patch.version) for patch in self.patches)
@@ -197,9 +201,12 @@ class MinorRelease:
 
     def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
         """Why an upgrade must not stop at that patch; empty if no reason is known."""
-        every = (self.bad, self._hook_job(), self._half_converted())
-        matching = (tuple(row for row in rows if row.covers(running)) for rows in every)
+        matching = (tuple(row for row in rows if row.covers(running)) for rows in self._bad_patches)
         return next((found for found in matching if found), ())
+
+    @cached_property
+    def _bad_patches(self) -> tuple[tuple[BadPatch, ...], ...]:
+        return self.bad, self._hook_job(), self._half_converted()
 
     def _hook_job(self) -> tuple[BadPatch, ...]:
         if not self.hook_job_patch:

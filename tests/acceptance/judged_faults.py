@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+import pytest
+
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Report
@@ -10,6 +12,9 @@ from tests.acceptance.clusters import find, objects
 from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import as_list, at, collected
 from tests.acceptance.planting import Fault
+
+ONE_WORKER = pytest.mark.xdist_group("apiserver-1")
+"""Of tests that ask about planted faults: one worker judges each once, and tries their patches on its API server."""
 
 
 class JudgedFault(NamedTuple):

@@ -17,13 +17,13 @@ from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, leaves
 from migrations_app.readiness.plan.hop_work import changes_of
 from tests.acceptance.aws_program import given_to
-from tests.acceptance.judged_faults import judged_fault
+from tests.acceptance.judged_faults import ONE_WORKER, judged_fault
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 from tests.readiness.plan.test_iam_of_a_plan import NAMES, WAYS, report
 from tests.upstream import FOLDER
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 ONLY_HERE = frozenset({"eks update-kubeconfig", "eks get-token"})
 """Commands of the program that are no operation of a service."""
 FOR_A_PERSON = ("ROLE", "POLICY_ARN", "VERSION", "CONTROLLER_ROLE")

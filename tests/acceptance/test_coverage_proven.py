@@ -12,12 +12,13 @@ from migrations_app.karpenter.versions import minor_order, parse
 from tests.acceptance.clusters import CLEAN, find, made, objects
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
 from tests.acceptance.faults_aws import AWS_FAULTS, AwsFault
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planted_entries import PlantedEntry
 from tests.acceptance.stands_for import STANDS_FOR
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 ENTRIES = {entry.id: entry for entry in (*CHANGES, *PAINS)}
 GONE_ROUND = (

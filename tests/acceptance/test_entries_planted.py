@@ -4,10 +4,11 @@ import pytest
 
 from migrations_app.checks.base import Finding
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at, crashes, loud
 from tests.acceptance.planted_entries import PlantedEntry, before_and_after
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 
 def names_it(found: Finding, entry: PlantedEntry) -> bool:

@@ -15,11 +15,12 @@ from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.plan.effects.effect import after_all
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at
 from tests.acceptance.planted_entries import PlantedEntry, before_and_after, scanned
 from tests.acceptance.proofs import FAILS, PROVEN, TEXT, Proof, changes_of, proof_of
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 PERSON: Mapping[str, str] = {
     "alpha_behaviour_kept": "what the alpha object left open has to be chosen for the new one",

@@ -7,12 +7,12 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.checks.registry import all_checks
 from tests.acceptance.clusters import find, objects
-from tests.acceptance.judged_faults import judged_fault
+from tests.acceptance.judged_faults import ONE_WORKER, judged_fault
 from tests.acceptance.judging import at, crashes, judged, loud, open_questions
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 
 @cache

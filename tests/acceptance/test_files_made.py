@@ -12,6 +12,7 @@ from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.advice import advice, planned
+from tests.acceptance.judged_faults import ONE_WORKER
 
 NAMES = [story.name for story in stories()]
 READS = re.compile(
@@ -57,6 +58,7 @@ def test_no_plan_names_a_file_that_no_step_makes(name: str) -> None:
     assert named == {file.name for file in beside[1:]}
 
 
+@ONE_WORKER
 def test_no_fix_of_any_planted_fault_names_a_file_that_it_does_not_make() -> None:
     every = [*advice(), *planned()]
     assert len(every) > 100

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from migrations_app.checks.changes import HelmChange, KarpdashAction, PersonTask, leaves
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 from tests.acceptance.proofs import (
@@ -21,7 +22,7 @@ from tests.acceptance.proofs import (
     proof,
 )
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 FOR_A_PERSON: Mapping[str, str] = {
     "alerts_name_current_metrics": "what to ask for in the place of a metric that is gone is a choice",

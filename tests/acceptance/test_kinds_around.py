@@ -17,11 +17,12 @@ from migrations_app.readiness.rbac import roles
 from migrations_app.samples.kubernetes_objects import doc, meta
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import find, objects
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at, crashes
 from tests.acceptance.planting import Document, Plant, add, put
 from tests.fakes.cluster_api import FakeCluster
 
-pytestmark = pytest.mark.xdist_group("planted-faults")
+pytestmark = ONE_WORKER
 
 OLD_KEY = "karpenter.sh/provisioner-name"
 ON = find("finished-032")

@@ -5,15 +5,15 @@ import re
 import subprocess
 
 import hcl2
-import pytest
 import yaml
 from lark.exceptions import LarkError
 
 from migrations_app.actions.registry import all_actions
 from tests.acceptance.advice import Advice, advice, planned, without_advice
 from tests.acceptance.commands import Command, commands
+from tests.acceptance.judged_faults import ONE_WORKER
 
-pytestmark = pytest.mark.xdist_group("planted-faults")  # judged once, in one worker
+pytestmark = ONE_WORKER
 
 EXEMPT = {"alpha_crds_gone", "way_back_open"}
 """Where there is none: left-over CRDs that a chart will remove, and releases that no guide leads back to."""

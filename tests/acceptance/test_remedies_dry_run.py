@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 from tests.acceptance.advice import Advice, advice
 from tests.acceptance.clusters import CLEAN
 from tests.acceptance.commands import Command, commands
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.test_remedies import kind_of
 from tests.servers.api_client import RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
+
+pytestmark = ONE_WORKER
 
 Document = dict[str, Any]
 GIVEN_OUT = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp")

@@ -9,6 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.servers import schema
+
 ROOT = Path(__file__).resolve().parents[2]
 REPLAYS = 100
 SCRIPT = """
@@ -17,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import django
 django.setup()
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from migrations_app.api import rollouts
@@ -26,6 +29,7 @@ from migrations_app.models.rollout import Rollout
 from tests.builders_rollouts import a_rollout, a_yes, entitled
 from tests.builders_rows import a_cluster
 
+call_command("migrate", interactive=False, verbosity=0)
 count, same_key = int(sys.argv[1]), sys.argv[2] == "same"
 woken = []
 rollouts.wake_rollout = lambda found, task: woken.append(str(found))
@@ -69,9 +73,8 @@ def replayed(tmp_path: Path, *, key: str, database: str = "") -> dict[str, objec
         "PYTHONPATH": str(ROOT),
     } | ({"KARPDASH_DATABASE_URL": database} if database else {})
     env = {name: value for name, value in os.environ.items() if not name.startswith("KARPDASH_")} | settings
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"], cwd=ROOT, env=env, check=True, timeout=120
-    )
+    if not database:
+        schema.lay_down(tmp_path / "karpdash.sqlite3")
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(REPLAYS), key], cwd=ROOT, env=env, capture_output=True, timeout=250
     )

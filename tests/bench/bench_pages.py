@@ -82,14 +82,14 @@ def main() -> int:
     return int(not all(reached for reached, _ in judged))
 
 
-def measured(kind: str, clusters: int) -> Figures:
+def measured(kind: str, clusters: int, *, rounds: int = ROUNDS) -> Figures:
     """The figures of a new installation on that kind of database."""
     server = Postgres() if kind == "postgres" else None
     try:
         with tempfile.TemporaryDirectory(prefix="kp-") as name:
             settings = {"data_dir": str(datadir.prepare(Path(name) / "d")), "log_level": "ERROR", "metrics_open": "1"}
             settings |= {"database_url": server.url} if server else {}
-            command = [sys.executable, "-m", "tests.bench.bench_pages", "measure", str(clusters)]
+            command = [sys.executable, "-m", "tests.bench.bench_pages", "measure", str(clusters), str(rounds)]
             env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
             done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
             if done.returncode:
@@ -126,7 +126,7 @@ def _serves(pool: urllib3.HTTPConnectionPool) -> bool:
         return False
 
 
-def _measure(clusters: int) -> Figures:
+def _measure(clusters: int, rounds: int) -> Figures:
     import django
 
     django.setup()
@@ -141,19 +141,19 @@ def _measure(clusters: int) -> Figures:
     client = Client()
     user = get_user_model().objects.create_superuser("ada", password="x" * 20)
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    times = {EMPTY: _fastest(client, "/")}
+    times = {EMPTY: _fastest(client, "/", rounds=rounds)}
     _fill(clusters // 50, first=0)
     few = {name: _queries(client, path) for name, path in PAGES.items()}
     snapshots = _fill(clusters, first=clusters // 50)
     connection.cursor().execute("ANALYZE")
     queries = {name: _queries(client, path) for name, path in PAGES.items()}
-    times |= {name: _fastest(client, path) for name, path in PAGES.items()}
+    times |= {name: _fastest(client, path, rounds=rounds) for name, path in PAGES.items()}
     return Figures(connection.vendor, snapshots, times, queries, few, client.cookies["sessionid"].value)
 
 
-def _fastest(client: Any, path: str) -> float:
+def _fastest(client: Any, path: str, *, rounds: int) -> float:
     taken = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         started = time.perf_counter()
         answer = client.get(path)
         taken.append(1000 * (time.perf_counter() - started))
@@ -222,6 +222,6 @@ def _older(latest: Any, now: datetime) -> Iterator[Any]:
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     if sys.argv[1:2] == ["measure"]:
-        sys.stdout.write(json.dumps(asdict(_measure(int(sys.argv[2])))) + "\n")
+        sys.stdout.write(json.dumps(asdict(_measure(int(sys.argv[2]), int(sys.argv[3])))) + "\n")
     else:
         sys.exit(main())

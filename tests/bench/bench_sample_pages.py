@@ -81,14 +81,14 @@ def verdicts(kind: str, found: list[PageCost]) -> Iterator[tuple[bool, str]]:
     yield first.compressed <= WANTED_BYTES, said
 
 
-def measured(kind: str) -> list[PageCost]:
+def measured(kind: str, *, rounds: int = ROUNDS) -> list[PageCost]:
     """The pages of a new installation with the sample fleet on that kind of database; of each tab the dearest."""
     server = Postgres() if kind == "postgres" else None
     try:
         with tempfile.TemporaryDirectory(prefix="kp-") as name:
             settings = {"data_dir": str(datadir.prepare(Path(name) / "d")), "log_level": "ERROR"}
             settings |= {"database_url": server.url} if server else {}
-            command = [sys.executable, "-m", "tests.bench.bench_sample_pages", "measure"]
+            command = [sys.executable, "-m", "tests.bench.bench_sample_pages", "measure", str(rounds)]
             env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
             done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
             if done.returncode:
@@ -99,7 +99,7 @@ def measured(kind: str) -> list[PageCost]:
             server.stop()
 
 
-def _measure() -> list[PageCost]:
+def _measure(rounds: int) -> list[PageCost]:
     import django
 
     django.setup()
@@ -116,10 +116,10 @@ def _measure() -> list[PageCost]:
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     clusters = _scanned_samples()
     connection.cursor().execute("ANALYZE")
-    found = [_cost(client, page, path=page) for page in FLEET_PAGES]
+    found = [_cost(client, page, path=page, rounds=rounds) for page in FLEET_PAGES]
     for tab in CLUSTER_PAGES:
         costs = [
-            _cost(client, f"{tab or 'readiness'} of {name}", path=f"/clusters/{pk}/{tab}")
+            _cost(client, f"{tab or 'readiness'} of {name}", path=f"/clusters/{pk}/{tab}", rounds=rounds)
             for name, pk in clusters.items()
         ]
         found.append(max(costs, key=lambda cost: cost.milliseconds))
@@ -142,7 +142,7 @@ def _scanned_samples() -> dict[str, str]:
     return {cluster.name: str(cluster.pk) for cluster in Cluster.objects.all()}
 
 
-def _cost(client: Any, page: str, *, path: str) -> PageCost:
+def _cost(client: Any, page: str, *, path: str, rounds: int) -> PageCost:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -152,18 +152,18 @@ def _cost(client: Any, page: str, *, path: str) -> PageCost:
     queries = len(captured)  # each later request empties the log
     if answer.status_code != 200:
         raise FailedError(f"{path} answered {answer.status_code}")
-    rounds = []
-    for _ in range(ROUNDS):
+    taken = []
+    for _ in range(rounds):
         started = time.process_time()
         client.get(path)
-        rounds.append(1000 * (time.process_time() - started))
+        taken.append(1000 * (time.process_time() - started))
     body = answer.content
-    return PageCost(page, statistics.median(rounds), len(body), len(gzip.compress(body, 6)), queries)
+    return PageCost(page, statistics.median(taken), len(body), len(gzip.compress(body, 6)), queries)
 
 
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     if sys.argv[1:2] == ["measure"]:
-        sys.stdout.write(json.dumps([asdict(cost) for cost in _measure()]) + "\n")
+        sys.stdout.write(json.dumps([asdict(cost) for cost in _measure(int(sys.argv[2]))]) + "\n")
     else:
         sys.exit(main())

@@ -62,7 +62,7 @@ def test_pages_are_measured(request, kind, monkeypatch):
     if kind == "postgres":
         request.getfixturevalue("postgres_url")
     monkeypatch.setattr(bench_pages, "CROWD", 10)
-    found = bench_pages.measured(kind, 50)
+    found = bench_pages.measured(kind, 50, rounds=2)
     assert (found.snapshots, found.crowd) == (50 * 251, {"200": 10})
     assert found.queries == found.queries_of_few
     assert set(found.milliseconds) == {EMPTY, *bench_pages.PAGES}

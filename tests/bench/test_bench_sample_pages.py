@@ -24,6 +24,6 @@ def test_the_dearest_page_stands_first_in_the_table() -> None:
 
 
 def test_every_page_of_the_sample_fleet_is_measured() -> None:
-    found = measured("sqlite")
+    found = measured("sqlite", rounds=1)
     assert len(found) == len(FLEET_PAGES) + len(CLUSTER_PAGES)
     assert all(cost.milliseconds > 0 and cost.compressed < cost.size and cost.queries > 0 for cost in found)

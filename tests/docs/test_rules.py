@@ -7,6 +7,8 @@ import pytest
 
 from tests.measures import files, text
 
+pytestmark = pytest.mark.xdist_group("rules")  # every file is read once, in one worker
+
 PAGE = "docs/rules.md"
 ID = re.compile(r"(?<![\w}])[KTRA]\d\d(?!\w|:\d)")
 """Not the hour of a date (T12:00), and not a part of a longer word."""

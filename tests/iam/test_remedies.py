@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.evaluate import RequestVerdict
@@ -128,6 +130,21 @@ def test_statements_are_spread_over_as_few_documents_as_fit():
     documents = fitted(parts, limit=MANAGED_LIMIT)
     assert [[one["Sid"] for one in document["Statement"]] for document in documents] == [["A", "C", "D"], ["B"]]
     assert all(size_of(document) <= MANAGED_LIMIT for document in documents)
+
+
+STATEMENTS = st.lists(st.tuples(st.sampled_from(["", "A", "B b", "é"]), st.integers(0, 90)), unique=True)
+
+
+@given(STATEMENTS, st.integers(250, 500))
+def test_each_statement_stands_in_the_first_document_with_room(given_out, limit):
+    parts = [statement(sid, length) for sid, length in given_out]
+    piles = []
+    for part in parts:
+        pile = next((pile for pile in piles if size_of(document_of([*pile, part])) <= limit), None)
+        if pile is None:
+            piles.append(pile := [])
+        pile.append(part)
+    assert fitted(parts, limit=limit) == tuple(map(document_of, piles))
 
 
 def test_a_statement_that_fits_nowhere_is_told():

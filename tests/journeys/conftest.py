@@ -12,7 +12,7 @@ import redis
 from tests.journeys.installation import Installation
 from tests.journeys.running import Up, kill
 from tests.journeys.slow_cluster import SlowCluster
-from tests.servers import processes
+from tests.servers import processes, schema
 
 
 @pytest.fixture
@@ -43,8 +43,7 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     address: str = request.getfixturevalue("postgres_url")
     name = f"j{uuid.uuid4().hex}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
+    schema.create(address, name)
     yield f"{address.rpartition('/')[0]}/{name}"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

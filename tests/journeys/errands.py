@@ -14,10 +14,12 @@ import django
 
 
 def prepare() -> None:
-    """The schema."""
+    """The tables. The connection is closed: PostgreSQL copies no database that somebody is connected to."""
     from django.core.management import call_command
+    from django.db import connection
 
     call_command("migrate", interactive=False, verbosity=0)
+    connection.close()
 
 
 def samples() -> list[str]:

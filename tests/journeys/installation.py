@@ -13,6 +13,7 @@ import psycopg
 
 from karpdash.processes import datadir
 from tests.journeys.running import ROOT, bare_environment, kill, session
+from tests.servers import schema
 from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 
@@ -32,6 +33,9 @@ class Installation:
         settings |= {"database_url": database_url or f"sqlite:///{self.data}/karpdash.sqlite3"}
         self.env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
         self.children: list[Child] = []
+        file = self.data / "karpdash.sqlite3"
+        if not database_url:
+            schema.lay_down(file)
         self._errands = subprocess.Popen(
             [sys.executable, "-m", "tests.journeys.errands"],
             cwd=ROOT,
@@ -41,6 +45,10 @@ class Installation:
             text=True,
         )
         self.ask("prepare")
+        if database_url:
+            schema.keep_template(database_url)
+        else:
+            schema.keep(file)
 
     def ask(self, word: str, *arguments: str) -> Any:
         """What that errand answers."""

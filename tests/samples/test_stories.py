@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from typing import get_args
 
 import pytest
@@ -19,11 +20,21 @@ from tests import upstream
 from tests.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED
 
+pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
+
 NAMES = [story.name for story in stories()]
 
 
 def scanned(story: Story) -> Collected:
     return add_aws(collect(open_bundle(dict(files(story))), cluster=story.name), aws(story))
+
+
+@cache
+def report_on(name: str) -> Report:
+    """The report on that story; nobody changes it."""
+    story = find(name)
+    assert story is not None
+    return evaluate(scanned(story)).report
 
 
 @pytest.fixture(params=stories(), ids=NAMES)
@@ -33,7 +44,7 @@ def story(request) -> Story:
 
 @pytest.fixture
 def report(story) -> Report:
-    return evaluate(scanned(story)).report
+    return report_on(story.name)
 
 
 def test_stage_and_verdicts_are_those_of_an_operator(story, report):

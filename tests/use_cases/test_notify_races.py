@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.servers import schema
 from tests.servers.receiver import Receiver
 
 pytestmark = pytest.mark.own_processes
@@ -76,7 +77,10 @@ def house(tmp_path, receiver, request):
         )
     env = {name: value for name, value in os.environ.items() if not name.startswith("KARPDASH_")} | settings
     python = functools.partial(subprocess.Popen, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
-    python([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]).communicate()
+    file = tmp_path / "karpdash.sqlite3"
+    if connection.vendor == "sqlite" and not schema.lay_down(file):
+        python([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]).communicate()
+        schema.keep(file)
     return lambda code, *words: python([sys.executable, "-c", BEGIN + code, *words])
 
 

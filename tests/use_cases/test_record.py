@@ -18,6 +18,7 @@ from migrations_app.queries.audit.log import head
 from migrations_app.redaction import is_secret_name
 from migrations_app.use_cases.audit import log as writer
 from migrations_app.use_cases.audit.log import Actor, Event, record, record_alone, sealed, token_mark
+from tests.servers import schema
 from tests.use_cases.audit import ADA, log, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,7 +114,10 @@ def test_many_processes_on_one_file_leave_no_gap_and_no_fork(tmp_path):  # A51, 
     settings = {"KARPDASH_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "karpdash.settings"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("KARPDASH_")} | settings
     python = functools.partial(subprocess.Popen, cwd=ROOT, env=env, stdout=subprocess.PIPE)
-    python([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]).communicate()
+    file = tmp_path / "karpdash.sqlite3"
+    if not schema.lay_down(file):
+        python([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]).communicate()
+        schema.keep(file)
     writers = [python([sys.executable, "-c", WRITER, f"w{number}"]) for number in range(4)]
     assert [one.communicate()[0] for one in writers] == [b""] * 4
     told, _ = python([sys.executable, "-c", READER]).communicate()

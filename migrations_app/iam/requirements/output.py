@@ -7,6 +7,7 @@ One implementation for the command line, the API and the page.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 from migrations_app.iam.policy import IamPolicy, PolicyStatement
@@ -133,6 +134,10 @@ class PolicyRemedy:
         """
         if form == "merged":
             return merged(self.policies, self.added.statements, site=self.site)
+        return self._documents
+
+    @cached_property
+    def _documents(self) -> tuple[Document, ...]:
         return self.added.documents()
 
     def text(self, form: Form, *, version: str = NEWEST_MODULE) -> str:

@@ -4,7 +4,7 @@ longer needs after a hop.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from migrations_app.errors import InvalidPolicy
@@ -46,7 +46,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
     stubborn = tuple(one for one in refusals if one.answer.verdict is RequestVerdict.DENIED)
     asked: dict[StatementGrant, tuple[set[str], set[str]]] = {}
     for one in refusals:
-        if one not in stubborn:
+        if one.answer.verdict is not RequestVerdict.DENIED:
             actions, kinds = asked.setdefault(_grant_for(one, report.minor, site=site), (set(), set()))
             actions.add(one.probe.action)
             kinds.add(one.probe.kind)
@@ -92,16 +92,34 @@ def merged_size(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement],
 
 def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[Document, ...]:
     """Documents of at most `limit` characters with all statements, each in the first document where it fits."""
-    piles: list[list[PolicyStatement]] = []
+    piles: list[_Pile] = []
     for statement in _without_doubles(statements):
-        if size_of(document_of([statement])) > limit:
-            raise InvalidPolicy(f"alone exceeds the {limit:,} characters of a document", where=statement.where)
-        roomy = (pile for pile in piles if size_of(document_of([*pile, statement])) <= limit)
-        pile = next(roomy, None)
+        grown = ((pile, pile.size_with(statement)) for pile in piles)
+        pile, size = next(((pile, size) for pile, size in grown if size <= limit), (None, 0))
         if pile is None:
-            piles.append(pile := [])
-        pile.append(statement)
-    return tuple(document_of(pile) for pile in piles)
+            piles.append(pile := _Pile())
+            size = pile.size_with(statement)
+        if size > limit:
+            raise InvalidPolicy(f"alone exceeds the {limit:,} characters of a document", where=statement.where)
+        pile.statements.append(statement)
+        pile.size = size
+    return tuple(document_of(pile.statements) for pile in piles)
+
+
+@dataclass(slots=True)
+class _Pile:
+    """Statements of one document, and the size of that document: writing it anew for each statement took quadratic
+    time.
+    """
+
+    statements: list[PolicyStatement] = field(default_factory=list)
+    size: int = field(default_factory=lambda: size_of(document_of([])))
+
+    def size_with(self, statement: PolicyStatement) -> int:
+        """The size of the document once the statement is at its end."""
+        taken = any(other.sid == statement.sid for other in self.statements)
+        comma = 1 if self.statements else 0
+        return self.size + comma + size_of((replace(statement, sid="") if taken else statement).as_json())
 
 
 def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatement]:
@@ -121,7 +139,7 @@ def document_of(statements: Sequence[PolicyStatement]) -> Document:
 
 
 def size_of(document: Document) -> int:
-    """The size as IAM counts it for its quotas: characters without white space."""
+    """The size of a document, or of a part of it, as IAM counts it for its quotas: characters without white space."""
     return len("".join(json.dumps(document, separators=(",", ":"), ensure_ascii=False).split()))
 
 

@@ -1,6 +1,7 @@
 """A grant of IAM actions in a span of releases, from which the statements of a policy are made."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from migrations_app.iam.policy import PolicyCondition, PolicyStatement
 from migrations_app.iam.requirements.features import ALWAYS, Span
@@ -34,21 +35,28 @@ class StatementGrant:
 
     def statement(self, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]) -> PolicyStatement:
         """The grant narrowed to some of its actions and kinds."""
-        words = site.words()
-        return PolicyStatement(
-            where=f"closing policy ({self.sid})",
-            sid=self.sid,
-            actions=tuple(action for action in self.actions if action in actions),
-            resources=tuple(arn for kind in self.kinds if kind in kinds for arn in _arns(kind, site)),
-            conditions=tuple(
-                PolicyCondition(
-                    operator=operator,
-                    key=key.format_map(words),
-                    values=tuple(value.format_map(words) for value in values),
-                )
-                for operator, key, values in self.lines
-            ),
-        )
+        return _statement(self, site, actions=actions, kinds=kinds)
+
+
+@lru_cache(maxsize=4096)  # one sheet asks each grant the same for every request of every release
+def _statement(
+    grant: StatementGrant, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]
+) -> PolicyStatement:
+    words = site.words()
+    return PolicyStatement(
+        where=f"closing policy ({grant.sid})",
+        sid=grant.sid,
+        actions=tuple(action for action in grant.actions if action in actions),
+        resources=tuple(arn for kind in grant.kinds if kind in kinds for arn in _arns(kind, site)),
+        conditions=tuple(
+            PolicyCondition(
+                operator=operator,
+                key=key.format_map(words),
+                values=tuple(value.format_map(words) for value in values),
+            )
+            for operator, key, values in grant.lines
+        ),
+    )
 
 
 def _arns(kind: str, site: AwsSite) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from migrations_app.inventory.aws_facts.permissions import (
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Unseen
-from migrations_app.readiness.iam_sheet.patch import patch, sized
+from migrations_app.readiness.iam_sheet.patch import patch, patch_with, sized
 from migrations_app.readiness.iam_sheet.roles import profiles_of, roles_of, simulation_of
 from migrations_app.readiness.iam_sheet.rows import OpenCellCounts, ReleaseColumn, RoleReport, rows_of, tally
 from migrations_app.readiness.iam_sheet.values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
@@ -107,6 +107,7 @@ def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, cou
     if column.needs is None:
         return IamColumn(release=release, hop=hop, why=column.why)
     patches = tuple(patch(one, asked.site, after_hop=bool(hop)) for one in column.lacks)
+    needed = remedy(column.needs, asked.site, policies=())
     new_role = RoleReport(role=None, report=column.needs)
     return IamColumn(
         release=release,
@@ -115,8 +116,8 @@ def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, cou
         refused=counts.refused,
         doubtful=counts.doubtful,
         conditional=counts.conditional,
-        whole=sized(remedy(column.needs, asked.site, policies=()).documents(), name="needed"),
-        patches=patches or (patch(new_role, asked.site, after_hop=False),),
+        whole=sized(needed.documents(), name="needed"),
+        patches=patches or (patch_with(needed, new_role, after_hop=False),),
     )
 
 

@@ -23,7 +23,11 @@ def patch(one: RoleReport, site: AwsSite, *, after_hop: bool) -> IamPatch:
     Without a role it is everything that a new one needs.
     """
     policies = one.role.policies if one.role else ()
-    added = remedy(one.report, site, policies=policies)
+    return patch_with(remedy(one.report, site, policies=policies), one, after_hop=after_hop)
+
+
+def patch_with(added: PolicyRemedy, one: RoleReport, *, after_hop: bool) -> IamPatch:
+    """The same, with what is to be added."""
     documents = added.documents()
     merged, merged_why = _merged(added) if one.role and documents else ((), "")
     return IamPatch(

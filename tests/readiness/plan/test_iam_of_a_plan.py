@@ -30,8 +30,11 @@ from migrations_app.samples.fleet import aws, files, find, stories
 from migrations_app.use_cases.collect.aws import add_aws, hand_in
 from migrations_app.use_cases.collect.collect import collect
 from tests import builders_iam
+from tests.acceptance.judged_faults import ONE_WORKER
 from tests.builders import case_at
 from tests.builders_iam import a_role, document, managed, policy_for
+
+pytestmark = ONE_WORKER
 
 NAMES = tuple(one.name for one in stories() if one.aws)
 WAYS = ("bundle", "no role", "no account", "aws")

@@ -19,6 +19,8 @@ from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
 from tests.readiness.plan.test_runbook_rules import HOP_LINES
 
+pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
+
 AT_ONCE = 8
 OF_A_THING = 4
 """Lines of one thing to do: what is wrong, the first of its evidence, its command or file, and a share of its step."""

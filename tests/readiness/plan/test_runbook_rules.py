@@ -13,20 +13,20 @@ from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import Change, HelmChange, ObjectDelete, ObjectPatch, Observation, leaves
 from migrations_app.checks.render.kubectl import text as kubectl_text
 from migrations_app.karpenter.versions import parse
-from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.outputs.plan_view import LONGEST_LINE, STEP_LINES, plan_view
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.plan.work_order import SUCCESSION, taken_back
-from migrations_app.samples.fleet import find as find_story
 from migrations_app.samples.fleet import stories
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as find_clean
 from tests.acceptance.deliveries import TOOLS, delivered
 from tests.acceptance.judging import judged
 from tests.acceptance.planted import FAULTS
-from tests.samples.test_stories import scanned
+from tests.samples.test_stories import report_on
+
+pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
 
 HOP_LINES = 120
 STORIES = tuple(story.name for story in stories())
@@ -44,8 +44,8 @@ USED = re.compile(r"(?:-f|--filename|--values|file://) ?(\S+\.(?:yaml|json))")
 @cache
 def plan(name: str) -> Runbook:
     """The runbook of a story, a clean cluster, one with a fault planted in it, or one that another tool keeps."""
-    if story := find_story(name):
-        return runbook(evaluate(scanned(story)).report)
+    if name in STORIES:
+        return runbook(report_on(name))
     on, _, of = name.partition("/")
     on, _, tool = on.partition("@")
     clean = find_clean(on)

@@ -22,22 +22,16 @@ from migrations_app.readiness.plan.work_order import in_turn
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
-from migrations_app.samples.fleet import find
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.judging import as_list, collected
 from tests.acceptance.planting import helm_values
 from tests.readiness.outputs.reports import finding
-from tests.samples.test_stories import scanned
+from tests.samples.test_stories import report_on as report
+
+pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
 
 OPEN = ("fail", "manual")
-
-
-@cache
-def report(name: str) -> Report:
-    story = find(name)
-    assert story is not None
-    return evaluate(scanned(story)).report
 
 
 @cache

@@ -14,6 +14,8 @@ from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
 
+pytestmark = pytest.mark.xdist_group("journey-steps")  # the samples are judged once, in one worker
+
 NAMES = [story.name for story in fleet.stories()]
 NO_CHOICES = Choices({}, 600)
 

@@ -27,6 +27,8 @@ from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.test_compose import hops, report
 
+pytestmark = pytest.mark.xdist_group("journey-steps")  # the samples are judged once, in one worker
+
 CARRIER = "HelmRelease flux-system/karpenter"
 POOLS = "Kustomization flux-system/pools"
 ALLOWED = Choices({}, 600, by_delivery=True, pauses=True)

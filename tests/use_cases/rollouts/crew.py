@@ -18,6 +18,7 @@ import psycopg
 from karpdash.processes import datadir
 from migrations_app.actions.plan import Step
 from tests.journeys.running import ROOT, bare_environment
+from tests.servers import schema
 from tests.servers.apiserver import ApiServer
 from tests.use_cases.rollouts import witness
 
@@ -87,7 +88,11 @@ class Crew:
 @contextmanager
 def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[Crew]:
     """A crew on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
+    file = place / "rollouts.sqlite3"
     with _database(place) as url:
+        is_file = url == f"sqlite:///{file}"
+        if is_file:
+            schema.lay_down(file)
         settings = {
             "data_dir": str(datadir.prepare(place / "d")), "database_url": url, "allow_loopback": "1",
             "gate_poll": "0", "settle_seconds": "0", "cancel_seconds": "0",
@@ -104,6 +109,10 @@ def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[C
             )
         found = Crew(process, server)
         found.ask("prepare")
+        if is_file:
+            schema.keep(file)
+        else:
+            schema.keep_template(url)
         try:
             yield found
         finally:
@@ -116,8 +125,7 @@ def _database(place: Path) -> Iterator[str]:
         yield f"sqlite:///{place}/rollouts.sqlite3"
         return
     address, name = os.environ["KARPDASH_DATABASE_URL"], f"r{uuid.uuid4().hex}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
+    schema.create(address, name)
     yield f"{address.rpartition('/')[0]}/{name}"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

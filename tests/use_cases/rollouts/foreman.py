@@ -22,10 +22,12 @@ DEADLINE, SPARE = 0.3, 1.0
 
 
 def prepare() -> None:
-    """The schema."""
+    """The tables. The connection is closed: PostgreSQL copies no database that somebody is connected to."""
     from django.core.management import call_command
+    from django.db import connection
 
     call_command("migrate", interactive=False, verbosity=0)
+    connection.close()
 
 
 def register(kubeconfig: str, name: str) -> str:
