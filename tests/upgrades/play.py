@@ -49,8 +49,8 @@ class Play:
         self._both_answer(old)
         held = self._rollout()
         self.slow.go_on.clear()
-        self.load.scan(self.slow_id)
         asked = self.slow.times_pods_were_listed
+        self.load.scan(self.slow_id)
         self.until(held.reached.is_set, what="a worker that advances the rollout")
         self.until(lambda: self.slow.times_pods_were_listed > asked, what="a worker that scans")
         self.site.ask_to_stop(old)
