@@ -40,6 +40,7 @@ MIDDLEWARE = [
     "karpdash.middleware.refusals.Refusals",
     "django.middleware.security.SecurityMiddleware",
     "karpdash.static_files.CompressedPages",
+    "karpdash.static_files.OtherReleases",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "karpdash.middleware.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -4,7 +4,9 @@ Files are served from their source folder, so a hash in the address is all that 
 """
 
 import hashlib
+from collections.abc import Callable
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 
 from django.contrib.staticfiles import finders
@@ -13,6 +15,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
+STATIC = "/static/"
 EXACT = ("/api/", "/metrics")
 """Paths whose answers stay as they are: a compressed answer has a weak ETag, which no If-Match fits."""
 
@@ -31,6 +34,23 @@ def _digest(name: str) -> str:
     """The first 12 digits of the file's SHA-256; empty for a file that is not there."""
     found = finders.find(name) if name else None
     return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12] if isinstance(found, str) else ""
+
+
+class OtherReleases:
+    """While two releases run side by side, one may be asked for a file as a page of the other named it: its own content
+    is answered, and no browser keeps it under that address.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        # Only files that are there: the hashes of any other name would be remembered too.
+        found = request.path.startswith(STATIC) and response.status_code < HTTPStatus.BAD_REQUEST
+        if found and (asked := request.GET.get("v", "")) and asked != _digest(request.path.removeprefix(STATIC)):
+            response["Cache-Control"] = "no-store"
+        return response
 
 
 class CompressedPages(GZipMiddleware):

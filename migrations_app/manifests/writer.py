@@ -158,7 +158,9 @@ def _scalar(value: Plain) -> str:
         return "null"
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    return json.dumps(value)
+    written = json.dumps(value)
+    # A number by the rules of YAML 1.1 too only with a dot: 1e+308 is text there.
+    return written.replace("e", ".0e") if isinstance(value, float) and "." not in written else written
 
 
 def text_and_lines(body: Mapping[str, Any]) -> tuple[str, Marks]:

@@ -27,7 +27,7 @@ def test_it_is_what_the_specification_says():
     whole = yaml.safe_load(compose.text(SECRETS))
     read = compose_spec.PyCompose.from_yaml(yaml.safe_dump(whole))
     read.validate()
-    assert sorted(read.service_names()) == sorted([*OURS, "database", "queue", "proxy"])
+    assert sorted(read.service_names()) == sorted([*OURS, "web-second", "database", "queue", "proxy"])
 
 
 def test_a_wrong_word_would_be_found():
@@ -59,8 +59,8 @@ def test_nothing_runs_as_root_or_writes_where_it_should_not(services):  # T30
 
 def test_only_the_proxy_is_reached_from_other_machines(services):
     ports = {name: service["ports"] for name, service in services.items() if "ports" in service}
-    assert ports == {"web": ["127.0.0.1:8000:8000"], "proxy": ["443:8443", "80:8080"]}
-    assert services["proxy"]["profiles"] == ["tls"]
+    assert ports == {"web": ["127.0.0.1:8000:8000"], "web-second": [], "proxy": ["443:8443", "80:8080"]}
+    assert [services[name]["profiles"] for name in ("proxy", "web-second")] == [["tls"], ["tls"]]
     assert [services[name]["networks"] for name in ("database", "queue")] == [["inside"], ["inside"]]
     assert yaml.safe_load(compose.text(SECRETS))["networks"]["inside"] == {"internal": True}
 
@@ -77,6 +77,15 @@ def test_checkpoints_of_the_audit_log_leave_the_database(services):  # A53
 def test_every_lane_has_its_worker(services):  # R20
     assert [services[f"worker-{lane}"]["command"] for lane in WORKERS] == [["karpdash", "worker", x] for x in WORKERS]
     assert {services[f"worker-{lane}"]["stop_signal"] for lane in WORKERS} == {"SIGQUIT"}
+
+
+def test_the_proxy_is_told_both_web_processes_by_one_name(services):  # R27
+    first, second = services["web"], services["web-second"]
+    assert first["networks"] == second["networks"] == {"front": {"aliases": ["pages"]}, "inside": {}}
+    assert [name for name in first if first[name] != second.get(name)] == ["ports"]
+    text = (compose.ROOT / "deploy" / "compose" / "nginx.conf").read_text()
+    assert "set $pages pages:8000;" in text
+    assert services["proxy"]["networks"] == ["front"]
 
 
 def test_what_is_waited_for_tells_its_health(services):

@@ -31,7 +31,7 @@ class Front:
         text = CONFIGURATION.read_text()
         for old, new in {
             "listen 8080": f"listen 127.0.0.1:{self.clear}", "listen 8443": f"listen 127.0.0.1:{self.tls}",
-            "web:8000": f"127.0.0.1:{made.web}", "/etc/karpdash": compose.DATA,
+            "pages:8000": f"127.0.0.1:{made.web}", "/etc/karpdash": compose.DATA,
         }.items():  # fmt: skip
             assert old in text
             text = text.replace(old, new)
@@ -39,10 +39,14 @@ class Front:
 
     def get(self, path, *, method="GET", **headers):
         trust = ssl.create_default_context(cadata=self.authority.pem)
-        raw = socket.create_connection(("127.0.0.1", self.tls), timeout=30)
-        connection = http.client.HTTPSConnection(HOST, timeout=30)
+        raw = socket.create_connection(("127.0.0.1", self.tls), timeout=PATIENCE)
+        connection = http.client.HTTPSConnection(HOST, timeout=PATIENCE)
         connection.sock = trust.wrap_socket(raw, server_hostname=HOST)
         return self._answer(connection, method, path, headers)
+
+    def up(self):
+        """Whether it takes connections."""
+        return _open(self.tls)
 
     def plain(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.clear, timeout=30)
@@ -108,7 +112,7 @@ def test_pages_are_served_over_tls_only(made):  # T04, T30
 def test_nothing_older_or_weaker_is_spoken(made, words, spoken):  # T04
     front = Front(made)
     made.start("proxy")
-    eventually(lambda: _open(front.tls), what="the proxy", seconds=PATIENCE)
+    eventually(front.up, what="the proxy", seconds=PATIENCE)
     told = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{front.tls}", *words],
         input="", capture_output=True, text=True, check=False, timeout=60,

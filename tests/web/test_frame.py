@@ -84,6 +84,14 @@ def test_static_files_have_hashed_addresses_and_are_kept_and_compressed(ada):
     answer.close()
 
 
+def test_a_file_that_another_release_named_is_not_kept(ada):  # R27
+    style = next(link for link in links(ada.get("/")) if "karpdash.css" in link)
+    answer = Client().get(style[:-12] + "0" * 12)
+    assert (answer.status_code, answer["Cache-Control"]) == (200, "no-store")
+    answer.close()
+    assert Client().get(style.replace("karpdash.css", "no-such.css")).status_code == 404
+
+
 def test_pages_are_compressed_and_the_api_is_exact(ada):
     page = ada.get("/catalogue/", headers={"Accept-Encoding": "gzip"})
     assert (page["Content-Encoding"], len(page.content) < 60_000) == ("gzip", True)

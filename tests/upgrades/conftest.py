@@ -1,0 +1,22 @@
+"""What tests of two releases share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.journeys.conftest import database_url, place
+from tests.upgrades.site import Site
+
+__all__ = ["database_url", "place"]
+
+
+@pytest.fixture
+def site(place, database_url, redis_url) -> Iterator[Site]:
+    """Nothing runs yet; the broker is empty."""
+    import redis
+
+    with redis.Redis.from_url(redis_url) as connection:
+        connection.flushall()
+    made = Site(place, broker_url=redis_url, database_url=database_url)
+    yield made
+    made.stop()

@@ -1,0 +1,45 @@
+"""What a test of two releases asks of the older one, in a process with its code and settings: lines of JSON.
+
+Run as `python -m tests.upgrades.errands`; the words of the foreman, and three more.
+"""
+
+import uuid
+from typing import Any
+
+from tests.use_cases.rollouts import foreman
+
+
+def visitor() -> dict[str, str]:
+    """Who reads pages and asks for scans: the header with the cookie of a session, and a token of the API."""
+    from django.conf import settings
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    from migrations_app.use_cases.accounts import tokens
+
+    ada = User.objects.create_superuser("ada", password="ten-green-kettles-7")
+    client = Client()
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME]
+    issued = tokens.issue(ada, name="upgrade", scopes=["read", "scan"], days=1)
+    return {"cookie": f"{cookie.key}={cookie.value}", "token": issued.secret}
+
+
+def sample() -> list[str]:
+    """The ids of the sample clusters."""
+    from tests.journeys.errands import samples
+
+    return samples()
+
+
+def wake(rollout: str) -> bool:
+    """Announces the rollout to the workers, as its start would; whether the broker took the message."""
+    from migrations_app import tasks
+
+    return tasks.wake_rollout(uuid.UUID(rollout), tasks.advance_rollout)
+
+
+WORDS: dict[str, Any] = foreman.WORDS | {"visitor": visitor, "sample": sample, "wake": wake}
+
+if __name__ == "__main__":
+    foreman.serve(WORDS)

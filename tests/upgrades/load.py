@@ -1,0 +1,114 @@
+"""People and programs that go on while releases change: every answer is counted by the process that gave it."""
+
+import http.client
+import itertools
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+PAUSE = 0.05
+SECONDS = 120.0
+PORTS = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Front:
+    """Requests go to one of the web processes in turn, as those of a Service go to the pods that are ready."""
+
+    ports: PORTS = ()
+    turns: Iterator[int] = field(default_factory=itertools.count)
+    open: Counter[int] = field(default_factory=Counter)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def join(self, port: int) -> None:
+        with self.changed:
+            self.ports = (*self.ports, port)
+
+    def leave(self, port: int) -> None:
+        """Returns when nothing new goes there and what was under way is answered: what a pod's preStop waits for."""
+        with self.changed:
+            self.ports = tuple(other for other in self.ports if other != port)
+            assert self.changed.wait_for(lambda: self.open[port] == 0, SECONDS), f"requests hang on {port}"
+
+    @contextmanager
+    def turn(self) -> Iterator[int]:
+        """The port of a request."""
+        with self.changed:
+            port = self.ports[next(self.turns) % len(self.ports)]
+            self.open[port] += 1
+        try:
+            yield port
+        finally:
+            with self.changed:
+                self.open[port] -= 1
+                self.changed.notify_all()
+
+
+class Load:
+    """Readers of pages and of the API, and a program that asks for scans, until `stop`.
+
+    `wrong` holds what was not answered as it has to be, `scans` the ids of the scans that were promised.
+    """
+
+    def __init__(self, front: Front, who: Mapping[str, str], *, clusters: Sequence[str]) -> None:
+        self.front, self.clusters = front, clusters
+        self.cookie = {"Cookie": who["cookie"]}
+        self.token = {"Authorization": f"Bearer {who['token']}", "Content-Type": "application/json"}
+        self.answered: Counter[int] = Counter()
+        self.wrong: list[str] = []
+        self.scans: set[str] = set()
+        self._ended = threading.Event()
+        pages = ["/", "/rollouts/", *(f"/clusters/{cluster}/" for cluster in clusters)]
+        kinds = (self._reads(pages, self.cookie), self._reads(["/api/v1/clusters"], self.token), self._scans())
+        self._threads = [threading.Thread(target=self._run, args=(kind,), daemon=True) for kind in kinds]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(SECONDS)
+
+    def scan(self, cluster: str) -> str:
+        """The id of the scan that the API promises."""
+        key = {"Idempotency-Key": uuid.uuid4().hex}
+        body = self._ask("POST", f"/api/v1/clusters/{cluster}/scans", self.token | key, wanted=202)
+        scan: str = json.loads(body)["id"] if body else ""
+        self.scans.add(scan)
+        return scan
+
+    def _run(self, kind: Iterator[object]) -> None:
+        while not self._ended.wait(PAUSE):
+            next(kind)
+
+    def _reads(self, paths: Sequence[str], headers: Mapping[str, str]) -> Iterator[bytes]:
+        for path in itertools.cycle(paths):
+            yield self._ask("GET", path, headers, wanted=200)
+
+    def _scans(self) -> Iterator[str]:
+        for cluster in itertools.cycle(self.clusters):
+            yield self.scan(cluster)
+            self._ended.wait(10 * PAUSE)  # each costs a worker more than it costs the pages
+
+    def _ask(self, method: str, path: str, headers: Mapping[str, str], *, wanted: int) -> bytes:
+        """The body of the answer; empty for one that is wrong."""
+        with self.front.turn() as port:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+            try:
+                connection.request(method, path, body=b"{}" if method == "POST" else None, headers=dict(headers))
+                answer = connection.getresponse()
+                body = answer.read()
+            except (OSError, http.client.HTTPException) as failed:
+                self.wrong.append(f"{method} {path} of {port}: {type(failed).__name__}: {failed}")
+                return b""
+            finally:
+                connection.close()
+        self.answered[port] += 1
+        if answer.status != wanted:
+            self.wrong.append(f"{method} {path} of {port}: {answer.status} {body[:300]!r}")
+            return b""
+        return body

@@ -1,0 +1,118 @@
+"""Releases beside this one: copies of this tree with steps of their own, and trees of older commits."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.measures import ROOT
+
+PARTS = ("karpdash", "migrations_app", "templates", "static", "manage.py")
+MIGRATIONS = "migrations_app/migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Code in a folder of its own; its processes find it before any other."""
+
+    name: str
+    tree: Path
+
+    @property
+    def path(self) -> str:
+        """PYTHONPATH: the tree, then the tests of this one."""
+        return f"{self.tree}:{ROOT}"
+
+
+STEP = """
+from django.db import migrations, models
+
+COLUMN = models.CharField(max_length=20, db_default="", default="")
+
+class Migration(migrations.Migration):
+    dependencies = [("migrations_app", "{after}")]
+    operations = [
+        {operations}
+    ]
+"""
+TABLES = ("scan", "attempt")
+ADDS = 'migrations.AddField("{table}", "{column}", COLUMN),'
+FORGETS = 'migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("{table}", "{column}")]),'
+DROPS = (
+    'migrations.SeparateDatabaseAndState(state_operations=[migrations.AddField("{table}", "{column}", COLUMN)]), '
+    'migrations.RemoveField("{table}", "{column}"),'
+)
+"""The column went from the models a release before; here it goes from the tables."""
+FIELD = (
+    '\n{model}.add_to_class("{column}", models.CharField(max_length=20, db_default="", default="{value}"))  # tests\n'
+)
+MODELS = {"scan": ("scan.py", "Scan"), "attempt": ("rollout.py", "Attempt")}
+
+
+def series(folder: Path) -> tuple[Release, Release, Release]:
+    """Three releases on end: `first` writes a column `old`; `second` adds `new`, writes it, and no longer knows `old`
+    (expand); `third` takes `old` away (contract).
+    """
+    last = sorted((ROOT / MIGRATIONS).glob("[0-9]*.py"))[-1].stem
+    one, two, three = "9001_old", "9002_new", "9003_needs_9002_drop_old"
+    steps = [(one, _step(last, ADDS, column="old"))]
+    first = _copy(folder / "first", steps=steps, column="old", value="first")
+    expand = _step(one, ADDS, column="new").replace("    ]\n", f"        {_lines(FORGETS, column='old')}\n    ]\n")
+    steps = [*steps, (two, expand)]
+    second = _copy(folder / "second", steps=steps, column="new", value="second")
+    steps = [*steps, (three, _step(two, DROPS, column="old"))]
+    return first, second, _copy(folder / "third", steps=steps, column="new", value="third")
+
+
+def older_release(folder: Path) -> Release:
+    """The newest commit before a schema step of this tree was added, whose own steps this tree still has.
+
+    Raises LookupError where the history holds none.
+    """
+    known = {path.name for path in (ROOT / MIGRATIONS).glob("[0-9]*.py")}
+    for commit in _parents():
+        steps = {Path(name).name for name in _git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").splitlines()}
+        if {name for name in steps if name[0].isdigit()} < known:
+            tree = folder / commit[:12]
+            tree.mkdir()
+            archive = subprocess.run(["git", "archive", commit, *PARTS], cwd=ROOT, capture_output=True, check=True)
+            subprocess.run(["tar", "x", "-C", tree], input=archive.stdout, check=True)
+            return Release(commit[:12], tree)
+    raise LookupError("the history holds no release of fewer steps")
+
+
+def _parents() -> Iterator[str]:
+    """The commits before those that added a step, newest first."""
+    added = _git("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H %P", "--", MIGRATIONS)
+    yield from (line.split()[1] for line in added.splitlines() if len(line.split()) > 1)
+
+
+def _git(*words: str) -> str:
+    told = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if told.returncode:
+        raise LookupError(f"git {words[0]}: {told.stderr.strip()}")
+    return told.stdout
+
+
+def _copy(tree: Path, *, steps: Sequence[tuple[str, str]], column: str, value: str) -> Release:
+    tree.mkdir()
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("*.pyc.*"))
+        else:
+            shutil.copy(ROOT / part, tree / part)
+    for name, text in steps:
+        (tree / MIGRATIONS / f"{name}.py").write_text(text)
+    for file, model in MODELS.values():
+        with (tree / "migrations_app" / "models" / file).open("a") as module:
+            module.write(FIELD.format(model=model, column=column, value=value))
+    return Release(tree.name, tree)
+
+
+def _step(after: str, operation: str, *, column: str) -> str:
+    return STEP.format(after=after, operations=_lines(operation, column=column))
+
+
+def _lines(operation: str, *, column: str) -> str:
+    return "\n        ".join(operation.format(table=table, column=column) for table in TABLES)
