@@ -15,7 +15,9 @@ HOLD, RELEASE = "hold_disruption", "release_disruption"
 HoldDo = Literal["draft", "ask", "start", "abort", "withdraw", "end", "wait", "tell"]
 """What is done with the rollout of now. `end`: the hold is over, or was never there; `wait`: nothing is to be done,
 with the code of what it waits for; `tell`: a person has to look."""
-HELD = "held"
+HELD, RELEASED = "held", "released"
+WANTED = (HELD, RELEASED)
+"""What people ask for."""
 NOTHING_TO_DO = "nothing_to_do"
 
 
@@ -64,9 +66,9 @@ def _holding(made: RolloutSeen | None) -> HoldMove:
 def _releasing(here: HoldSeen) -> HoldMove:
     held = here.hold
     if held is None or held.state in ("expired", "rejected", "rolled_back"):
-        return HoldMove("end", "released")
+        return HoldMove("end", RELEASED)
     if held.state in PLANNED:
-        return HoldMove("withdraw", "released")
+        return HoldMove("withdraw", RELEASED)
     if held.state == "paused":
         return HoldMove("abort")  # what it held so far is restored
     if held.state in ("running", "rolling_back", "needs_attention"):
@@ -75,5 +77,5 @@ def _releasing(here: HoldSeen) -> HoldMove:
     if made is None or (made.state == "expired" and made.cause_code in ANEW):
         return HoldMove("draft")
     if made.state == "succeeded" or (made.state == "expired" and made.cause_code == NOTHING_TO_DO):
-        return HoldMove("end", "released")
+        return HoldMove("end", RELEASED)
     return _BEFORE_ITS_END.get(made.state) or HoldMove("tell", made.cause_code or f"rollout_{made.state}")

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from migrations_app.journeys.disruption_hold import HELD, WANTED
 from migrations_app.journeys.states import HOLDING, JOURNEY_STATES, STEP_KINDS, STEP_STATES
 
 
@@ -134,12 +135,8 @@ class JourneyHold(models.Model):
     asked for: rollouts up to that one were made for an earlier question.
     """
 
-    class Wanted(models.TextChoices):
-        HELD = "held"
-        RELEASED = "released"
-
     journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="hold")
-    wanted = models.CharField(max_length=10, choices=Wanted.choices, default=Wanted.HELD)
+    wanted = models.CharField(max_length=10, choices=[(word, word) for word in WANTED], default=HELD)
     resumes = models.BooleanField(default=False)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     by_name = models.CharField(max_length=150)

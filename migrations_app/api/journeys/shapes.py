@@ -9,12 +9,12 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.disruption_hold import WANTED
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import COVERABLE, Command
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.journeys.way_back import WayBack
-from migrations_app.models.journey import JourneyHold
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
@@ -168,7 +168,7 @@ class JourneyPauseSerializer(StrictSerializer):
 class JourneyHoldSerializer(StrictSerializer):
     """held: budgets of no nodes for every NodePool; released: the budgets from before."""
 
-    wanted = serializers.ChoiceField(choices=JourneyHold.Wanted.values)
+    wanted = serializers.ChoiceField(choices=WANTED)
 
 
 class JourneyReasonSerializer(StrictSerializer):

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.targets.disruption_hold import restores
+from migrations_app.journeys.disruption_hold import RELEASED
 from migrations_app.models.journey import JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 
@@ -46,7 +47,7 @@ def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
     changed = _changed(made)
     return DisruptionHold(
         open=held is not None,
-        wanted=held.wanted if held else JourneyHold.Wanted.RELEASED,
+        wanted=held.wanted if held else RELEASED,
         resumes=held is not None and held.resumes,
         wait_code=held.wait_code if held else "",
         cause=held.cause if held else "",

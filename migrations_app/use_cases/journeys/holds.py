@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from migrations_app.access import Method, Person, may_start
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.journeys.disruption_hold import HOLD, RELEASE, HoldMove, HoldSeen, next_hold_move
+from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldMove, HoldSeen, next_hold_move
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
@@ -28,7 +28,6 @@ from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 
-HELD, RELEASED = JourneyHold.Wanted.HELD, JourneyHold.Wanted.RELEASED
 ACTIONS = {JourneyRollout.Purpose.HOLD: HOLD, JourneyRollout.Purpose.RELEASE: RELEASE}
 ANEW = frozenset({"expired", "policy_moved"})
 
@@ -133,7 +132,7 @@ def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove) -> HoldEnd
     made = _now(held)
     if move.do == "withdraw" and made is not None:
         step_rollouts.withdraw(made, "journey_resumed")
-    words = made.cause if made is not None and move.code not in ("released",) else ""
+    words = made.cause if made is not None and move.code != RELEASED else ""
     person = _person(held) if held.resumes else None
     held.delete()
     store(here, here.progress, event=JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words))
