@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name='JourneyHold',
             fields=[
                 ('journey', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='hold', serialize=False, to='migrations_app.journey')),
-                ('wanted', models.CharField(choices=[('held', 'held'), ('released', 'released')], default='held', max_length=10)),
+                ('asked_for', models.CharField(choices=[('held', 'held'), ('released', 'released')], default='held', max_length=10)),
                 ('resumes', models.BooleanField(default=False)),
                 ('person', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('by_name', models.CharField(max_length=150)),

@@ -130,13 +130,13 @@ class JourneyWayBack(models.Model):
 class JourneyHold(models.Model):
     """The hold of Karpenter's own disruption for a pause of a journey; the row goes once the budgets are restored.
 
-    `wanted` says what its workers are about; `resumes`: the journey goes on afterwards, with the rights of `person`,
+    `asked_for` says what its workers are about; `resumes`: the journey goes on afterwards, with the rights of `person`,
     who asked last. `earlier` and `asked_after` are the newest `JourneyRollout` when the hold and when the restoring was
     asked for: rollouts up to that one were made for an earlier question.
     """
 
     journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="hold")
-    wanted = models.CharField(max_length=10, choices=[(word, word) for word in WANTED], default=HELD)
+    asked_for = models.CharField(max_length=10, choices=[(word, word) for word in WANTED], default=HELD)
     resumes = models.BooleanField(default=False)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     by_name = models.CharField(max_length=150)

@@ -111,15 +111,15 @@ def test_a_pause_holds_what_karpenter_does_by_itself(client, ada, shop):
     assert client.get(of(row)).json()["disruption_hold"] is None
     told = posted(client, of(row, "pause"), {"hold_disruption": True}, version=1).json()
     hold = told["disruption_hold"]
-    assert (told["state"], hold["open"], hold["wanted"], hold["by"], hold["rollout"]) == (
+    assert (told["state"], hold["open"], hold["asked_for"], hold["by"], hold["rollout"]) == (
         "paused", True, "held", ada.username, None,
     )  # fmt: skip
-    again = posted(client, of(row, "disruption"), {"wanted": "held"}, version=told["version"], key="l" * 20)
+    again = posted(client, of(row, "disruption"), {"asked_for": "held"}, version=told["version"], key="l" * 20)
     assert (again.status_code, again.json()["code"]) == (409, "moved")
     told = posted(client, of(row, "resume"), {}, version=told["version"], key="m" * 20).json()
     hold = told["disruption_hold"]
-    assert (told["state"], hold["wanted"], hold["resumes"]) == ("paused", "released", True)
-    odd = posted(client, of(row, "disruption"), {"wanted": "x"}, version=told["version"], key="n" * 20)
+    assert (told["state"], hold["asked_for"], hold["resumes"]) == ("paused", "released", True)
+    odd = posted(client, of(row, "disruption"), {"asked_for": "x"}, version=told["version"], key="n" * 20)
     assert odd.status_code == 400
 
 

@@ -210,12 +210,12 @@ def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(clien
     assert "Also hold Karpenter's own disruption" in shown(client, row)
     assert sent(client, "pause", row, hold_disruption="on").status_code == 302
     held = JourneyHold.objects.get()
-    assert (held.journey_id, held.wanted, held.by_name) == (row.pk, "held", "ada")
+    assert (held.journey_id, held.asked_for, held.by_name) == (row.pk, "held", "ada")
     body = shown(client, row)
     for words in ("Karpenter's own disruption is held", "it is begun next", "Restore the budgets", "data-polled"):
         assert words in body, words
     row.refresh_from_db()
-    assert sent(client, "disruption", row, wanted="held").status_code == 409
+    assert sent(client, "disruption", row, asked_for="held").status_code == 409
     assert sent(client, "resume", row).status_code == 302
     body = shown(client, row)
     for words in ("The budgets of Karpenter are being restored", "Then the upgrade goes on by itself"):
@@ -233,5 +233,5 @@ def test_a_plain_pause_holds_nothing(client, shop, ada):
     assert sent(client, "pause", row).status_code == 302
     assert JourneyHold.objects.count() == 0
     row.refresh_from_db()
-    assert sent(client, "disruption", row, wanted="held").status_code == 302
-    assert JourneyHold.objects.get().wanted == "held"
+    assert sent(client, "disruption", row, asked_for="held").status_code == 302
+    assert JourneyHold.objects.get().asked_for == "held"

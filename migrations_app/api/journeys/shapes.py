@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
@@ -162,13 +163,13 @@ class JourneyStartSerializer(StrictSerializer):
 class JourneyPauseSerializer(StrictSerializer):
     """Whether Karpenter's own disruption is to be held as well, until the journey is resumed or ended."""
 
-    hold_disruption = serializers.BooleanField(required=False, default=False)
+    hold_disruption = StrictBoolean(required=False, default=False)
 
 
 class JourneyHoldSerializer(StrictSerializer):
     """held: budgets of no nodes for every NodePool; released: the budgets from before."""
 
-    wanted = serializers.ChoiceField(choices=WANTED)
+    asked_for = serializers.ChoiceField(choices=WANTED)
 
 
 class JourneyReasonSerializer(StrictSerializer):

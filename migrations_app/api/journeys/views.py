@@ -166,7 +166,7 @@ class JourneyHoldView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Holds Karpenter's own disruption while the journey is paused, or restores the budgets from before."""
         said = body_params(request, JourneyHoldSerializer)
-        return _changed(request, id, change=partial(change_hold, wanted=said["wanted"]))
+        return _changed(request, id, change=partial(change_hold, asked_for=said["asked_for"]))
 
 
 class JourneyResumeView(Endpoint):

@@ -22,7 +22,7 @@ class DisruptionHold:
     """One hold of Karpenter's own disruption; `open` until its budgets are restored."""
 
     open: bool
-    wanted: Annotated[str, Meta(description="held or released: what is asked for.")]
+    asked_for: Annotated[str, Meta(description="held or released: what is asked for.")]
     resumes: Annotated[bool, Meta(description="Whether the upgrade goes on once the budgets are restored.")]
     wait_code: Annotated[str, Meta(description="What it waits for: held once the budgets are set.")]
     cause: str
@@ -47,7 +47,7 @@ def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
     changed = _changed(made)
     return DisruptionHold(
         open=held is not None,
-        wanted=held.wanted if held else RELEASED,
+        asked_for=held.asked_for if held else RELEASED,
         resumes=held is not None and held.resumes,
         wait_code=held.wait_code if held else "",
         cause=held.cause if held else "",

@@ -40,7 +40,7 @@ class HoldEnded:
 
 
 def change_hold(
-    journey_id: uuid.UUID, person: Person, *, wanted: str, by: Actor, version: int | None = None
+    journey_id: uuid.UUID, person: Person, *, asked_for: str, by: Actor, version: int | None = None
 ) -> Journey:
     """Holds Karpenter's own disruption for a paused journey, or restores the budgets. Workers do it afterwards.
 
@@ -51,10 +51,10 @@ def change_hold(
         here = load(journey_id, lock=True)
         refuse_person(may_start(over(person, here.row.cluster_id)))
         refuse_old(here, version)
-        if wanted == HELD:
+        if asked_for == HELD:
             begin_hold(here, person, by=by)
-        elif wanted != RELEASED:
-            raise InvalidInput("held or released", where="wanted", code="bad_parameter")
+        elif asked_for != RELEASED:
+            raise InvalidInput("held or released", where="asked_for", code="bad_parameter")
         elif not ask_for_release(here, person, by=by, resumes=False):
             raise Conflict("nothing is held for this upgrade", code="moved")
     return here.row
@@ -67,7 +67,7 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
     if row.state != "paused" or not here.steps:
         raise Conflict("Karpenter's own disruption is held while an upgrade is paused", code="moved")
     newest = step_rollouts.newest_link(row)
-    columns = {**_asked_by(person), "wanted": HELD, "begun_at": timezone.now(), "earlier": newest}
+    columns = {**_asked_by(person), "asked_for": HELD, "begun_at": timezone.now(), "earlier": newest}
     _, created = JourneyHold.objects.get_or_create(journey=row, defaults=columns)
     if not created:
         raise Conflict("it is held already, or its budgets are being restored", code="moved")
@@ -81,8 +81,8 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
     held = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
     if held is None:
         return False
-    if held.wanted == HELD or next_hold_move(_seen(held)).do == "tell":
-        held.wanted, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
+    if held.asked_for == HELD or next_hold_move(_seen(held)).do == "tell":
+        held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
         store(here, here.progress, event=JourneyEvent(verb="journey.release_asked", by=by))
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
         for name, value in _asked_by(person).items():
@@ -119,11 +119,11 @@ def advance_hold(journey_id: uuid.UUID) -> tuple[Woken, HoldEnded | None]:
 
 
 def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
-    purpose = JourneyRollout.Purpose.RELEASE if held.wanted == RELEASED else JourneyRollout.Purpose.HOLD
+    purpose = JourneyRollout.Purpose.RELEASE if held.asked_for == RELEASED else JourneyRollout.Purpose.HOLD
     row, step = here.row, here.current or here.steps[-1]
     author = Actor(name=held.by_name, method="worker", id=held.person_id)
-    wanted = RolloutRequest(action=ACTIONS[purpose], ticket=row.ticket, note=f"for the pause of journey {row.pk}")
-    made = draft(row.cluster_id, wanted, by=author)
+    request = RolloutRequest(action=ACTIONS[purpose], ticket=row.ticket, note=f"for the pause of journey {row.pk}")
+    made = draft(row.cluster_id, request, by=author)
     JourneyRollout.objects.create(step=step, rollout_id=made, purpose=purpose)
     return made
 
@@ -173,7 +173,7 @@ def _note(held: JourneyHold, code: str, *, cause: str = "") -> None:
 
 def _seen(held: JourneyHold) -> HoldSeen:
     return HoldSeen(
-        releasing=held.wanted == RELEASED,
+        releasing=held.asked_for == RELEASED,
         hold=_told(_newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)),
         release=_told(_newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)),
     )
@@ -191,8 +191,11 @@ def _newest(held: JourneyHold, purpose: str, *, since: int) -> Rollout | None:
 
 def _now(held: JourneyHold) -> Rollout | None:
     """The rollout that the next move is about: that of the restoring once there is one, else that of the hold."""
-    release = _newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after) if held.wanted == RELEASED else None
-    return release or _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
+    if held.asked_for == RELEASED:
+        release = _newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)
+        if release is not None:
+            return release
+    return _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
 
 
 def _person(held: JourneyHold) -> Person | None:

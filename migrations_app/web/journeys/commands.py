@@ -119,8 +119,8 @@ def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Holds Karpenter's own disruption for the pause, or restores the budgets."""
-    wanted = request.POST.get("wanted", "")
-    return _done(request, journey_id, change=partial(holds.change_hold, wanted=wanted))
+    asked_for = request.POST.get("asked_for", "")
+    return _done(request, journey_id, change=partial(holds.change_hold, asked_for=asked_for))
 
 
 @require_right(*OPERATE)

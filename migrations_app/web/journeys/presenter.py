@@ -91,7 +91,7 @@ def _held(detail: JourneyDetail) -> bool:
 def _restoring(detail: JourneyDetail) -> bool:
     """Whether the budgets are being restored; not where that stopped, so that it can be asked for again."""
     hold = detail.disruption_hold
-    return hold is not None and hold.wanted == "released" and hold.state not in RESTORING_STOPPED
+    return hold is not None and hold.asked_for == "released" and hold.state not in RESTORING_STOPPED
 
 
 def _resumable(detail: JourneyDetail) -> bool:

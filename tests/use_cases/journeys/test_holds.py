@@ -76,6 +76,8 @@ class TestDecisions:
             ("succeeded", "expired", "nothing_to_do", HoldMove("end", "released")),
             ("succeeded", "expired", "policy_moved", HoldMove("draft")),
             ("succeeded", "expired", "missing_rights", HoldMove("tell", "missing_rights")),
+            ("succeeded", "paused", "", HoldMove("abort")),
+            ("succeeded", "aborted", "", HoldMove("tell", "rollout_aborted")),
             ("succeeded", "rejected", "", HoldMove("tell", "rollout_rejected")),
         ],
     )
@@ -175,11 +177,11 @@ class TestJourneys:
 
     def test_restored_by_hand_the_journey_stays_paused(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
-        change_hold(row.pk, person(ada), wanted="released", by=actor(ada))
+        change_hold(row.pk, person(ada), asked_for="released", by=actor(ada))
         done(row, shop, "release")
         assert (row.state, JourneyHold.objects.count()) == ("paused", 0)
         assert refusal(
-            Conflict, change_hold, row.pk, person(ada), wanted="released", by=actor(ada)
+            Conflict, change_hold, row.pk, person(ada), asked_for="released", by=actor(ada)
         ) == "moved"  # fmt: skip
 
     def test_a_hold_that_never_began_is_withdrawn(self, at_work, shop, ada):
@@ -246,12 +248,14 @@ class TestJourneys:
         ) == "forbidden"  # fmt: skip
         at_work.refresh_from_db()
         assert at_work.state == "running"
-        assert refusal(Conflict, change_hold, at_work.pk, person(ada), wanted="held", by=actor(ada)) == "moved"
-        assert refusal(InvalidInput, change_hold, at_work.pk, person(ada), wanted="x", by=actor(ada)) == "bad_parameter"
+        assert refusal(Conflict, change_hold, at_work.pk, person(ada), asked_for="held", by=actor(ada)) == "moved"
+        assert (
+            refusal(InvalidInput, change_hold, at_work.pk, person(ada), asked_for="x", by=actor(ada)) == "bad_parameter"
+        )
 
     def test_it_is_held_once(self, at_work, ada):
         row = paused(at_work, ada)
-        assert refusal(Conflict, change_hold, row.pk, person(ada), wanted="held", by=actor(ada)) == "moved"
+        assert refusal(Conflict, change_hold, row.pk, person(ada), asked_for="held", by=actor(ada)) == "moved"
 
 
 @pytest.fixture
