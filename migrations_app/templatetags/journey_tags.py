@@ -86,6 +86,8 @@ HOLDS: dict[str, str] = {
     "held": _("every NodePool of its plan has a budget of no nodes"),
     "rollout_paused": _("its rollout is paused: open it"),
     "rollout_needs_attention": _("its rollout needs attention: open it"),
+    "rollout_failed": _("its rollout failed, and some NodePools may be held"),
+    "rollout_aborted": _("its rollout was aborted, and some NodePools may be held"),
     "right_missing": _("the account that asked for it lacks a permission"),
 }
 """How far a hold of Karpenter's own disruption is."""

@@ -19,7 +19,7 @@ from migrations_app.use_cases.rollouts import lifecycle, worker
 from migrations_app.use_cases.runtime.connections import connect
 from tests.actions.on_server import QUICK, carried_out, installed, plan_of, previewed, put, registered
 from tests.builders_pods import OLD, OTHER, pods
-from tests.builders_pools import a_pool, a_provisioner, a_template
+from tests.builders_pools import a_class, a_pool, a_provisioner, a_template
 from tests.servers.access import wait_for_access
 from tests.servers.waiting import eventually
 from tests.use_cases.cast import OPERATE, actor, person, user
@@ -140,9 +140,13 @@ def test_drift_beside_a_roll_is_counted_where_the_gate_is_on(server, gate, nodes
 def test_a_dump_without_managed_fields_passes_nothing_for_want_of_them(server):  # D11
     installed(server, "0.32.10")
     put(server, a_provisioner(), a_template())
-    pool = a_pool(version="v1beta1")
-    server.admin.apply({**pool, "metadata": {"name": "web"}}, manager="kustomize-controller")
-    kinds = {"NodePool": ("karpenter.sh/v1beta1", "nodepools"), "Deployment": ("apps/v1", "deployments")}
+    for one in (a_pool(version="v1beta1"), a_class(version="v1beta1")):
+        server.admin.apply({**one, "metadata": {"name": one["metadata"]["name"]}}, manager="kustomize-controller")
+    kinds = {
+        "NodePool": ("karpenter.sh/v1beta1", "nodepools"),
+        "EC2NodeClass": ("karpenter.k8s.aws/v1beta1", "ec2nodeclasses"),
+        "Deployment": ("apps/v1", "deployments"),
+    }
     live = [
         one | {"apiVersion": version, "kind": kind}
         for kind, (version, plural) in kinds.items()

@@ -212,7 +212,7 @@ def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(clien
     held = JourneyHold.objects.get()
     assert (held.journey_id, held.asked_for, held.by_name) == (row.pk, "held", "ada")
     body = shown(client, row)
-    for words in ("Karpenter's own disruption is held", "it is begun next", "Restore the budgets", "data-polled"):
+    for words in ("own disruption is not held yet", "it is begun next", "Restore the budgets", "data-polled"):
         assert words in body, words
     row.refresh_from_db()
     assert sent(client, "disruption", row, asked_for="held").status_code == 409
