@@ -95,6 +95,8 @@ class Action:
     """It plans with the changes of values that the hop asks for: `PlanningContext.edits`."""
     role: str = ""
     """The published role that has its rights; empty: `karpdash-act`."""
+    beside: bool = False
+    """It belongs to a pause: it may run while another rollout or a journey of the cluster is paused."""
     _prepare: Prepare | None = None
     _foresee: Forecaster | None = None
     _reads: Reads | None = None

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from migrations_app.journeys.disruption_hold import HELD, WANTED
 from migrations_app.journeys.states import HOLDING, JOURNEY_STATES, STEP_KINDS, STEP_STATES
 
 
@@ -90,7 +91,8 @@ class JourneyStepRow(models.Model):
 
 
 class JourneyRollout(models.Model):
-    """A rollout that was made for a step: to be shown in the preview, to do the work, or to take it back.
+    """A rollout that was made for a step: to be shown in the preview, to do the work, or to take it back; or for the
+    pause at that step: to hold Karpenter's own disruption, or to let it go on.
 
     The newest one counts.
     """
@@ -99,6 +101,8 @@ class JourneyRollout(models.Model):
         PREVIEW = "preview"
         WORK = "work"
         BACK = "back"
+        HOLD = "hold"
+        RELEASE = "release"
 
     step = models.ForeignKey(JourneyStepRow, on_delete=models.CASCADE, related_name="made")
     rollout = models.OneToOneField("migrations_app.Rollout", on_delete=models.CASCADE, related_name="journey_part")
@@ -121,6 +125,27 @@ class JourneyWayBack(models.Model):
     begun_at = models.DateTimeField()
     earlier = models.PositiveBigIntegerField(default=0, db_default=0)
     """The newest `JourneyRollout` when it was asked for: rollbacks up to that one were made for an earlier way back."""
+
+
+class JourneyHold(models.Model):
+    """The hold of Karpenter's own disruption for a pause of a journey; the row goes once the budgets are restored.
+
+    `asked_for` says what its workers are about; `resumes`: the journey goes on afterwards, with the rights of `person`,
+    who asked last. `earlier` and `asked_after` are the newest `JourneyRollout` when the hold and when the restoring was
+    asked for: rollouts up to that one were made for an earlier question.
+    """
+
+    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="hold")
+    asked_for = models.CharField(max_length=10, choices=[(word, word) for word in WANTED], default=HELD)
+    resumes = models.BooleanField(default=False)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by_name = models.CharField(max_length=150)
+    by_token = models.BooleanField(default=False)
+    begun_at = models.DateTimeField()
+    wait_code = models.CharField(max_length=60, blank=True, default="")
+    cause = models.CharField(max_length=2000, blank=True, default="")
+    earlier = models.PositiveBigIntegerField(default=0)
+    asked_after = models.PositiveBigIntegerField(default=0)
 
 
 class JourneyApproval(models.Model):

@@ -62,6 +62,8 @@ class Rollout(models.Model):
     ticket = models.CharField(max_length=200, blank=True, default="")
     note = models.CharField(max_length=2000, blank=True, default="")
     worker_attempts = models.PositiveIntegerField(default=0)
+    beside = models.BooleanField(default=False, db_default=False)
+    """It belongs to a pause and may run while another rollout of the cluster is paused."""
 
     class Meta:
         ordering = ["-made_at"]
@@ -72,7 +74,7 @@ class Rollout(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster"], condition=Q(state__in=sorted(HOLDING)), name="one_rollout_holds_a_cluster"
+                fields=["cluster", "beside"], condition=Q(state__in=sorted(HOLDING)), name="one_rollout_holds_a_cluster"
             )
         ]
         indexes = [models.Index(fields=["state", "changed_at"])]

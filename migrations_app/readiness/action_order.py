@@ -13,12 +13,13 @@ from migrations_app.readiness.action_offers import Offer
 from migrations_app.readiness.report import Report
 
 CONTROLLER = "Controller"
-DELIVERIES = "Deliveries"
+DELIVERIES, DISRUPTION = "Deliveries", "Disruption"
 UPGRADE_DELIVERY = "upgrade_delivery"
 OF_CONTROLLER = ("upgrade_controller", "roll_back_controller", UPGRADE_DELIVERY)
 """What no check calls for: it is offered wherever it is possible."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (DELIVERIES, ("pause_deliveries", "resume_deliveries")),
+    (DISRUPTION, ("hold_disruption", "release_disruption")),
     ("CRDs", ("remove_stale_webhooks", "adopt_crds", "upgrade_crds")),
     (CONTROLLER, OF_CONTROLLER),
     ("Objects", ("rewrite_stored_versions", "convert_and_apply", "rename_markers")),
@@ -26,7 +27,8 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Clean up", ("remove_legacy",)),
 )
 """What is done in which order; the controller is upgraded outside karpdash, unless helm may be run or the object of
-Flux or Argo CD may be changed. Deliveries are paused and resumed beside it."""
+Flux or Argo CD may be changed. Deliveries, and Karpenter's own disruption, are held and let go beside it."""
+BESIDE = (DELIVERIES, DISRUPTION)
 LAST_RESORT = ("forced_deletion",)
 SUCCESSORS = "pools_admit_provisioner_pods"
 """The check that passes where every Provisioner has a ready NodePool."""
@@ -64,8 +66,8 @@ def in_order(offers: Iterable[Offer]) -> ActionPath:
     called = {one.action_id: one for one in every if one.checks or (one.enabled and one.action_id in OF_CONTROLLER)}
     unneeded = tuple(offer for offer in every if offer.action_id not in called)
     steps = [(title, tuple(called[name] for name in names if name in called)) for title, names in STEPS]
-    ready = (title for title, found in steps if title != DELIVERIES and any(offer.enabled for offer in found))
-    first = next(ready, "")
+    possible = (title for title, found in steps if any(offer.enabled for offer in found))
+    first = next((title for title in possible if title not in BESIDE), "")
     return ActionPath(
         steps=tuple(
             ActionStep(title=title, offers=found, outside=not found, current=title == first)

@@ -72,10 +72,25 @@ CAUSES: dict[str, str] = {
     "rollout_aborted": _("Its rollout was aborted"),
     "rollout_rejected": _("Its rollout was rejected"),
     "rollout_rolled_back": _("Its rollout was rolled back"),
+    "nothing_to_do": _("There is nothing to do"),
     "no_hop": _("There is no next upgrade"),
     "seen": _("A scan shows it"),
     "time_passed": _("The time has passed"),
 }
+HOLDS: dict[str, str] = {
+    "": _("it is begun next"),
+    "planning": _("its plan is being worked out"),
+    "approval_needed": _("its plan waits for approval"),
+    "rollout": _("its rollout is in progress"),
+    "busy": _("it begins once the request under way has ended"),
+    "held": _("every NodePool of its plan has a budget of no nodes"),
+    "rollout_paused": _("its rollout is paused: open it"),
+    "rollout_needs_attention": _("its rollout needs attention: open it"),
+    "rollout_failed": _("its rollout failed, and some NodePools may be held"),
+    "rollout_aborted": _("its rollout was aborted, and some NodePools may be held"),
+    "right_missing": _("the account that asked for it lacks a permission"),
+}
+"""How far a hold of Karpenter's own disruption is."""
 DIFFERENCES: dict[str, str] = {
     "action": _("another action"),
     "parameters": _("other choices"),
@@ -120,6 +135,12 @@ def way_word(how: str) -> str:
 def wait_word(code: str) -> str:
     """What a journey waits for; the code in words if it has no sentence."""
     return WAITS.get(code, wording.spoken(code))
+
+
+@register.filter
+def hold_word(code: str) -> str:
+    """How far a hold, or the restoring of its budgets, is."""
+    return HOLDS.get(code) or journey_cause(code)
 
 
 @register.filter

@@ -170,6 +170,7 @@ urlpatterns = [
     path("journeys/<uuid:journey_id>/reject", journey_commands.reject, name="journey-reject"),
     path("journeys/<uuid:journey_id>/start", journey_commands.start, name="journey-start"),
     path("journeys/<uuid:journey_id>/pause", journey_commands.pause, name="journey-pause"),
+    path("journeys/<uuid:journey_id>/disruption", journey_commands.disruption, name="journey-disruption"),
     path("journeys/<uuid:journey_id>/resume", journey_commands.resume, name="journey-resume"),
     path("journeys/<uuid:journey_id>/abort", journey_commands.abort, name="journey-abort"),
     path("journeys/<uuid:journey_id>/tick", journey_commands.tick, name="journey-tick"),

@@ -267,6 +267,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("journey-take-back", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-pause", "GET"): Door("journey", "L43++++", "L44444+"),
     ("journey-pause", "POST"): Door("journey", "L43++++", "L44444+"),
+    ("journey-disruption", "GET"): Door("journey", "L43+3++", "L44444+"),
+    ("journey-disruption", "POST"): Door("journey", "L43+3++", "L44444+"),
     ("journey-abort", "GET"): Door("journey", "L43++++", "L44444+"),
     ("journey-abort", "POST"): Door("journey", "L43++++", "L44444+"),
     ("journey-reject", "GET"): Door("journey", "L43++++", "L44444+"),

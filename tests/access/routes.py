@@ -115,6 +115,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-journey-approve", "POST"): Gate("journey", "read", "1433333", "1444443"),
     ("api-journey-start", "POST"): Gate("journey", "act", "143+3++", "144444+"),
     ("api-journey-pause", "POST"): Gate("journey", "act", "143++++", "144444+"),
+    ("api-journey-disruption", "POST"): Gate("journey", "act", "143+3++", "144444+"),
     ("api-journey-resume", "POST"): Gate("journey", "act", "143+3++", "144444+"),
     ("api-journey-abort", "POST"): Gate("journey", "act", "143++++", "144444+"),
     ("api-journey-tick", "POST"): Gate("journey", "act", "143+3++", "144444+"),

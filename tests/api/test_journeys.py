@@ -106,6 +106,23 @@ def test_it_is_taken_back_to_a_step_that_was_looked_at_before(client, ada, shop)
     assert (told["going_back"]["to"], told["going_back"]["reason"]) == ("j01", "the dashboards are red")
 
 
+def test_a_pause_holds_what_karpenter_does_by_itself(client, ada, shop):
+    row = a_journey(shop, state="running", author=ada, at=1)
+    assert client.get(of(row)).json()["disruption_hold"] is None
+    told = posted(client, of(row, "pause"), {"hold_disruption": True}, version=1).json()
+    hold = told["disruption_hold"]
+    assert (told["state"], hold["open"], hold["asked_for"], hold["by"], hold["rollout"]) == (
+        "paused", True, "held", ada.username, None,
+    )  # fmt: skip
+    again = posted(client, of(row, "disruption"), {"asked_for": "held"}, version=told["version"], key="l" * 20)
+    assert (again.status_code, again.json()["code"]) == (409, "moved")
+    told = posted(client, of(row, "resume"), {}, version=told["version"], key="m" * 20).json()
+    hold = told["disruption_hold"]
+    assert (told["state"], hold["asked_for"], hold["resumes"]) == ("paused", "released", True)
+    odd = posted(client, of(row, "disruption"), {"asked_for": "x"}, version=told["version"], key="n" * 20)
+    assert odd.status_code == 400
+
+
 def test_nobody_approves_over_rest(client, ada, shop):  # A42
     row = a_journey(shop, state="awaiting_approval")
     answer = posted(client, of(row, "approve"))

@@ -16,6 +16,7 @@ from migrations_app.readiness.published import typed_plan
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign
+from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_rollout, a_yes, entitled, remove
 from tests.builders_rows import a_cluster, a_snapshot
 
@@ -237,6 +238,22 @@ def test_servers_that_are_no_karpdash(monkeypatch, capsys, status, body, headers
     assert (code, told.out) == (3, "")
     assert why in told.err
     assert "\x1b" not in told.err
+
+
+def test_a_journey_is_shown_paused_held_and_ended(shop, asked, root):
+    row = a_journey(shop[1], state="running", author=root, at=1)
+    code, out, _ = asked("journey", "list", "--cluster", "shop", "--state", "under_way")
+    assert (code, out.split("\n")[1].split()) == (
+        0, [str(row.pk), "shop", row.starts, row.lands, "running", "1", "4"],
+    )  # fmt: skip
+    code, out, _ = asked("journey", "pause", str(row.pk), "--hold-disruption")
+    assert (code, "paused" in out, "asked for: held" in out) == (0, True, True)
+    assert asked("journey", "hold", str(row.pk))[0] != 0
+    told = json.loads(asked("journey", "resume", str(row.pk), "-o", "json")[1])
+    assert (told["state"], told["disruption_hold"]["asked_for"]) == ("paused", "released")
+    code, out, _ = asked("journey", "abort", str(row.pk))
+    assert (code, "aborted" in out) == (0, True)
+    assert asked("journey", "show", "4b1c7a0e-0000-4000-8000-000000000000")[0] != 0
 
 
 def test_a_campaign_is_shown_with_its_clusters(shop, asked, root):

@@ -66,7 +66,7 @@ JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-liv
     "journey-reject": "operate_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
     "journey-resume": "operate_rollout", "journey-abort": "operate_rollout", "journey-tick": "operate_rollout",
     "journey-skip": "operate_rollout", "journey-retry": "operate_rollout", "journey-accept": "operate_rollout",
-    "journey-take-back": "operate_rollout",
+    "journey-take-back": "operate_rollout", "journey-disruption": "operate_rollout",
 }  # fmt: skip
 """Tested in test_journeys.py and tests/access."""
 CAMPAIGNS = dict.fromkeys(

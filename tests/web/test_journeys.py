@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
 from tests.builders_journeys import a_journey
 from tests.builders_rollouts import entitled
 from tests.builders_rows import a_cluster, a_report, a_snapshot
@@ -60,7 +60,7 @@ FORMS = {
     "awaiting_approval": {"approve", "reject"},
     "approved": {"start", "reject"},
     "running": {"pause", "abort"},
-    "paused": {"resume", "abort"},
+    "paused": {"resume", "abort", "disruption"},
     "succeeded": set(),
     "aborted": set(),
 }
@@ -70,7 +70,8 @@ FORMS = {
 def test_each_state_offers_what_can_be_done_in_it(client, shop, ada, state):
     row = a_journey(shop, state=state, author=ada, at=2)
     page = shown(client, row)
-    every = {"ask", "approve", "reject", "start", "pause", "resume", "abort", "tick", "skip", "retry", "accept"}
+    every = {"ask", "approve", "reject", "start", "pause", "resume", "abort", "tick", "skip", "retry", "accept",
+             "disruption"}  # fmt: skip
     found = {name for name in every if f'action="{reverse(f"journey-{name}", args=[row.pk])}"' in page}
     assert found == FORMS[state]
 
@@ -202,3 +203,35 @@ def test_it_is_taken_back_with_a_reason(client, begun, woken, django_capture_on_
 def test_who_only_approves_takes_nothing_back(client, begun, cleo):
     first = JourneyStepRow.objects.get(journey=begun, place=0)
     assert sent(client, "take-back", begun, step=first.step, reason="red").status_code == 403
+
+
+def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(client, shop, ada):
+    row = a_journey(shop, state="running", author=ada, at=1)
+    assert "Also hold Karpenter's own disruption" in shown(client, row)
+    assert sent(client, "pause", row, hold_disruption="on").status_code == 302
+    held = JourneyHold.objects.get()
+    assert (held.journey_id, held.asked_for, held.by_name) == (row.pk, "held", "ada")
+    body = shown(client, row)
+    for words in ("own disruption is not held yet", "it is begun next", "Restore the budgets", "data-polled"):
+        assert words in body, words
+    row.refresh_from_db()
+    assert sent(client, "disruption", row, asked_for="held").status_code == 409
+    assert sent(client, "resume", row).status_code == 302
+    body = shown(client, row)
+    for words in ("The budgets of Karpenter are being restored", "Then the upgrade goes on by itself"):
+        assert words in body, words
+    assert f'action="{reverse("journey-resume", args=[row.pk])}"' not in body
+
+
+def test_an_approver_is_not_offered_the_hold(client, shop, cleo):
+    body = shown(client, a_journey(shop, state="running", at=1))
+    assert ("Pause" in body, "hold_disruption" in body) == (True, False)
+
+
+def test_a_plain_pause_holds_nothing(client, shop, ada):
+    row = a_journey(shop, state="running", author=ada, at=1)
+    assert sent(client, "pause", row).status_code == 302
+    assert JourneyHold.objects.count() == 0
+    row.refresh_from_db()
+    assert sent(client, "disruption", row, asked_for="held").status_code == 302
+    assert JourneyHold.objects.get().asked_for == "held"

@@ -124,6 +124,7 @@ SUMMARIES = {
     "journeys_approve": "Approve a journey (people only)",
     "journeys_ask": "Ask for approval of a journey",
     "journeys_pause": "Pause a journey",
+    "journeys_disruption": "Hold Karpenter's own disruption while a journey is paused, or let it go on",
     "journeys_resume": "Resume a journey",
     "journeys_retry": "Retry a step",
     "journeys_skip": "Skip a step",

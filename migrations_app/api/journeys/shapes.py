@@ -5,15 +5,18 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.disruption_hold import WANTED
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import COVERABLE, Command
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.journeys.way_back import WayBack
+from migrations_app.queries.journeys.disruption_hold import DisruptionHold
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
     GoingBack,
@@ -106,6 +109,12 @@ class GoingBackSerializer(StructSerializer):
     struct = GoingBack
 
 
+class DisruptionHoldSerializer(StructSerializer):
+    """The hold of Karpenter's own disruption for a pause; null if there was none."""
+
+    struct = DisruptionHold
+
+
 class JourneyWholeSerializer(JourneyLineSerializer):
     """With its steps in order."""
 
@@ -117,6 +126,7 @@ class JourneyWholeSerializer(JourneyLineSerializer):
     paused_deliveries = serializers.ListField(
         child=OutputText(), help_text="What its steps have paused, or may have, and not resumed."
     )
+    disruption_hold = DisruptionHoldSerializer(allow_null=True)
 
 
 class JourneyQuerySerializer(PagedSerializer):
@@ -148,6 +158,18 @@ class JourneyStartSerializer(StrictSerializer):
     """The digest of the journey that was looked at."""
 
     digest = Text(max_length=64)
+
+
+class JourneyPauseSerializer(StrictSerializer):
+    """Whether Karpenter's own disruption is to be held as well, until the journey is resumed or ended."""
+
+    hold_disruption = StrictBoolean(required=False, default=False)
+
+
+class JourneyHoldSerializer(StrictSerializer):
+    """held: budgets of no nodes for every NodePool; released: the budgets from before."""
+
+    asked_for = serializers.ChoiceField(choices=WANTED)
 
 
 class JourneyReasonSerializer(StrictSerializer):
@@ -193,6 +215,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
     told["going_back"] = detail.going_back
     told["paused_deliveries"] = detail.paused_deliveries
+    told["disruption_hold"] = detail.disruption_hold
     told["steps"] = [_step(one) for one in detail.steps]
     answer = Response(JourneyWholeSerializer(told).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)

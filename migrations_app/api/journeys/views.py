@@ -18,7 +18,9 @@ from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.journeys.shapes import (
+    JourneyHoldSerializer,
     JourneyLineSerializer,
+    JourneyPauseSerializer,
     JourneyQuerySerializer,
     JourneyReasonSerializer,
     JourneyStartSerializer,
@@ -40,6 +42,7 @@ from migrations_app.tasks import wake_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, lifecycle, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+from migrations_app.use_cases.journeys.holds import change_hold
 from migrations_app.use_cases.journeys.taking_back import take_back
 
 
@@ -142,13 +145,28 @@ class JourneyPauseView(Endpoint):
     """Pausing."""
 
     needs = {"POST": STOP}
-    operations = _acting("journeys_pause", NothingSerializer)
+    operations = _acting("journeys_pause", JourneyPauseSerializer)
 
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Pauses it, and asks its rollout to pause after the request under way."""
-        body_params(request, NothingSerializer)
-        return _changed(request, id, change=lifecycle.pause_journey)
+        """Pauses it, and asks its rollout to pause after the request under way; holds Karpenter's own disruption, too,
+        if that is asked for."""
+        said = body_params(request, JourneyPauseSerializer)
+        hold = said["hold_disruption"]
+        return _changed(request, id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
+
+
+class JourneyHoldView(Endpoint):
+    """Holding Karpenter's own disruption for a pause."""
+
+    needs = {"POST": ACT}
+    operations = _acting("journeys_disruption", JourneyHoldSerializer)
+
+    @guarded
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Holds Karpenter's own disruption while the journey is paused, or restores the budgets from before."""
+        said = body_params(request, JourneyHoldSerializer)
+        return _changed(request, id, change=partial(change_hold, asked_for=said["asked_for"]))
 
 
 class JourneyResumeView(Endpoint):

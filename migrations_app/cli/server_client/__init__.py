@@ -1,4 +1,4 @@
-"""`karpdash --server URL`: clusters, scans, findings, plans, rollouts and campaigns of a server, over its REST API.
+"""`karpdash --server URL`: clusters, scans, findings, plans, rollouts, journeys and campaigns of a server.
 
 The token is read from a file or from the environment, never from an argument: arguments are seen by every process.
 """
@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.server_client import campaigns, clusters, reports, rollouts
+from migrations_app.cli.server_client import campaigns, clusters, journeys, reports, rollouts
 from migrations_app.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     made.add_argument(OPTION, metavar="URL", required=True, help="such as https://karpdash.example.com")
     made.add_argument("--token-file", metavar="FILE", type=Path, help=f"a file that holds the token; else {TOKEN}")
-    commands = made.add_subparsers(required=True, metavar="campaign|cluster|scan|findings|plan|rollout")
-    for room in (campaigns, clusters, reports, rollouts):
+    commands = made.add_subparsers(required=True, metavar="campaign|cluster|journey|scan|findings|plan|rollout")
+    for room in (campaigns, clusters, journeys, reports, rollouts):
         room.add_commands(commands)
     return made
 

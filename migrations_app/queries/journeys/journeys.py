@@ -18,6 +18,7 @@ from migrations_app.journeys.states import CURRENT, ENDED, HOLDING, OVER, PLANNE
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.journeys.disruption_hold import DisruptionHold, disruption_hold
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rollouts.policies import approvals_asked, policy_of
 from migrations_app.queries.rows import from_row
@@ -129,7 +130,8 @@ class GoingBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyDetail:
-    """One journey with its steps. `needed` counts the approvals that the policies ask for now."""
+    """One journey with its steps. `needed` counts the approvals that the policies ask for now; `disruption_hold` is the
+    newest hold of Karpenter's own disruption, also one that is over."""
 
     row: JourneyRow
     nonce: str
@@ -138,6 +140,7 @@ class JourneyDetail:
     steps: tuple[StepRow, ...]
     approvals: tuple[JourneyApprovalRow, ...]
     going_back: GoingBack | None = None
+    disruption_hold: DisruptionHold | None = None
 
     @property
     def paused_deliveries(self) -> tuple[str, ...]:
@@ -216,6 +219,7 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
         needed=approvals_needed(row, plan) if plan else 0,
         steps=tuple(_step_of(one, plan) for one in steps),
         going_back=_going_back(journey_id),
+        disruption_hold=disruption_hold(journey_id),
         approvals=tuple(
             JourneyApprovalRow(by=one.approver_name, at=one.at, reason=one.reason) for one in row.approvals.all()
         ),

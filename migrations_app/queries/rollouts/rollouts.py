@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.actions.plan import ClusterIdentity
-from migrations_app.actions.states import FINAL, HOLDING, PLANNED
+from migrations_app.actions.states import FINAL, HOLDING, PLANNED, WORKING
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries import pagination
@@ -130,7 +130,12 @@ def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
     """The rollout that holds the cluster, by any of its registrations; None if the caller sees none."""
-    row = _rows().filter(cluster_id__in=registrations_of(cluster_id), state__in=sorted(HOLDING)).first()
+    row = (
+        _rows()
+        .filter(cluster_id__in=registrations_of(cluster_id), state__in=sorted(HOLDING))
+        .order_by("beside")
+        .first()
+    )
     return row_of(row) if row else None
 
 
@@ -146,7 +151,10 @@ def holder_elsewhere(row: Rollout) -> Rollout | None:
     uid = _planned_uid(row) if row.plan else ""
     if not uid:
         return None
-    others = Rollout.objects.filter(state__in=sorted(HOLDING)).exclude(cluster_id=row.cluster_id)
+    holding = Q(state__in=sorted(HOLDING))
+    if row.beside:  # what belongs to a pause stands beside what is paused
+        holding &= Q(beside=True) | Q(state__in=sorted(WORKING))
+    others = Rollout.objects.filter(holding).exclude(cluster_id=row.cluster_id)
     return next((one for one in others.only("pk", "cluster_id", "title", "plan") if _planned_uid(one) == uid), None)
 
 

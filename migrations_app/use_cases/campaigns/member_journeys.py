@@ -145,13 +145,13 @@ def resume_with(member: CampaignMember, person: Person, *, by: Actor) -> bool:
     try:
         with transaction.atomic():
             _refuse_stopped_rollout(_journey_of(member))
-            lifecycle.resume_journey(_journey_of(member), person, by=by)
+            resumed = lifecycle.resume_journey(_journey_of(member), person, by=by)
     except Conflict as refused:
         if refused.code not in PASSES:
             raise
         # "moved": somebody else has resumed or ended it.
         return refused.code == "moved"
-    return True
+    return resumed.state == "running"  # else the budgets that are held for its pause are restored first
 
 
 def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:

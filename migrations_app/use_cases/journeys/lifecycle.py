@@ -26,6 +26,7 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
+from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, move, store
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
@@ -67,16 +68,21 @@ def start_journey(
     return row
 
 
-def pause_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+def pause_journey(
+    journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, hold_disruption: bool = False
+) -> Journey:
     """Pauses the journey, and asks its rollout to pause after the request under way.
 
-    Karpenter goes on with what it has begun. Raises PermissionDenied, Conflict.
+    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. Raises PermissionDenied,
+    Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
         _paused(here, by=by)
+        if hold_disruption:
+            begin_hold(here, person, by=by)
     return here.row
 
 
@@ -101,8 +107,9 @@ def _paused(here: LoadedJourney, *, by: Actor) -> None:
 def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
     """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
 
-    Raises PermissionDenied, and Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody
-    accepted, and those of a start.
+    Where Karpenter's own disruption is held the budgets are restored first: it stays paused until a worker has seen
+    that, and goes on then. Raises PermissionDenied, and Conflict: `step_failed` beside a failed step, `plan_differs`
+    beside a plan that nobody accepted, and those of a start.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -113,6 +120,8 @@ def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version:
         if current is not None and here.row.cause_code in ASKS and not current.accepted:
             raise Conflict("accept the plan, or plan the step again", code="plan_differs")
         refuse_changes()
+        if ask_for_release(here, person, by=by, resumes=True):
+            return here.row
         columns, made = {**_cause(""), **starter(person)}, under_way(here, lock=True)
         store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
         if made is not None and made.state == "paused":
@@ -127,7 +136,8 @@ ASKS = ("plan_differs", "plan_not_shown")
 def abort_journey(
     journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Ends the journey where it is, and aborts its rollout after the request under way.
+    """Ends the journey where it is, and aborts its rollout after the request under way. Budgets that are held for a
+    pause are restored.
 
     Raises PermissionDenied, and Conflict while a rollout of it needs a person's word first.
     """
@@ -145,6 +155,7 @@ def abort_journey(
             rollouts.abort(made.pk, person, by=by)
         elif made is not None:
             step_rollouts.withdraw(made, "journey_aborted")
+        ask_for_release(here, person, by=by, resumes=False)
     return here.row
 
 
@@ -220,9 +231,13 @@ def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
     return True
 
 
+OF_STEPS = (JourneyRollout.Purpose.WORK, JourneyRollout.Purpose.BACK)
+"""What rollouts were made for that change what the steps are about."""
+
+
 def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
     made = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
-    part = made.exclude(purpose=JourneyRollout.Purpose.PREVIEW).select_related("rollout").last()
+    part = made.filter(purpose__in=OF_STEPS).select_related("rollout").last()
     return part.rollout if part else None
 
 

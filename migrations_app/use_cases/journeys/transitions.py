@@ -16,7 +16,7 @@ from django.utils import timezone
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
 from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, may_follow
-from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
@@ -102,11 +102,14 @@ def store(
     """Stores the progress with the event; `columns` change with the journey, `of_step` with the step of the event.
 
     A step whose turn came or that begins gets its time. Raises Conflict `moved` if the journey was changed since it
-    was read, or may not change so; LeaseLost if the worker's token is not valid any more.
+    was read, or may not change so; `disruption_held` if it would go on while Karpenter's own disruption is held;
+    LeaseLost if the worker's token is not valid any more.
     """
     before, now = here.progress, timezone.now()
     if then.state != before.state and not may_follow(before.state, then.state):
         raise Conflict(f"a journey that is {before.state} cannot become {then.state}", code="moved")
+    if (before.state, then.state) == ("paused", "running"):
+        _refuse_held(here.row)
     reached("before_store")
     changed = {"state": then.state, "version": here.row.version + 1, "changed_at": now, **(columns or {})}
     with transaction.atomic():
@@ -122,6 +125,13 @@ def store(
     for name, value in changed.items():
         setattr(here.row, name, value)
     reached("after_store")
+
+
+def _refuse_held(row: Journey) -> None:
+    """Raises Conflict `disruption_held` while Karpenter's own disruption is held for the pause of the journey."""
+    if JourneyHold.objects.filter(journey=row).exists():
+        words = "Karpenter's own disruption is held for this pause: restore the budgets first"
+        raise Conflict(words, code="disruption_held")
 
 
 def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns

@@ -15,17 +15,18 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from migrations_app.errors import Conflict
+from migrations_app.errors import Conflict, PermissionDenied
 from migrations_app.journeys.evidence import StepEvidence, seen
 from migrations_app.journeys.next_move import RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
-from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Lease
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts, taking_back
-from migrations_app.use_cases.journeys.lifecycle import halt
+from migrations_app.use_cases.journeys.holds import advance_hold
+from migrations_app.use_cases.journeys.lifecycle import halt, resume_journey
 from migrations_app.use_cases.journeys.moves import make_move
 from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
 from migrations_app.use_cases.journeys.scans import report_since
@@ -49,6 +50,8 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
     """
     try:
         here = load(journey_id)
+        if JourneyHold.objects.filter(journey_id=journey_id).exists():
+            return _advance_hold(journey_id)
         if here.row.state == "draft":
             return prepare_journey(here)
         if here.row.state != "running":
@@ -63,6 +66,19 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
         log.exception("database failed", extra={"journey": str(journey_id)})
         connection.close_if_unusable_or_obsolete()
     return Woken()
+
+
+def _advance_hold(journey_id: uuid.UUID) -> Woken:
+    """One move of the hold of Karpenter's own disruption; the journey goes on where somebody waits for its end."""
+    woken, ended = advance_hold(journey_id)
+    if ended is None or ended.resume is None:
+        return woken
+    try:
+        row = resume_journey(journey_id, ended.resume, by=WORKER)
+    except PermissionDenied as refused:
+        log.info("the journey stays paused", extra={"journey": str(journey_id), "code": refused.code})
+        return woken
+    return Woken(again=row.state == "running")
 
 
 def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
@@ -151,13 +167,14 @@ MOST_WOKEN = 100
 
 
 def stranded_journeys() -> list[uuid.UUID]:
-    """Drafts, and running journeys whose cluster has no lease holder; where they are more than MOST_WOKEN, at random.
+    """Drafts, running journeys whose cluster has no lease holder, and those with a hold of Karpenter's own disruption;
+    where they are more than MOST_WOKEN, at random.
 
     A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
     that wait for weeks, such as for a person, take no turn of the others.
     """
     held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
-    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
+    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held)) | Q(hold__isnull=False)
     return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_WOKEN])
 
 

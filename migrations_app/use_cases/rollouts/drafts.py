@@ -70,6 +70,7 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
             snapshot=cluster.latest,
             ticket=wanted.ticket[:200],
             note=wanted.note[:2000],
+            beside=action.beside or _takes_back_beside(wanted.rolls_back),
             rolls_back_id=wanted.rolls_back,
             made_at=now,
             expires_at=now + timedelta(seconds=LIFETIME_SECONDS),
@@ -86,6 +87,11 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
             )
         )
     return row.pk
+
+
+def _takes_back_beside(rolls_back: uuid.UUID | None) -> bool:
+    """Whether what is taken back belongs to a pause; then so does the way back."""
+    return rolls_back is not None and Rollout.objects.filter(pk=rolls_back, beside=True).exists()
 
 
 def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> uuid.UUID:

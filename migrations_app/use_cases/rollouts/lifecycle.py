@@ -18,6 +18,7 @@ from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import (
+    refuse_beside,
     refuse_held_by_journey,
     refuse_held_elsewhere,
     refuse_late,
@@ -213,10 +214,11 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
             # Its audit event holds the head of the log: of two starts at once the second one looks after the first.
+            refuse_beside(row)
             refuse_held_elsewhere(row)
             refuse_held_by_journey(row)
     except IntegrityError:
-        other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING))
+        other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING), beside=row.beside)
         holder = other.exclude(pk=row.pk).first()
         raise Conflict(f"rollout {holder.pk if holder else ''} holds this cluster", code="busy") from None
 

@@ -9,8 +9,9 @@ from django.utils import timezone
 from migrations_app.access import Person, approval_still_valid, may_start
 from migrations_app.actions import windows
 from migrations_app.actions.registry import find
-from migrations_app.actions.states import HOLDING
+from migrations_app.actions.states import HOLDING, WORKING
 from migrations_app.errors import Conflict
+from migrations_app.models.journey import JourneyHold
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.accounts.services import makers_of
@@ -111,6 +112,21 @@ def refuse_held_elsewhere(row: Rollout) -> None:
         raise Conflict(words, code="busy")
 
 
+def refuse_beside(row: Rollout) -> None:
+    """Raises Conflict `busy` while what belongs to a pause runs, and for such a one while another rollout works."""
+    if words := _works_beside(row):
+        raise Conflict(words, code="busy")
+
+
+def _works_beside(row: Rollout) -> str:
+    states = WORKING if row.beside else HOLDING
+    if not row.beside and JourneyHold.objects.filter(journey__steps__made__rollout=row).exists():
+        return "Karpenter's own disruption is held: resume the upgrade, which restores the budgets first"
+    others = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(states)).exclude(pk=row.pk)
+    other = others.filter(beside=not row.beside).first()
+    return f"rollout {other.pk} is {other.state.replace('_', ' ')} on this cluster" if other else ""
+
+
 def refuse_held_by_journey(row: Rollout) -> None:
     """Raises Conflict `busy` if a journey holds the cluster that neither made the rollout nor the one it rolls back."""
     if words := _held_by_journey(row):
@@ -119,6 +135,8 @@ def refuse_held_by_journey(row: Rollout) -> None:
 
 def _held_by_journey(row: Rollout) -> str:
     journey = holding_journey(row.cluster_id)
+    if row.beside and journey is not None and journey.state == "paused":
+        return ""
     return "" if journey is None or is_part_of(row, journey) else f"journey {journey.pk} holds this cluster"
 
 
@@ -167,7 +185,8 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     except Conflict as wrong:
         return wrong.message
     aside = [pk for pk in (row.pk, row.rolls_back_id) if pk]
-    other = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING)).exclude(pk__in=aside).first()
+    others = Rollout.objects.filter(cluster_id=row.cluster_id, state__in=sorted(HOLDING), beside=row.beside)
+    other = others.exclude(pk__in=aside).first()
     if other is not None:
         return f"another rollout holds this cluster: {other.title}"
-    return _held_elsewhere(row) or _held_by_journey(row)
+    return _works_beside(row) or _held_elsewhere(row) or _held_by_journey(row)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.tasks import wake_journey
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.journeys import approvals, lifecycle, steps, taking_back
+from migrations_app.use_cases.journeys import approvals, holds, lifecycle, steps, taking_back
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -110,7 +110,17 @@ def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Pauses the journey and its rollout."""
-    return _done(request, journey_id, change=lifecycle.pause_journey)
+    hold = request.POST.get("hold_disruption") == "on"
+    return _done(request, journey_id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
+
+
+@require_right(*OPERATE)
+@require_POST
+@refused_on_page
+def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+    """Holds Karpenter's own disruption for the pause, or restores the budgets."""
+    asked_for = request.POST.get("asked_for", "")
+    return _done(request, journey_id, change=partial(holds.change_hold, asked_for=asked_for))
 
 
 @require_right(*OPERATE)

@@ -97,7 +97,7 @@ def page_of_journey(
         "step_may": presenter.step_forms(detail, person),
         "typed": presenter.typed_asked(detail),
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
-        "polled": detail.row.state in presenter.POLLED,
+        "polled": presenter.is_polled(detail),
         "back_to": chosen,
         "way_back": way_back_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
@@ -113,7 +113,8 @@ def live(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """The list of steps, polled every two seconds; 304 while it has not changed."""
     detail = journey_detail(journey_id)
     work = [(one.state, one.work.state if one.work else "") for one in detail.steps]
-    tag = f'"{hashlib.sha256(f"{detail.row.version} {work}".encode()).hexdigest()[:40]}"'
+    seen = f"{detail.row.version} {work} {detail.disruption_hold}"
+    tag = f'"{hashlib.sha256(seen.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
+from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.journeys.way_back import BACK_NEEDED
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
@@ -16,6 +17,8 @@ from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running")
 """States in which the page looks for news by itself."""
+RESTORING_STOPPED = ("failed", "aborted", "rejected", "paused", "needs_attention", "expired")
+"""States of the rollout in which somebody asks again."""
 Forms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 
@@ -29,12 +32,20 @@ def forms_of(detail: JourneyDetail, person: Person) -> Forms:
         "pause": (("running",), may_stop),
         "resume": (("paused",) if _resumable(detail) else (), may_start),
         "abort": (("running", "paused"), may_stop),
-        "take_back": (("running", "paused") if detail.reached else (), may_start),
+        "take_back": (("running", "paused") if detail.reached and not _held(detail) else (), may_start),
+        "pause_hold": (("running",), may_start),
+        "hold": (("paused",) if not _held(detail) else (), may_start),
+        "release": (tuple(JOURNEY_STATES) if _held(detail) and not _restoring(detail) else (), may_start),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
     found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
     found["approve"] = _why(_approving(detail, person)) if state == "awaiting_approval" else None
     return found
+
+
+def is_polled(detail: JourneyDetail) -> bool:
+    """Whether the page looks for news by itself: also while budgets are held or restored."""
+    return detail.row.state in POLLED or _held(detail)
 
 
 def step_forms(detail: JourneyDetail, person: Person) -> Forms:
@@ -73,8 +84,21 @@ def shown_step(detail: JourneyDetail) -> StepRow | None:
     return detail.current or left
 
 
+def _held(detail: JourneyDetail) -> bool:
+    return detail.disruption_hold is not None and detail.disruption_hold.open
+
+
+def _restoring(detail: JourneyDetail) -> bool:
+    """Whether the budgets are being restored; not where that stopped, so that it can be asked for again."""
+    hold = detail.disruption_hold
+    return hold is not None and hold.asked_for == "released" and hold.state not in RESTORING_STOPPED
+
+
 def _resumable(detail: JourneyDetail) -> bool:
     step = detail.current
+    hold = detail.disruption_hold
+    if hold is not None and hold.open and hold.resumes and _restoring(detail):
+        return False  # it goes on by itself
     return detail.row.cause_code not in ASKS and (step is None or step.state != "failed")
 
 

@@ -13,7 +13,7 @@ from migrations_app.models.account import Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster, ClusterGroup
-from migrations_app.models.journey import Journey
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.campaigns.campaigns import campaign_row
@@ -24,7 +24,9 @@ from migrations_app.use_cases.campaigns.transitions import load_campaign
 from migrations_app.use_cases.clusters.batches import remove_all
 from migrations_app.use_cases.clusters.registration import remove
 from migrations_app.use_cases.journeys import worker as journey_worker
+from migrations_app.use_cases.journeys.holds import change_hold
 from migrations_app.use_cases.journeys.lifecycle import pause_journey
+from tests.builders_rollouts import a_rollout
 from tests.use_cases.campaigns import stage
 from tests.use_cases.cast import actor, person, user
 from tests.use_cases.journeys import stage as journeys
@@ -128,6 +130,22 @@ class TestResuming:
         assert (journeys_of(working)["blue"], made.state) == ("running", "running")
         assert stage.verbs(working).count("campaign.member_resumed") == 1
         assert not stage.member(working, "blue").paused_with
+
+    def test_one_whose_disruption_is_held_is_resumed_once_its_budgets_are_back(self, working, ada):
+        lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
+        row = Journey.objects.get(pk=stage.member(working, "blue").journey_id)
+        change_hold(row.pk, person(ada), asked_for="held", by=actor(ada))
+        held = JourneyRollout.objects.create(
+            step=row.steps.first(), rollout=a_rollout(row.cluster, state="succeeded"), purpose="hold"
+        )
+        lifecycle.resume_campaign(working.pk, person(ada), by=actor(ada))
+        stage.advanced(working)
+        assert journeys_of(working) == {"blue": "paused", "green": "running", "red": "running"}
+        assert (stage.member(working, "blue").paused_with, JourneyHold.objects.get().asked_for) == (True, "released")
+        JourneyRollout.objects.filter(pk=held.pk).update(purpose="preview")  # as if it had never been started
+        journey_worker.advance_journey(row.pk, holder="w")
+        stage.advanced(working)
+        assert (working.state, journeys_of(working)["blue"]) == ("running", "running")
 
     def test_one_whose_rollout_stopped_by_itself_is_looked_at_first(self, working, ada):
         made = with_rollout(working, "blue")

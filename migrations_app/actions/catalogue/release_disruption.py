@@ -1,0 +1,46 @@
+"""Restores the budgets of NodePools that karpdash holds, exactly as they were before; changed ones stay as they are."""
+
+from collections.abc import Iterator
+
+from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.disruption_hold import NAMES, pool_target, pools_named, release_step
+from migrations_app.actions.undo import bare
+from migrations_app.inventory.facts.disruption_hold import is_held_by_us
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter import kinds
+
+action = Action(
+    __name__,
+    title="Restore the budgets of held NodePools",
+    button="Restore budgets ({count} NodePools)",
+    why="A NodePool that stays held neither drifts nor consolidates: old nodes stay, and empty ones are paid for.",
+    risk="low",
+    parts=("nodepools",),
+    may=(RbacNeed(verb="patch", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),),
+    parameters=(
+        Parameter(NAMES, "Which NodePools (default: all that karpdash holds)?", False, of="nodepools", many=True),
+    ),
+    beside=True,
+    sources=("aws/karpenter-provider-aws@v1.0.14:pkg/apis/crds/karpenter.sh_nodepools.yaml",),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
+    yield from (bare(pool_target(inventory, pool)) for pool in _held(inventory, parameters))
+
+
+@action.prepare
+def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    for pool in _held(scene.inventory, parameters):
+        read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
+        if read is None:
+            raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
+        yield release_step(scene, pool, read=read)
+
+
+def _held(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:
+    return tuple(pool for pool in pools_named(inventory, parameters) if is_held_by_us(pool))

@@ -1,0 +1,139 @@
+"""Holds Karpenter's own disruption of NodePools and lets it go on. An annotation of the NodePool keeps the budgets from
+before, so that anyone who finds it held can restore them.
+"""
+
+import json
+from typing import Any
+
+from msgspec.structs import replace
+
+from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Body, Change, ObjectTarget, checked_name, merge
+from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.plan import Step
+from migrations_app.actions.targets.pools import (
+    chosen,
+    joined,
+    keeper_of,
+    living_pools,
+    served_version,
+    source_note,
+    target_of,
+)
+from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.versions import minor_order
+
+NAMES = "nodepools"
+FIRST_WITH_BUDGETS = (0, 34)
+"""The first minor that keeps to budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
+FIRST_FORCEFUL_EXPIRY = (1, 0)
+"""From this minor on nodes expire without asking a budget. karpenter.sh docs v1.0: disruption, expiration."""
+LONGEST = 20_000
+"""Characters of kept budgets; a NodePool has at most 50 of them."""
+BUDGETS: Field = ("spec", "disruption", "budgets")
+MARK: Field = ("metadata", "annotations", HELD)
+NO_BUDGETS = (
+    "keeps to no budgets. Provisioners have none in any release: take spec.consolidation and ttlSecondsAfterEmpty out "
+    "to stop consolidation, switch the feature gate of drift off, and mark pods with karpenter.sh/do-not-evict"
+)
+UNTOUCHED = "Interruptions of spot capacity and deleted nodes are not held by a budget"
+
+
+def pools_named(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:
+    """The chosen NodePools, by default all of Karpenter's own. Raises InvalidInput for a name that none has."""
+    return chosen(living_pools(inventory), parameters, name=NAMES)
+
+
+def pool_target(inventory: Inventory, pool: NodePool) -> ObjectTarget:
+    """The NodePool by uid, in the version in which it was read."""
+    checked_name(pool.name)
+    return target_of(kinds.NODE_POOL, pool, version=served_version(inventory, "nodepools"))
+
+
+def refuse_without_budgets(scene: PlanningContext) -> None:
+    """Raises Unavailable where the running release is not known or keeps to no budgets, with what can be done there."""
+    running = scene.running.release
+    if running is None:
+        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+    if minor_order(running.minor) < FIRST_WITH_BUDGETS:
+        raise Unavailable(f"Karpenter {running} {NO_BUDGETS}", code="wrong_release")
+
+
+def hold_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+    """The step that sets its budgets to no nodes and writes down what they were; its undo restores them."""
+    running = scene.running.release
+    expires = running is not None and minor_order(running.minor) >= FIRST_FORCEFUL_EXPIRY
+    expiry = "from 1.0 on nodes that are older than expireAfter go all the same" if expires else ""
+    return patch_step(
+        pool_target(scene.inventory, pool), read, patch=holding(_budgets(pool, read)),
+        title=f"Hold Karpenter's own disruption of NodePool {pool.name}",
+        manager=keeper_of(pool.metadata), note=joined(UNTOUCHED, expiry, source_note(pool.metadata)),
+    )  # fmt: skip
+
+
+def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+    """The step that restores its budgets. Where somebody changed them since the hold they stay as they are, and the
+    step only takes the annotation off. Raises Unavailable for an annotation that nothing can be restored from.
+    """
+    target, before = pool_target(scene.inventory, pool), former_budgets(pool, read)
+    if value_at(read, BUDGETS) != NO_NODES:
+        made = patch_step(
+            target, read, patch={"metadata": {"annotations": {HELD: None}}},
+            title=f"Leave the budgets of NodePool {pool.name}, which were changed since",
+            note=f"They were changed by somebody else and stay; before the hold they were {_text(before)}",
+        )  # fmt: skip
+        return replace(made, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
+    made = patch_step(
+        target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
+        manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
+    )  # fmt: skip
+    back = holding(before)
+    return replace(made, undo=merge(target, back), undo_postconditions=held(back))
+
+
+def holding(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that holds, with the former budgets in the annotation."""
+    return {"metadata": {"annotations": {HELD: _text(budgets)}}, "spec": {"disruption": {"budgets": NO_NODES}}}
+
+
+def releasing(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
+    """The merge patch that restores the budgets and takes the annotation off."""
+    return {"metadata": {"annotations": {HELD: None}}, "spec": {"disruption": {"budgets": budgets}}}
+
+
+def restores(change: Change) -> bool:
+    """Whether the request sets the budgets; one that only takes the annotation off leaves them to whom changed them."""
+    return "spec" in change.body
+
+
+def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+    """The budgets from before the hold. Raises Unavailable if the annotation does not tell them."""
+    text = value_at(read, MARK)
+    try:
+        found = json.loads(text) if isinstance(text, str) and len(text) <= LONGEST else ""
+    except (ValueError, RecursionError):
+        found = ""
+    if found is not None and not _is_list(found):
+        words = f"NodePool {pool.name}: the annotation {HELD} does not tell its budgets; restore them by hand"
+        raise Unavailable(f"{words} and take it off", code="changed")
+    return found
+
+
+def _budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+    """Its budgets as they are; None where it has none. Raises Unavailable for what is no list of budgets."""
+    found = value_at(read, BUDGETS)
+    if (found is not None and not _is_list(found)) or len(_text(found)) > LONGEST:
+        raise Unavailable(f"NodePool {pool.name}: {'.'.join(BUDGETS)} cannot be read", code="not_seen")
+    return found
+
+
+def _is_list(found: Any) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+
+
+def _text(budgets: Any) -> str:  # noqa: ANN401 - plain JSON
+    return json.dumps(budgets, sort_keys=True, separators=(",", ":"))

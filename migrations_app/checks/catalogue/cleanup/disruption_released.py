@@ -1,0 +1,60 @@
+"""What karpdash held for a pause may be disrupted by Karpenter again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch
+from migrations_app.checks.evidence import at
+from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES
+from migrations_app.inventory.facts.disruption_hold import HELD, is_held_by_us
+from migrations_app.inventory.facts.managers import BY_HAND
+from migrations_app.inventory.facts.node_pools import own_pools
+
+check = Check(
+    __name__,
+    title="No NodePool stays held by karpdash",
+    phase="cleanup",
+    severity="warning",
+    why="A NodePool that was held for a pause and never let go neither drifts nor consolidates, and nobody is told.",
+    how="The annotation karpdash.io/held-budgets, which karpdash sets with a hold and takes off when it restores.",
+    reads=("nodepools",),
+    says=("{count} NodePool is still held", "{count} NodePools are still held"),
+    sources=("aws/karpenter-provider-aws@v1.0.14:pkg/apis/crds/karpenter.sh_nodepools.yaml",),
+    remedy_tools=("kubectl",),
+    resolved_by=("release_disruption",),
+)
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    every = own_pools(case.inventory)
+    if not every:
+        yield NotApplicable("there is no NodePool of Karpenter's own yet")
+    for pool in every:
+        if is_held_by_us(pool):
+            before = pool.metadata.annotation(HELD) or ""
+            yield at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before").with_data(before=before)
+
+
+@check.advise
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    for row in evidence:
+        target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
+        body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
+        known, budgets = _budgets(row.value("before"))
+        if known:
+            body["spec"] = {"disruption": {"budgets": budgets}}
+        again = ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
+        yield from remedies_of(again, BY_HAND)
+
+
+def _budgets(text: str) -> tuple[bool, Any]:
+    """Whether the annotation tells the former budgets, and those."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+    return found is None or isinstance(found, list), found

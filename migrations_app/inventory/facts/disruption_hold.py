@@ -1,0 +1,15 @@
+"""The hold of Karpenter's own disruption: a budget of no nodes, and an annotation with the budgets from before it."""
+
+from typing import Any, Final
+
+from migrations_app.inventory.objects.karpenter import NodePool
+
+HELD: Final = "karpdash.io/held-budgets"
+"""The annotation of a NodePool that karpdash holds: its former budgets as JSON, `null` where it had none."""
+NO_NODES: Final[list[dict[str, Any]]] = [{"nodes": "0"}]
+"""The budgets of a held NodePool: no node, at no time, for no reason."""
+
+
+def is_held_by_us(pool: NodePool) -> bool:
+    """Whether karpdash set its budgets to no nodes and has not taken that back."""
+    return pool.metadata.annotation(HELD) is not None

@@ -1,0 +1,208 @@
+"""Holds Karpenter's own disruption for a pause of a journey, and restores the budgets before the journey goes on.
+
+Each is a rollout of its own, with its preview, approvals and journal. It may run while the journey and its rollout are
+paused; nothing of them goes on while it is under way.
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Method, Person, may_start
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldMove, HoldSeen, next_hold_move
+from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.visibility import rights_over
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.audit.log import WORKER, Actor
+from migrations_app.use_cases.journeys import step_rollouts
+from migrations_app.use_cases.journeys.approvals import refuse_old
+from migrations_app.use_cases.journeys.preview import Woken
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
+from migrations_app.use_cases.rollouts import approvals
+from migrations_app.use_cases.rollouts import lifecycle as rollouts
+from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
+
+ACTIONS = {JourneyRollout.Purpose.HOLD: HOLD, JourneyRollout.Purpose.RELEASE: RELEASE}
+ANEW = frozenset({"expired", "policy_moved"})
+
+
+@dataclass(frozen=True, slots=True)
+class HoldEnded:
+    """The hold is over. `resume`: the journey is to go on with the rights of that person."""
+
+    resume: Person | None = None
+
+
+def change_hold(
+    journey_id: uuid.UUID, person: Person, *, asked_for: str, by: Actor, version: int | None = None
+) -> Journey:
+    """Holds Karpenter's own disruption for a paused journey, or restores the budgets. Workers do it afterwards.
+
+    Raises PermissionDenied, InvalidInput for another word, and Conflict `moved` if the journey is not paused, or
+    nothing is held.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        refuse_person(may_start(over(person, here.row.cluster_id)))
+        refuse_old(here, version)
+        if asked_for == HELD:
+            begin_hold(here, person, by=by)
+        elif asked_for != RELEASED:
+            raise InvalidInput("held or released", where="asked_for", code="bad_parameter")
+        elif not ask_for_release(here, person, by=by, resumes=False):
+            raise Conflict("nothing is held for this upgrade", code="moved")
+    return here.row
+
+
+def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
+    """Asks for the hold, in the caller's transaction. Raises PermissionDenied, Conflict `moved` unless it is paused."""
+    row = here.row
+    refuse_person(may_start(over(person, row.cluster_id)))
+    if row.state != "paused" or not here.steps:
+        raise Conflict("Karpenter's own disruption is held while an upgrade is paused", code="moved")
+    newest = step_rollouts.newest_link(row)
+    columns = {**_asked_by(person), "asked_for": HELD, "begun_at": timezone.now(), "earlier": newest}
+    _, created = JourneyHold.objects.get_or_create(journey=row, defaults=columns)
+    if not created:
+        raise Conflict("it is held already, or its budgets are being restored", code="moved")
+    store(here, here.progress, event=JourneyEvent(verb="journey.hold_asked", by=by))
+
+
+def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool) -> bool:
+    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. Asked again, it tries again
+    where the last try came to nothing.
+    """
+    held = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
+    if held is None:
+        return False
+    if held.asked_for == HELD or next_hold_move(_seen(held)).do == "tell":
+        held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
+        store(here, here.progress, event=JourneyEvent(verb="journey.release_asked", by=by))
+    if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
+        for name, value in _asked_by(person).items():
+            setattr(held, name, value)
+    held.resumes = held.resumes or resumes
+    held.save()
+    return True
+
+
+def _asked_by(person: Person) -> dict[str, object]:
+    return {"person_id": person.id, "by_name": person.name, "by_token": person.method == "token", "wait_code": "",
+            "cause": ""}  # fmt: skip
+
+
+def advance_hold(journey_id: uuid.UUID) -> tuple[Woken, HoldEnded | None]:
+    """Makes the next move of the journey's hold; the second value once it is over. Raises Conflict if the journey or
+    the rollout moved meanwhile.
+    """
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        held = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
+        if held is None:
+            return Woken(), None
+        move = next_hold_move(_seen(held))
+        if move.do == "draft":
+            return Woken(drafts=[_drafted(here, held)]), None
+        if move.do in ("end", "withdraw"):
+            return Woken(), _ended(here, held, move=move)
+    made = _now(held)
+    if made is None or move.do in ("wait", "tell"):
+        _note(held, move.code)
+        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else []), None
+    return _with_rollout(held, made=made, move=move), None
+
+
+def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
+    purpose = JourneyRollout.Purpose.RELEASE if held.asked_for == RELEASED else JourneyRollout.Purpose.HOLD
+    row, step = here.row, here.current or here.steps[-1]
+    author = Actor(name=held.by_name, method="worker", id=held.person_id)
+    request = RolloutRequest(action=ACTIONS[purpose], ticket=row.ticket, note=f"for the pause of journey {row.pk}")
+    made = draft(row.cluster_id, request, by=author)
+    JourneyRollout.objects.create(step=step, rollout_id=made, purpose=purpose)
+    return made
+
+
+def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove) -> HoldEnded:
+    made = _now(held)
+    if move.do == "withdraw" and made is not None:
+        step_rollouts.withdraw(made, "journey_resumed")
+    words = made.cause if made is not None and move.code != RELEASED else ""
+    person = _person(held) if held.resumes else None
+    held.delete()
+    store(here, here.progress, event=JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words))
+    return HoldEnded(person)
+
+
+def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:
+    """Asks for the approval of the rollout, or starts it, with the rights of who asked for it."""
+    person = _person(held)
+    if person is None:
+        _note(held, "starter_gone")
+        return Woken()
+    try:
+        if move.do == "ask":
+            approvals.ask(made.pk, person, by=WORKER, version=made.version)
+            return Woken(again=True)
+        if move.do == "abort":
+            rollouts.abort(made.pk, person, by=WORKER, version=made.version)
+            return Woken(again=True)
+        rollouts.start(made.pk, person, digest=made.digest, by=WORKER, version=made.version)
+        return Woken(rollouts=[made.pk])
+    except PermissionDenied as refused:
+        _note(held, "right_missing", cause=refused.message)
+    except Conflict as refused:
+        if refused.code in ANEW:
+            step_rollouts.withdraw(made, refused.code)
+            return Woken(again=True)
+        if refused.code != "moved":
+            _note(held, refused.code, cause=refused.message)  # it is tried again with each sweep
+    return Woken()
+
+
+def _note(held: JourneyHold, code: str, *, cause: str = "") -> None:
+    """Keeps what the hold waits for, for the page."""
+    if (held.wait_code, held.cause) != (code, cause[:2000]):
+        JourneyHold.objects.filter(pk=held.pk).update(wait_code=code, cause=cause[:2000])
+
+
+def _seen(held: JourneyHold) -> HoldSeen:
+    return HoldSeen(
+        releasing=held.asked_for == RELEASED,
+        hold=_told(_newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)),
+        release=_told(_newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)),
+    )
+
+
+def _told(made: Rollout | None) -> RolloutSeen | None:
+    return RolloutSeen(state=made.state, cause_code=made.cause_code) if made is not None else None
+
+
+def _newest(held: JourneyHold, purpose: str, *, since: int) -> Rollout | None:
+    parts = JourneyRollout.objects.filter(step__journey_id=held.journey_id, purpose=purpose, pk__gt=since)
+    part = parts.select_related("rollout").last()
+    return part.rollout if part else None
+
+
+def _now(held: JourneyHold) -> Rollout | None:
+    """The rollout that the next move is about: that of the restoring once there is one, else that of the hold."""
+    if held.asked_for == RELEASED:
+        release = _newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)
+        if release is not None:
+            return release
+    return _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
+
+
+def _person(held: JourneyHold) -> Person | None:
+    """Who asked last, with the rights of now; None if the account is closed."""
+    user = User.objects.filter(pk=held.person_id or 0, is_active=True).first()
+    if user is None:
+        return None
+    method: Method = "token" if held.by_token else "session"
+    rights = rights_over(user, Journey.objects.values_list("cluster_id", flat=True).get(pk=held.journey_id))
+    return Person(id=user.pk, name=user.get_username(), rights=rights, method=method)

@@ -1,0 +1,324 @@
+"""Karpenter's own disruption, held for a pause of a journey: begun, restored before it goes on, and left to nobody."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
+from migrations_app.journeys.disruption_hold import HoldMove, HoldSeen, next_hold_move
+from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.journey import JourneyHold, JourneyRollout
+from migrations_app.models.policy import Policy
+from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.queries.journeys.disruption_hold import disruption_hold
+from migrations_app.use_cases.journeys.holds import change_hold
+from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
+from migrations_app.use_cases.journeys.steps import retry
+from migrations_app.use_cases.journeys.taking_back import take_back
+from migrations_app.use_cases.journeys.worker import advance_journey, stranded_journeys
+from migrations_app.use_cases.rollouts import approvals, preview, worker
+from migrations_app.use_cases.rollouts import lifecycle as rollouts
+from tests.actions.on_server import QUICK, installed, put, registered
+from tests.actions.way_back import lasting
+from tests.builders_pools import a_pool
+from tests.builders_rollouts import a_line, taint
+from tests.use_cases.cast import actor, person
+from tests.use_cases.journeys import stage
+from tests.use_cases.journeys.stage import refusal
+
+LOW = taint(risk="low")
+STATES = ("draft", "previewed", "awaiting_approval", "approved", "running", "paused", "succeeded", "failed", "aborted",
+          "rolled_back", "rejected", "expired", "rolling_back", "needs_attention")  # fmt: skip
+
+
+def seen(state, code=""):
+    return RolloutSeen(state=state, cause_code=code) if state else None
+
+
+def move(*, hold="", release="", releasing=False, code=""):
+    there = HoldSeen(releasing=releasing, hold=seen(hold, "" if release else code), release=seen(release, code))
+    return next_hold_move(there)
+
+
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("state", "code", "then"),
+        [
+            ("", "", HoldMove("draft")),
+            ("previewed", "", HoldMove("ask")),
+            ("approved", "", HoldMove("start")),
+            ("succeeded", "", HoldMove("wait", "held")),
+            ("paused", "changed", HoldMove("tell", "rollout_paused")),
+            ("failed", "", HoldMove("tell", "rollout_failed")),
+            ("expired", "wrong_release", HoldMove("end", "wrong_release")),
+            ("expired", "policy_moved", HoldMove("draft")),
+            ("rejected", "", HoldMove("end", "rejected")),
+            ("rolled_back", "", HoldMove("end", "rolled_back")),
+        ],
+    )
+    def test_a_hold_is_planned_asked_for_and_started(self, state, code, then):
+        assert move(hold=state, code=code) == then
+
+    @pytest.mark.parametrize(
+        ("hold", "release", "code", "then"),
+        [
+            ("", "", "", HoldMove("end", "released")),
+            ("approved", "", "", HoldMove("withdraw", "released")),
+            ("running", "", "", HoldMove("wait", "rollout")),
+            ("paused", "", "", HoldMove("abort")),
+            ("succeeded", "", "", HoldMove("draft")),
+            ("aborted", "", "", HoldMove("draft")),
+            ("succeeded", "approved", "", HoldMove("start")),
+            ("succeeded", "succeeded", "", HoldMove("end", "released")),
+            ("succeeded", "expired", "nothing_to_do", HoldMove("end", "released")),
+            ("succeeded", "expired", "policy_moved", HoldMove("draft")),
+            ("succeeded", "expired", "missing_rights", HoldMove("tell", "missing_rights")),
+            ("succeeded", "paused", "", HoldMove("abort")),
+            ("succeeded", "aborted", "", HoldMove("tell", "rollout_aborted")),
+            ("succeeded", "rejected", "", HoldMove("tell", "rollout_rejected")),
+        ],
+    )
+    def test_budgets_are_restored_after_what_was_held(self, hold, release, code, then):
+        assert move(hold=hold, release=release, releasing=True, code=code) == then
+
+    @pytest.mark.parametrize("state", STATES)
+    def test_every_state_has_its_move(self, state):
+        assert move(hold=state).do
+        assert move(hold=state, releasing=True).do
+        assert move(hold="succeeded", release=state, releasing=True).do
+
+
+@pytest.fixture
+def at_work(running, shop):
+    """A running journey whose rollout runs."""
+    row = stage.advanced(running, 2)
+    stage.planned(shop)
+    return stage.advanced(row, 2)
+
+
+def paused(row, who, *, with_rollout=True):
+    """Paused with a hold; its rollout stands still."""
+    pause_journey(row.pk, person(who), by=actor(who), hold_disruption=True)
+    if with_rollout:
+        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", wish="", cause_code="asked")
+    row.refresh_from_db()
+    return row
+
+
+def newest(row, purpose):
+    return JourneyRollout.objects.filter(step__journey=row, purpose=purpose).latest("pk").rollout
+
+
+def done(row, shop, purpose="hold"):
+    """The rollout of that purpose from its draft to its end."""
+    stage.advanced(row)
+    stage.planned(shop, LOW)
+    stage.advanced(row, 2)
+    made = newest(row, purpose)
+    assert made.state == "running"
+    stage.ended(made)
+    return stage.advanced(row)
+
+
+@pytest.mark.django_db
+class TestJourneys:
+    def test_the_hold_runs_beside_the_rollout_that_is_paused(self, at_work, shop, ada):  # A13
+        row = paused(at_work, ada)
+        stage.advanced(row)
+        made = stage.planned(shop, LOW)
+        assert (made.action, made.beside, made.author_name) == ("hold_disruption", True, "ada")
+        stage.advanced(row, 2)
+        made.refresh_from_db()
+        main = stage.work(row)
+        assert (made.state, made.started_by_name, main.state, row.state) == ("running", "ada", "paused", "paused")
+        assert refusal(Conflict, rollouts.resume, main.pk, person(ada), by=actor(ada)) == "busy"
+        stage.ended(made)
+        stage.advanced(row)
+        assert JourneyHold.objects.get().wait_code == "held"
+        assert refusal(Conflict, rollouts.resume, main.pk, person(ada), by=actor(ada)) == "busy"
+
+    def test_it_begins_only_when_the_request_under_way_has_ended(self, at_work, shop, ada):
+        row = paused(at_work, ada, with_rollout=False)
+        assert stage.work(row).wish == "pause"
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 3)
+        assert (newest(row, "hold").state, JourneyHold.objects.get().wait_code) == ("approved", "busy")
+        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", wish="")
+        stage.advanced(row)
+        assert newest(row, "hold").state == "running"
+
+    def test_resumed_it_restores_first_and_goes_on_by_itself(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        assert resume_journey(row.pk, person(ada), by=actor(ada)).state == "paused"
+        done(row, shop, "release")
+        assert (row.state, stage.work(row).state, JourneyHold.objects.count()) == ("running", "running", 0)
+        assert stage.verbs(row)[-4:] == [
+            "journey.hold_asked", "journey.release_asked", "journey.hold_over", "journey.running",
+        ]  # fmt: skip
+        last = AuditEvent.objects.filter(verb="journey.hold_over").get()
+        assert last.outcome == "released"
+
+    def test_aborted_it_restores_although_the_journey_is_over(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        abort_journey(row.pk, person(ada), reason="wrong week", by=actor(ada))
+        assert stranded_journeys() == [row.pk]
+        done(row, shop, "release")
+        assert (row.state, JourneyHold.objects.count(), stranded_journeys()) == ("aborted", 0, [])
+
+    def test_an_approver_who_aborts_leaves_the_restoring_to_who_held(self, at_work, shop, ada, cleo):
+        row = done(paused(at_work, ada), shop)
+        abort_journey(row.pk, person(cleo), reason="stop", by=actor(cleo))
+        done(row, shop, "release")
+        assert newest(row, "release").started_by_name == "ada"
+
+    def test_restored_by_hand_the_journey_stays_paused(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        change_hold(row.pk, person(ada), asked_for="released", by=actor(ada))
+        done(row, shop, "release")
+        assert (row.state, JourneyHold.objects.count()) == ("paused", 0)
+        assert refusal(
+            Conflict, change_hold, row.pk, person(ada), asked_for="released", by=actor(ada)
+        ) == "moved"  # fmt: skip
+
+    def test_a_hold_that_never_began_is_withdrawn(self, at_work, shop, ada):
+        row = paused(at_work, ada)
+        stage.advanced(row)
+        stage.planned(shop)  # of medium risk: it waits for approval
+        stage.advanced(row, 2)
+        assert (newest(row, "hold").state, JourneyHold.objects.get().wait_code) == (
+            "awaiting_approval", "approval_needed",
+        )  # fmt: skip
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        assert (newest(row, "hold").state, row.state) == ("expired", "running")
+
+    def test_the_policy_is_asked(self, at_work, shop, ada, cleo):  # A40
+        Policy.objects.create(approvals={"low": 1})
+        row = paused(at_work, ada)
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 3)
+        made = newest(row, "hold")
+        assert made.state == "awaiting_approval"
+        yes = approvals.ApprovalRequest(digest=made.digest, nonce=made.nonce)
+        code = refusal(PermissionDenied, approvals.approve, made.pk, person(ada), yes=yes, by=actor(ada))
+        assert code in ("second_person", "forbidden")
+        approvals.approve(made.pk, person(cleo), yes=yes, by=actor(cleo))
+        stage.advanced(row)
+        made.refresh_from_db()
+        assert made.state == "running"
+
+    def test_where_no_plan_can_be_made_the_journey_goes_on_as_before(self, at_work, shop, ada):
+        row = paused(at_work, ada)
+        stage.advanced(row)
+        stage.unplanned(shop, "wrong_release")
+        stage.advanced(row)
+        assert (JourneyHold.objects.count(), row.state) == (0, "paused")
+        assert resume_journey(row.pk, person(ada), by=actor(ada)).state == "running"
+
+    def test_a_restoring_that_came_to_nothing_is_asked_for_again(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.unplanned(shop, "missing_rights")
+        stage.advanced(row)
+        assert (JourneyHold.objects.get().wait_code, row.state) == ("missing_rights", "paused")
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        done(row, shop, "release")
+        assert (row.state, JourneyHold.objects.count()) == ("running", 0)
+
+    def test_no_way_goes_on_beside_it(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        main = stage.work(row)
+        a_line(main, outcome="applied")
+        stage.ended(main, state="failed")
+        back = refusal(
+            Conflict, take_back, row.pk, person(ada), step="j01", reason="odd", by=actor(ada)
+        )  # fmt: skip
+        again = refusal(Conflict, retry, row.pk, person(ada), step="j01", by=actor(ada))
+        assert (back, again) == ("disruption_held", "moved")
+
+    def test_who_may_not_start_holds_nothing_and_pauses_nothing_with_it(self, at_work, cleo, ada):
+        assert refusal(
+            PermissionDenied, pause_journey, at_work.pk, person(cleo), by=actor(cleo), hold_disruption=True
+        ) == "forbidden"  # fmt: skip
+        at_work.refresh_from_db()
+        assert at_work.state == "running"
+        assert refusal(Conflict, change_hold, at_work.pk, person(ada), asked_for="held", by=actor(ada)) == "moved"
+        assert (
+            refusal(InvalidInput, change_hold, at_work.pk, person(ada), asked_for="x", by=actor(ada)) == "bad_parameter"
+        )
+
+    def test_it_is_held_once(self, at_work, ada):
+        row = paused(at_work, ada)
+        assert refusal(Conflict, change_hold, row.pk, person(ada), asked_for="held", by=actor(ada)) == "moved"
+
+
+@pytest.fixture
+def server(clean_apiserver, settings, monkeypatch):
+    settings.ENV = replace(settings.ENV, **QUICK)
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
+    return clean_apiserver
+
+
+def walked(row, until):
+    """The journey after workers have done what is theirs, until that holds."""
+    for _ in range(60):
+        advance_journey(row.pk, holder=f"w-{uuid.uuid4()}")
+        for made in Rollout.objects.filter(cluster=row.cluster, journey_part__purpose__in=("hold", "release")):
+            if made.state == "draft":
+                preview.prepare(made.pk)
+            elif made.state == "running":
+                worker.advance(made.pk, holder=f"w-{uuid.uuid4()}")
+        row.refresh_from_db()
+        if until():
+            return row
+    pytest.fail(f"the hold does not get on: {disruption_hold(row.pk)}")
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_budgets_are_held_beside_a_paused_rollout_and_come_back(server, ada, cleo):  # A13, A19, A25
+    server.load_crds("v1")
+    installed(server, "1.0.14")
+    before = put(server, a_pool(), a_pool({"spec.disruption.budgets": [{"nodes": "2"}]}, name="api"))
+    paths = [server.admin.path_of(one) for one in before]
+    shop = registered(server)
+    stage.scanned(shop)
+    row = stage.started(stage.approved(stage.previewed(shop, ada), ada, [cleo]), ada)
+    row = stage.advanced(row, 2)
+    stage.planned(shop)
+    row = paused(stage.advanced(row, 2), ada)
+    mark = server.audit_mark()
+
+    walked(row, lambda: JourneyHold.objects.get().wait_code == "held")
+    now = [server.admin.get(path) for path in paths]
+    assert [one["spec"]["disruption"]["budgets"] for one in now] == [NO_NODES, NO_NODES]
+    assert all(HELD in one["metadata"]["annotations"] for one in now)
+    assert (row.state, stage.work(row).state) == ("paused", "paused")
+    server.admin.patch(paths[1], {"spec": {"disruption": {"budgets": [{"nodes": "7"}]}}})  # somebody else
+
+    resume_journey(row.pk, person(ada), by=actor(ada))
+    walked(row, lambda: not JourneyHold.objects.exists())
+    assert (row.state, stage.work(row).state) == ("running", "running")
+    assert lasting(server.admin.get(paths[0])) == lasting(before[0])
+    other = server.admin.get(paths[1])
+    assert (other["spec"]["disruption"]["budgets"], HELD in other["metadata"].get("annotations", {})) == (
+        [{"nodes": "7"}], False,
+    )  # fmt: skip
+    told = disruption_hold(row.pk)
+    assert (told.open, told.left, set(told.nodepools)) == (False, ("api",), {"web", "api"})
+
+    ours = [
+        one for one in server.audit_events(mark)
+        if one["verb"] == "patch" and one["objectRef"]["resource"] == "nodepools" and "dryRun" not in one["requestURI"]
+    ]  # fmt: skip
+    lines = Attempt.objects.filter(rollout__journey_part__purpose__in=("hold", "release"), verb="patch")
+    assert (len(ours) - 1, set(lines.values_list("outcome", flat=True))) == (lines.count(), {"applied"})
+    assert lines.count() == 4
+    assert {one.audit_id for one in lines} <= {one["auditID"] for one in ours}
+    assert all(one.intent_at <= one.outcome_at for one in lines)
