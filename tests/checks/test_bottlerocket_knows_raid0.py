@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import GONE, a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "bottlerocket_knows_raid0"
-GOOD = ("pass", "Bottlerocket images know RAID0 where it is asked for")
+GOOD = ("pass", "Bottlerocket images support RAID0 where it is set")
 ALIAS = "spec.amiSelectorTerms[0].alias"
 IMAGE = "bottlerocket-aws-k8s-1.30-x86_64-v{}-5c7e9b1d"
 

@@ -7,9 +7,9 @@ from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "drift_enabled_for_rollout"
-GOOD = ("pass", "Drift can replace the nodes of old", ())
+GOOD = ("pass", "Drift can replace legacy nodes", ())
 NEW, OLD = (Launched(pool="web", number=number, cluster="test", kubelet="v1.28.4") for number in (1, 2))
-ONE = "1 thing keeps drift from replacing nodes"
+ONE = "1 cause keeps drift from replacing nodes"
 
 
 def on_0_32(gates: str | None = None, *, hashed: bool = True):

@@ -19,7 +19,7 @@ def node_class(changes=None):
 
 def test_a_class_with_an_instance_profile():
     made = node_class({"spec.instanceProfile": "nodes", "spec.role": GONE})
-    good = ("pass", "A controller in an isolated VPC has no need of IAM")
+    good = ("pass", "No node class needs IAM in an isolated VPC")
     assert answer(CHECK, "0.33+", at(VERSION, settings(), made)) == good
 
 

@@ -37,7 +37,7 @@ def with_policy(text: str):
 
 @pytest.mark.parametrize("value", [True, False])
 def test_it_is_stated(value):
-    good = ("pass", "Node classes state public addresses where a policy asks for it")
+    good = ("pass", "Node classes set the public address where a policy requires it")
     assert answer(CHECK, "1.0", beta(value)) == good
 
 

@@ -5,7 +5,7 @@ from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, found, pa
 from tests.newest import NEWEST_MINOR
 
 CHECK = "static_pools_enabled"
-GOOD = ("pass", "Pools with a fixed number of nodes have their gate")
+GOOD = ("pass", "The feature gate StaticCapacity is on where a NodePool needs it")
 FIXED = {"spec.replicas": 3}
 
 

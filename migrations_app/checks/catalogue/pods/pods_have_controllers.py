@@ -1,4 +1,4 @@
-"""Every pod on a node that the hop replaces has a controller that starts it anew elsewhere."""
+"""Fails for each pod without a controller on a node that the upgrade replaces."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No bare pod runs on a node to be replaced",
+    title="No bare pod runs on a node that is replaced",
     phase="rollout",
     severity="info",
-    why="Nobody starts such a pod again: it goes with its node and does not come back.",
+    why="No controller recreates a bare pod: it is deleted with its node and does not come back.",
     reads=("pods", "nodes"),
-    says=(
-        "{count} pod without a controller goes with its node",
-        "{count} pods without a controller go with their nodes",
-    ),
-    how="Pods without ownerReferences, where the hop replaces their node.",
+    says=("{count} bare pod is deleted with its node", "{count} bare pods are deleted with their nodes"),
+    how="Reads pods without ownerReferences where the upgrade replaces their node.",
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "warning"},
     sources=(

@@ -1,4 +1,4 @@
-"""The running release is one that the hop's release can be rolled back to."""
+"""Fails if the running version is not one of those that the target version can be rolled back to."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,18 @@ from migrations_app.karpenter.releases import find, rollback_targets
 
 check = Check(
     __name__,
-    title="The hop can be rolled back",
+    title="A rollback of the upgrade is possible",
     phase="preflight",
     severity="info",
-    why="Only named patches can read what the newer release has written; from any other there is no way back.",
-    how="The running patch is looked up among those that can take over again from the hop's release.",
+    why="Only certain patches can read what the newer release has written; to any other release there is no rollback.",
+    how="Looks the running version up among those that the target version can be rolled back to.",
     reads=("controller",),
     # Between other minors the guides name no way back from anywhere: nothing that this cluster could do about it.
     severity_at=dict.fromkeys(NAMED, "warning"),
-    says=("No way back from the hop to the running release is known",) * 2,
+    says=(
+        "A rollback from the target version to {seen} is not possible",
+        "A rollback from the target version is not possible",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
