@@ -18,7 +18,7 @@ STEP_LOOKS: dict[str, Look] = {
     "done": Look(_("Done"), "pass", "pass"),
     "failed": Look(_("Failed"), "blocker", "blocker"),
     "skipped": Look(_("Skipped"), "waived", "waived"),
-    "undoing": Look(_("Rolling back"), "accent", "going"),
+    "undoing": Look(_("Being rolled back"), "accent", "going"),
 }
 WAYS: dict[str, str] = {
     "rollback": _("a rollback rollout with its own preview and approval"),

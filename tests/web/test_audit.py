@@ -132,7 +132,7 @@ def test_hostile_text_is_text(ada):  # T08, T10
 def test_the_limit_is_said_openly_where_no_sink_is_set(ada):  # A57
     write()
     said = text(ada.get("/audit"))
-    assert "No checkpoint leaves this database." in said
+    assert "No external checkpoint." in said
     assert "Checkpoints are not signed." in said
 
 

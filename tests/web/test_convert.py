@@ -43,7 +43,7 @@ def test_objects_that_were_not_kept_yet(ben):
 
 def test_a_cluster_without_any(ben):
     answer = show(ben, a_cluster_with())
-    assert "The cluster holds no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass." in text(answer)
+    assert "The cluster has no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass." in text(answer)
     assert "download=" not in answer.content.decode()
 
 

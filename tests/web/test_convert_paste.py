@@ -64,7 +64,7 @@ def test_nothing_to_convert_is_said(ben):
 @pytest.mark.parametrize("manifests", ["", " \n\t"])
 def test_an_empty_form_says_what_is_missing(ben, manifests):
     answer = send(ben, manifests)
-    assert (answer.status_code, "Nothing was given here." in text(answer)) == (422, True)
+    assert (answer.status_code, "This field is required." in text(answer)) == (422, True)
 
 
 def test_a_file_is_read_and_named(ben):

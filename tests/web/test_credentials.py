@@ -45,7 +45,7 @@ def test_the_page_offers_it(ada, url):
 
 def test_a_proven_kubeconfig_is_kept(ada, there, url):
     answer = ada.post(url, form(there), follow=True)
-    assert "The new kubeconfig is proven and kept; plans made before it are over." in text(answer)
+    assert "New kubeconfig tested and saved; earlier plans are no longer valid." in text(answer)
     assert TOKEN not in answer.content.decode()
     assert (version(), TOKEN.encode() in unsealed(Cluster.objects.get())) == (2, True)
 

@@ -219,9 +219,7 @@ def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 SAME = {
     "same": "",
     "other": _("It connects to another cluster than the registered one, so it is not saved."),
-    "unknown": _(
-        "Cannot tell whether it connects to the same cluster: type the cluster's name to save it."
-    ),
+    "unknown": _("Cannot tell whether it connects to the same cluster: type the cluster's name to save it."),
 }
 STEPS = {
     "draft": _drafted,

@@ -205,4 +205,4 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
 
 def test_nobody_who_can_approve_is_said(ada, shop):
     row = a_rollout(shop, remove(), state="awaiting_approval", author=User.objects.get(username="ada"))
-    assert "Nobody but the author may approve plans of this cluster." in text(ada.get(f"/rollouts/{row.pk}/"))
+    assert "Nobody else may approve plans of this cluster." in text(ada.get(f"/rollouts/{row.pk}/"))
