@@ -50,7 +50,7 @@ def given(aws, row):
 
 def test_a_cluster_without_a_way_in(ada, shop):
     words = text(ada.get(url(shop)))
-    assert "None: the controller's role, node roles and the queue are not looked at." in words
+    assert "None: the controller's role, node roles and the interruption queue are not read." in words
     assert "Generate the external ID" in words
     assert "Remove role" not in words
 
@@ -88,7 +88,7 @@ def test_a_proven_role_is_kept(ada, aws, shop):
     answer = ada.post(url(shop), second(draft), follow=True)
     shop.refresh_from_db()
     assert (shop.eks_arn, shop.role_arn, shop.external_id) == (ARN, ROLE, draft.external_id)
-    assert "The role is proven and kept" in text(answer)
+    assert "Role tested and saved" in text(answer)
 
 
 @pytest.mark.parametrize(

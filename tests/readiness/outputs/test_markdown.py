@@ -32,7 +32,7 @@ def test_open_findings_have_sections_and_passed_ones_none() -> None:
         "# Karpenter readiness of prod-1",
         "## Hop 0.33+",
         "### fail, blocker: Summary of gone",
-        "### unknown, blocker: Summary of webhook",
+        "### unknown, blocker: crds could not be read: forbidden",
         "### manual, blocker: Title of backup",
         "### fail, warning: Summary of marks",
         "### fail, info: Summary of note",

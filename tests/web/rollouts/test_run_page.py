@@ -176,7 +176,7 @@ def test_before_the_end_there_is_no_receipt(ada, shop, state):
 def test_pause_and_abort_say_what_follows(ada, shop):
     said = text(ada.get(f"/rollouts/{running(shop, deleted('a')).pk}/"))
     assert "The cluster stays locked for this rollout until it is resumed or aborted." in said
-    assert "What was done stays: 0 of 1 steps" in said
+    assert "Finished steps are not undone: 0 of 1 steps" in said
 
 
 @pytest.mark.parametrize(("state", "counted"), [("running", "Drawn after"), ("succeeded", "No nodes were counted")])
