@@ -45,7 +45,7 @@ def test_images_that_tell_nothing():
 
 @pytest.mark.parametrize("cluster", [v1("al2023@latest"), v1("bottlerocket@v1.9.0", policy=GONE), at("1.0.14")])
 def test_elsewhere_it_does_not_arise(cluster):
-    assert answer(CHECK, "1.1+", cluster) == ("not_applicable", "no Bottlerocket class asks for RAID0")
+    assert answer(CHECK, "1.1+", cluster) == ("not_applicable", "no Bottlerocket node class sets RAID0")
 
 
 @pytest.mark.parametrize("odd", [7, ["RAID0"]])

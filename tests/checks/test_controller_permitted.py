@@ -233,7 +233,7 @@ def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
         "aws iam attach-role-policy --role-name KarpenterController "
         f"--policy-arn arn:aws:iam::111122223333:policy/{name}"
     )
-    assert after == "# Once 1.0.14 runs and nobody wants to go back, this may go:"
+    assert after == "# Once 1.0.14 runs and a rollback is no longer needed, this may be removed:"
     assert gone == "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): all of it"
     (step,) = leaves(steps.change)
     assert (step.policy, step.undo.removed, body.change) == (name, True, steps.change)

@@ -68,7 +68,7 @@ def test_settings_that_say_nothing_of_drift():
 
 def test_without_machines_there_is_nothing_to_replace():
     found = told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
-    assert found == ("not_applicable", "no Machine is left to be replaced", ())
+    assert found == ("not_applicable", "there is no Machine to replace", ())
 
 
 def test_before_0_32_it_is_too_early():

@@ -47,7 +47,7 @@ def test_nothing_acts_by_itself(kind, spec):
     ],
 )
 def test_what_acts_by_itself(kind, spec, path, seen):
-    wanted = "paused for changes made by hand, or the hop made in its source"
+    wanted = "paused during manual changes, or the upgrade made in its source"
     row = Evidence(kind=kind, namespace="ops", name="karpenter", path=path, seen=seen, wanted=wanted)
     assert told(CHECK, "1.0", delivered(kind, **spec)) == (
         "fail",

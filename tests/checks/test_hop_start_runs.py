@@ -48,5 +48,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_names_both_releases():
-    text = "# For a person: take the earlier hops first\n# this one starts from 1.0.14, 0.37.8 runs"
+    text = "# For a person: take the earlier upgrades first\n# this one starts from 1.0.14, 0.37.8 runs"
     assert as_published(remedies(CHECK, "1.1+", a_cluster())) == (Remedy(how="kubectl", text=text),)

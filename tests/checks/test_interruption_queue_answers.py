@@ -108,7 +108,7 @@ def test_a_name_that_is_none_needs_no_look_at_aws(name, why):
 
 
 def test_without_a_queue_there_is_a_word_of_caution():
-    summary = "no interruption queue is configured: nobody drains nodes ahead of a spot interruption"
+    summary = "no interruption queue is configured: nodes are not drained before a Spot interruption"
     assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", summary, ())
 
 

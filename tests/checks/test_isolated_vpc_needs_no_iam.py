@@ -38,7 +38,7 @@ def test_before_there_is_a_class_it_is_for_a_person():
 @pytest.mark.parametrize("docs", [(), (settings("false"),)])
 def test_elsewhere_it_does_not_arise(docs):
     told = answer(CHECK, "0.33+", at(VERSION, node_class(), *docs))
-    assert told == ("not_applicable", "the controller is not told that its VPC is isolated")
+    assert told == ("not_applicable", "ISOLATED_VPC is not set")
     assert asked_hops(CHECK) == ("0.32", "0.33+")
 
 

@@ -11,7 +11,7 @@ from tests.newest import NEWEST_MINOR
 CHECK = "pdbs_allow_disruption"
 GOOD = ("pass", "Every PodDisruptionBudget allows a disruption", ())
 OLD = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
-NOTHING = ("not_applicable", "the hop replaces no node that is there now", ())
+NOTHING = ("not_applicable", "the upgrade replaces no node that exists now", ())
 
 
 def on_0_32(*docs):

@@ -48,7 +48,7 @@ def test_policies_of_the_organisation_are_for_a_person():
 
 def test_a_policy_that_asks_for_it():
     finding = with_policy('{"Condition": {"Bool": {"ec2:AssociatePublicIPAddress": "false"}}}')
-    seen = "absent, and own asks for ec2:AssociatePublicIpAddress"
+    seen = "absent, and own requires ec2:AssociatePublicIpAddress"
     cause = row("EC2NodeClass", "default", PATH, seen=seen, wanted="false in private subnets")
     assert (finding.status, finding.evidence) == ("fail", (cause,))
     assert parses(finding.remedies) == ["kubectl"]

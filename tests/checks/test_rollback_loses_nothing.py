@@ -17,7 +17,7 @@ def a_pool(*, grace: str = "", **disruption: object):
 
 
 def a_row(path: str, seen: str) -> Evidence:
-    wanted = "written down, to be set again after a way back"
+    wanted = "written down, to be set again after a rollback"
     return Evidence(kind="NodePool", name="general", path=path, seen=seen, wanted=wanted)
 
 

@@ -41,7 +41,7 @@ def test_a_provisioner_counts_too():
 
 @pytest.mark.parametrize("cluster", [with_pool(ON_DEMAND), with_pool(ON_DEMAND, spot_role=()), a_cluster()])
 def test_without_spot_there_is_nothing_to_ask(cluster):
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no pool admits spot", ())
+    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no NodePool allows Spot", ())
 
 
 def test_a_spot_node_that_runs_is_proof():
@@ -69,7 +69,7 @@ def test_a_refusal_of_aws_is_told():
 
 
 def test_an_odd_requirement_leaves_it_open():
-    summary = "whether a pool admits spot is not to be told: a requirement on karpenter.sh/capacity-type is odd"
+    summary = "whether a NodePool allows Spot is not known: a requirement on karpenter.sh/capacity-type is odd"
     odd = ("karpenter.sh/capacity-type", "Near", ("spot",))
     assert told(CHECK, "1.0", with_pool(odd, spot_role=())) == ("unknown", summary, ())
     assert told(CHECK, "1.0", with_pool(odd, spot_role=Seen((a_role("x"),)))) == GOOD

@@ -45,13 +45,13 @@ def test_a_patch_of_the_same_minor_is_not_asked():
 
 
 def test_a_later_hop_is_asked_when_its_start_runs():
-    why = "the hop starts from 1.0.14, which does not run yet"
+    why = "the upgrade starts from 1.0.14, which does not run yet"
     assert told(CHECK, "1.1+", a_cluster()) == ("not_applicable", why, ())
 
 
 def test_an_unknown_release_is_unknown():
     found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
-    why = "whether the running release can be gone back to is not known: there is no Karpenter Deployment"
+    why = "whether a rollback to the running release is possible is not known: there is no Karpenter Deployment"
     assert found == ("unknown", why, ())
 
 

@@ -69,7 +69,7 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
     if any(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
-        yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
+        yield from chart_values(case, {}, about="The chart writes its ClusterRoles again")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
     yield granting(case, dict.fromkeys(rights))

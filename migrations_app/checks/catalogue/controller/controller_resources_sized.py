@@ -63,7 +63,7 @@ def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
     for one in (pod.status.container_statuses if pod.status else None) or ():
         ended = (one.last_state.terminated.reason if one.last_state and one.last_state.terminated else None) or ""
         if ended == "OOMKilled" or (one.restart_count or 0) >= RESTARTS:
-            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not told'}"
+            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not known'}"
             yield at(pod, f"status.containerStatuses[{one.name}]", seen=seen, wanted="no restarts")
 
 

@@ -68,6 +68,6 @@ def _described(row: Evidence) -> Observation:
 def _chosen(row: Evidence) -> PersonTask:
     return PersonTask(
         what=f"take the Helm release of {row.namespace}/{row.name} out, or the other one",
-        why="which of the two manages the nodes is not told by the cluster",
+        why="the cluster does not show which of the two manages the nodes",
         where="the namespaces of both, and the events of the NodeClaims",
     )

@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     roles = case.inventory.aws.controller_roles
     if not actions:
-        yield NotApplicable("the hop asks for no action that the release before it does not need")
+        yield NotApplicable("the upgrade needs no new action")
     elif roles == NOT_ASKED:
         named = ", ".join(actions)
         yield ManualCheck(

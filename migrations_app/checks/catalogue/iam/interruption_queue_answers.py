@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif isinstance(named, Unseen):
         yield could_not_read("the name of the queue", named)
     elif not named.items:
-        yield NotApplicable("no interruption queue is configured: nobody drains nodes ahead of a spot interruption")
+        yield NotApplicable("no interruption queue is configured: nodes are not drained before a Spot interruption")
     elif wrong := bad_name(named.items[0]):
         yield _row(named.items[0], SETTING.env, seen=wrong, wanted=f"the name of a queue. {_effect(case)}")
     elif isinstance(found, Unseen):

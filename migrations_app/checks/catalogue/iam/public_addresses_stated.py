@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     policies = sorted(_naming(case.inventory))
     for one in classes:
         if one.get(PATH) is None and policies:
-            seen = f"absent, and {', '.join(policies)} asks for {CONDITION}"
+            seen = f"absent, and {', '.join(policies)} requires {CONDITION}"
             yield cause(one, PATH, seen=seen, wanted="false in private subnets")
         elif one.get(PATH) is None:
             yield ManualCheck(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")

@@ -39,11 +39,11 @@ STAYS = "the role serves the whole account; without spot instances it may be del
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     possible, found = spot_possible(case.inventory), case.inventory.aws.spot_role
     if possible is False:
-        yield NotApplicable("no pool admits spot")
+        yield NotApplicable("no NodePool allows Spot")
     elif found.items or _spot_runs(case):
         return
     elif possible is None:
-        yield Unknown(f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd")
+        yield Unknown(f"whether a NodePool allows Spot is not known: a requirement on {labels.CAPACITY_TYPE} is odd")
     elif isinstance(found, Unseen):
         yield could_not_read("aws.spot_role", found)
     else:

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     asking = [one for one in classes if text(one, POLICY) == "RAID0" and family(one) == BOTTLEROCKET]
     if not asking:
-        yield NotApplicable("no Bottlerocket class asks for RAID0")
+        yield NotApplicable("no Bottlerocket node class sets RAID0")
     for one in asking:
         images = dict(_images(one))
         if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):

@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield could_not_read("whether the VPC is isolated", values)
         return
     if not any(value.strip().lower() in TRUE for value in values.items):
-        yield NotApplicable("the controller is not told that its VPC is isolated")
+        yield NotApplicable("ISOLATED_VPC is not set")
         return
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
@@ -56,5 +56,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("role cannot be changed in place: make the node class anew under another name",)
+    notes = ("role cannot be changed in place: create the node class again under another name",)
     yield from changed(case, evidence, what="name an instanceProfile in place of role", line=edited, notes=notes)

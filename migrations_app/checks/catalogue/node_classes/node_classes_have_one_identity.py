@@ -73,6 +73,6 @@ def _used(case: CheckContext, one: EC2NodeClass) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("role cannot be changed in place everywhere: where that is refused make the class anew",)
+    notes = ("role cannot be changed in place everywhere: where that is refused create the node class again",)
     row = evidence[0]
     yield from changed(case, evidence, what=f"give {row.name} {row.wanted}", line=edited, notes=notes)

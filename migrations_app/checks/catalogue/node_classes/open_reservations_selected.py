@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
         yield NotApplicable("a node class selects reservations")
     else:
-        yield ManualCheck(f"Look whether the account has open reservations: {LOOK}; select them by {TERMS}")
+        yield ManualCheck(f"Check whether the account has open reservations: {LOOK}; select them by {TERMS}")
 
 
 @check.advise

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
-        yield NotApplicable("no NodePool asks for a fixed number of nodes")
+        yield NotApplicable("no NodePool sets spec.replicas")
     found, row = installation(case.inventory), find(case.step.release)
     default = bool(row and row.gate_default(GATE))
     given = given_gates(found) if found else None

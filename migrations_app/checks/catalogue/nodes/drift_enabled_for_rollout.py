@@ -41,7 +41,7 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if not case.inventory.machines.items:
-        yield NotApplicable("no Machine is left to be replaced")
+        yield NotApplicable("there is no Machine to replace")
     elif running is None or found is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:

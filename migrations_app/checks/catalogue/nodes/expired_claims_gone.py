@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for claim in claims:
         over = expired(claim, pools, now=case.now)
         if over is None:
-            yield Unknown(f"NodeClaim {claim.name}: its expiry cannot be told from its pool and its age")
+            yield Unknown(f"NodeClaim {claim.name}: its expiry is not known from its NodePool and its age")
         elif over:
             yield Evidence(
                 kind="NodeClaim",

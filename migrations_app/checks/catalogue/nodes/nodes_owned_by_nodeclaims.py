@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 kind="Node", name=node.name, path="metadata.ownerReferences", seen=_seen(node), wanted="NodeClaim"
             )
     if unknown:
-        yield Unknown(f"{len(unknown)} nodes belong to nobody we know, first {unknown[0].name}")
+        yield Unknown(f"{len(unknown)} nodes have an unknown owner, first {unknown[0].name}")
 
 
 def _seen(node: OwnedNode) -> str:

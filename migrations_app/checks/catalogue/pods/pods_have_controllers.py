@@ -47,7 +47,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     columns = "custom-columns=NAME:.metadata.name,OWNER:.metadata.ownerReferences[0].kind,NODE:.spec.nodeName"
     task = PersonTask(
         what="keep the manifests of the pods without an owner, or let a controller run them",
-        why="nothing starts them anew, and the cluster does not say what they are for",
+        why="no controller recreates them, and the cluster does not say what they are for",
         where="the pods below whose OWNER is <none>",
     )
     looks = (shown("kubectl", "-n", home, "get", "pods", "-o", columns) for home in list(homes)[:NAMES_SHOWN])

@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in every:
         path, seen = _acts(one)
         if path:
-            yield at(one, path, seen=seen, wanted="paused for changes made by hand, or the hop made in its source")
+            yield at(one, path, seen=seen, wanted="paused during manual changes, or the upgrade made in its source")
 
 
 def _acts(one: GitOpsDelivery) -> tuple[str, str]:

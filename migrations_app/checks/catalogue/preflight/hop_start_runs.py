@@ -44,4 +44,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     reason = f"this one starts from {case.step.start}, {evidence[0].seen} runs"
-    yield in_cluster(PersonTask(what="take the earlier hops first", why=reason))
+    yield in_cluster(PersonTask(what="take the earlier upgrades first", why=reason))

@@ -50,6 +50,6 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     if any(missing_fixes(lands)):
         task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
     else:
-        why = f"it lands on {lands}, which brings the fix: CRDs first, then the controller"
+        why = f"its target version {lands} has the fix: CRDs first, then the controller"
         task = PersonTask(what="take the hop", why=why)
     yield in_cluster(task)

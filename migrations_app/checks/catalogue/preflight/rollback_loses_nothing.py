@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool yet")
     for pool in part.items:
         for path, seen in _only_v1(pool):
-            yield at(pool, path, seen=seen, wanted="written down, to be set again after a way back")
+            yield at(pool, path, seen=seen, wanted="written down, to be set again after a rollback")
 
 
 def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     minor, running = kubernetes_minor(text), case.running.release
     row = find(running) if running else None
     if case.step.start == case.step.release:
-        yield NotApplicable("without a hop kubernetes_inside_window asks about the running release")
+        yield NotApplicable("without an upgrade kubernetes_inside_window checks the running version")
     elif running is None or row is None:
         yield Unknown(f"which Kubernetes the running release supports is not known: {running or case.running.how}")
     elif minor is None:

@@ -36,10 +36,10 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None or find(running) is None:
-        yield Unknown(f"whether the running release can be gone back to is not known: {case.running.how}")
+        yield Unknown(f"whether a rollback to the running release is possible is not known: {case.running.how}")
         return
     if running < case.step.start:
-        yield NotApplicable(f"the hop starts from {case.step.start}, which does not run yet")
+        yield NotApplicable(f"the upgrade starts from {case.step.start}, which does not run yet")
     elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
         yield Evidence(
             kind="Deployment",
@@ -56,4 +56,4 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     running = case.running.release
     own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
     if own:
-        yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be gone back to")
+        yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be rolled back to")

@@ -42,4 +42,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     keys = {value_key(values, row): "" for row in evidence if values}
-    yield from chart_values(case, keys, about="nobody reads it")
+    yield from chart_values(case, keys, about="no release reads it")

@@ -36,14 +36,14 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     names, others = _renamed(case), _others(case)
     if not names and not others:
-        yield NotApplicable("no name of a metric goes on this hop")
+        yield NotApplicable("no metric name is removed by this upgrade")
         return
     shown = ", ".join(names[:NAMES_SHOWN]) + (
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
     renames = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
     yield ManualCheck(
-        f"search rules, dashboards and log queries outside this cluster for: {renames}", tuple(advise(case, ()))
+        f"search rules, dashboards and log queries outside of this cluster for: {renames}", tuple(advise(case, ()))
     )
 
 

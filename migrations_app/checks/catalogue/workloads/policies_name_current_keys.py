@@ -37,7 +37,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-GONE = "nothing: no release heeds it any more"
+GONE = "nothing: no release reads it any more"
 
 
 @check.judge
