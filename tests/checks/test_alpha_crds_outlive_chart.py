@@ -6,7 +6,7 @@ from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remed
 
 CHECK = "alpha_crds_outlive_chart"
 GOOD = ("pass", "No chart upgrade deletes the alpha CRDs", ())
-ONE = "1 alpha CRD would be deleted with objects"
+ONE = "1 alpha CRD and its objects would be lost"
 
 
 def owned(*, labels: dict | None = None, annotations: dict | None = None, left: int = 2):

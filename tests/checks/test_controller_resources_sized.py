@@ -47,7 +47,7 @@ def test_what_is_enough_grows_with_the_nodes():
 
 @pytest.mark.parametrize(
     ("restarts", "reason", "told_as"),
-    [(1, "OOMKilled", "OOMKilled"), (5, "Error", "Error"), (9, None, "not told")],
+    [(1, "OOMKilled", "OOMKilled"), (5, "Error", "Error"), (9, None, "not known")],
 )
 def test_restarts_are_signs(restarts, reason, told_as):
     state = {"terminated": {"reason": reason}} if reason else {}

@@ -24,7 +24,7 @@ check = Check(
     ),
     how="Reads who owns the alpha CRDs, whether that owner would prune them, and how many objects they have.",
     reads=("crds", "provisioners", "awsnodetemplates", "machines"),
-    says=("{count} alpha CRD would be deleted with objects", "{count} alpha CRDs would be deleted with objects"),
+    says=("{count} alpha CRD and its objects would be lost", "{count} alpha CRDs and their objects would be lost"),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v0.33.0:charts/karpenter-crd/templates",

@@ -26,7 +26,10 @@ check = Check(
         "version requires."
     ),
     reads=("ec2nodeclasses", "version"),
-    says=("{count} node class uses an image family that ends", "{count} node classes use an image family that ends"),
+    says=(
+        "{count} node class uses a discontinued image family",
+        "{count} node classes use a discontinued image family",
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=tuple(row.source for row in FAMILY_ENDS),
     remedy_tools=OBJECT_TOOLS,
