@@ -134,6 +134,6 @@ def test_a_page_shows_so_many_lines_and_the_files_everything(ben):
     pools = [{**POOL, "metadata": {"name": f"p{i}"}} for i in range(400)]
     answer = send(ben, as_text(*pools))
     assert len(cards(answer)) == 400
-    assert "Not shown: this page has enough lines already." in text(answer)
+    assert "Not shown: the page has reached its limit of lines." in text(answer)
     assert answer.content.decode().count('<td class="old"') < 7000
     assert downloaded(send(ben, as_text(*pools), download="yaml"))[1].count("kind: NodePool") == 400

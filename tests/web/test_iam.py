@@ -71,7 +71,7 @@ def test_a_cluster_never_scanned(ben):
 def test_a_snapshot_older_than_the_sheet(ben):
     cluster = a_cluster()
     a_snapshot(cluster)
-    assert "The next scan fills it." in text(show(ben, cluster))
+    assert "Scan again to fill this page." in text(show(ben, cluster))
 
 
 def test_no_karpenter(ben):
@@ -279,7 +279,7 @@ def test_an_older_snapshot_shows_its_own_sheet(ben):
     cluster = with_sheet(a_sheet(a_controller_role(OLD)))
     old = cluster.latest_id
     a_snapshot(cluster, a_report("shop-prod", legacy={"Machine": 9}))
-    assert "The next scan fills it." in text(show(ben, cluster))
+    assert "Scan again to fill this page." in text(show(ben, cluster))
     assert "Policy to add before 0.32.10" in text(show(ben, cluster, at=str(old)))
 
 

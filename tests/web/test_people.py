@@ -26,7 +26,7 @@ def test_only_those_who_may_appoint_open_it(ada, ben, cleo, dan):
 
 def test_an_account_is_made_and_its_password_shown_once(ada):
     answer = change(ada, do="account", name="eve").content.decode()
-    password = re.search(r"with <code>(.+?)</code>", answer)[1]
+    password = re.search(r"</strong>: <code>(.+?)</code>", answer)[1]
     assert User.objects.get(username="eve").check_password(password)
     assert password not in ada.get(reverse("people")).content.decode()
 

@@ -179,7 +179,7 @@ def test_pause_and_abort_say_what_follows(ada, shop):
     assert "Finished steps are not undone: 0 of 1 steps" in said
 
 
-@pytest.mark.parametrize(("state", "counted"), [("running", "Drawn after"), ("succeeded", "No nodes were counted")])
+@pytest.mark.parametrize(("state", "counted"), [("running", "Shown after"), ("succeeded", "No nodes were counted")])
 def test_a_run_that_ended_waits_for_no_count(ada, shop, state, counted):
     row = running(shop, state=state)
     Rollout.objects.filter(pk=row.pk).update(finished_at=timezone.now() if state == "succeeded" else None)
