@@ -70,10 +70,10 @@ app.conf.update(
 )
 app.autodiscover_tasks()
 
-SIGN_OF_LIFE = 10.0
+HEARTBEAT_SECONDS = 10.0
 
 
-class SignOfLife(StartStopStep):
+class Heartbeat(StartStopStep):
     """Worker heartbeat: the main loop writes a row every ten seconds; it uses the database for nothing else.
 
     Celery's own heartbeat goes to the broker and is read by nothing. It is off, because a worker that is stopped
@@ -85,14 +85,14 @@ class SignOfLife(StartStopStep):
 
     def start(self, consumer: Any) -> None:  # noqa: ANN401 - celery has no types
         consumer.timer.call_after(0, _lives, (consumer.hostname,))
-        self._next = consumer.timer.call_repeatedly(SIGN_OF_LIFE, _lives, (consumer.hostname,))
+        self._next = consumer.timer.call_repeatedly(HEARTBEAT_SECONDS, _lives, (consumer.hostname,))
 
     def stop(self, _consumer: Any) -> None:  # noqa: ANN401 - as above
         if self._next is not None:
             self._next.cancel()
 
 
-app.steps["consumer"].add(SignOfLife)
+app.steps["consumer"].add(Heartbeat)
 
 
 def tick() -> None:

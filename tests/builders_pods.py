@@ -11,7 +11,7 @@ from tests.builders import ACluster, a_cluster
 OLD = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
 OTHER = Launched(pool="web", number=2, cluster="test", kubelet="v1.28.4", zone="eu-central-1b")
 STAYS = "ip-10-20-200-10.eu-central-1.compute.internal"
-NOTHING = ("not_applicable", "the hop replaces no node that is there now", ())
+NOTHING = ("not_applicable", "the upgrade replaces no node that exists now", ())
 
 
 def rolling(*docs: Doc) -> ACluster:

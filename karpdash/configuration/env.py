@@ -83,7 +83,7 @@ class Env:
     )
     scan_deadline: int = setting(600, "Seconds after which a scan is given up.", low=10, high=3_600)
     scan_lease: int = setting(
-        60, "Seconds without a sign of life after which another worker takes a scan over.", low=5, high=600
+        60, "Seconds without a heartbeat after which another worker takes a scan over.", low=5, high=600
     )
     sweep_interval: int = setting(15, "Seconds between two looks for due, lost and stranded scans.", low=1, high=300)
     worker_slots: int = setting(2, "Scans that one worker runs at once.", low=1, high=64)

@@ -56,7 +56,7 @@ def _database() -> dict[str, str]:
 def _lanes() -> dict[str, str]:
     silent = silent_lanes()
     return {
-        lane if lane == "beat" else f"worker:{lane}": "no sign of life for a minute" for lane in silent
+        lane if lane == "beat" else f"worker:{lane}": "no heartbeat for a minute" for lane in silent
     }  # beat is not a worker
 
 

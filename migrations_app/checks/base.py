@@ -3,7 +3,7 @@
 The frame of a check: one question, named after the good state, put to the parts that it names.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
@@ -109,7 +109,7 @@ class Remedy(CheckValue, frozen=True, kw_only=True):
 
 
 class ManualCheck(CheckValue, frozen=True):
-    """Only a person can look; `detail` says where and for what, `remedies` give commands that help to look."""
+    """karpdash cannot check this; `detail` tells a person where and for what to look, `remedies` give commands."""
 
     detail: str
     remedies: tuple[Remedy, ...] = ()
@@ -210,7 +210,8 @@ class Check:
     """Declared once per catalogue module as `check`; `judge` and `advise` are decorators.
 
     `hops` are hop ids or EVERY. `severity_at` overrides `severity` per hop. `reads` names the parts without which the
-    answer is unknown. `says` is the summary of a failure, singular and plural, with {count}.
+    answer is unknown. `says` is the headline of a failure, singular and plural, with {count}; the singular may also
+    use {name} and {seen} of the only evidence.
     """
 
     module: str
@@ -248,6 +249,15 @@ class Check:
 
     def severity_for(self, hop: str) -> Severity:
         return self.severity_at.get(hop, self.severity)
+
+    def headline(self, rows: Sequence[Evidence], *, exact: bool = True) -> str:
+        """What is wrong, for a failure with that evidence; not exact: there may be more."""
+        count = sum(row.count for row in rows)
+        said = f"{count}" if exact else f"at least {count}"
+        if count == 1:
+            more = "" if exact or "{count}" in self.says[0] else "; there may be more"
+            return self.says[0].format(count=said, name=rows[0].name, seen=rows[0].seen) + more
+        return self.says[1].format(count=said)
 
     def severity_unasked(self, hop: str) -> Severity:
         """Where nobody gave access to AWS: the open question warns, so that the hop is never plainly ready; it does not

@@ -40,7 +40,7 @@ def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> 
         if own:
             parts += [f"\n## {phase}\n\n{ABOUT[phase]}.\n", *map(_in_full, own)]
     if retired:
-        parts += ["\n## Not asked any more\n", *map(_retired, retired)]
+        parts += ["\n## Retired\n", *map(_retired, retired)]
     return "\n".join(parts)
 
 

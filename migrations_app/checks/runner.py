@@ -186,10 +186,9 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
 
     So does "not applicable": the object that could not be parsed may be the one in question.
     """
-    count = sum(word.count for word in words if isinstance(word, Evidence))
-    if count:
-        summary = check.says[0 if count == 1 else 1].format(count=count if exact else f"at least {count}")
-        return _Settled("fail", summary)
+    rows = tuple(word for word in words if isinstance(word, Evidence))
+    if sum(row.count for row in rows):
+        return _Settled("fail", check.headline(rows, exact=exact))
     for kind, status in _SETTLED:
         found = next((word for word in words if isinstance(word, kind)), None)
         if found:

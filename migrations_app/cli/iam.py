@@ -95,7 +95,7 @@ def _judge(options: argparse.Namespace) -> int:
         print("\n".join(_table(answer.report)))
     if options.after_hop:
         found = removable(answer.policies, release=options.to, site=answer.site)
-        _say(["may be removed once nobody wants to roll back:", *removal_lines(found)])
+        _say(["may be removed once a rollback is no longer needed:", *removal_lines(found)])
     return 0 if answer.report.ok else 1
 
 

@@ -47,7 +47,7 @@ def reason_disabled(*, may_prepare: bool, source: str, is_latest: bool = True) -
     if not may_prepare:
         return MAY_NOT
     if source in READ_ONLY:
-        return f"A {source} is only looked at."
+        return f"A {source} is read-only."
     return "" if is_latest else OLDER
 
 
@@ -141,7 +141,7 @@ def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
     unknown = next((one for one in asked if one.status in ("unknown", "manual")), None)
     if unknown is not None:
         return f"not known yet: {unknown.title}: {unknown.summary}"
-    return "nothing calls for it at the hops that were judged"
+    return "not needed for the upgrades that were checked"
 
 
 def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:

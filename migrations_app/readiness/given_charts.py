@@ -49,7 +49,7 @@ def _delivered(inventory: Inventory) -> Iterator[GivenChart]:
                 values=shown_values(found.tree),
             )
         elif chart == CHART and chart not in recorded and inventory.controller.items:
-            why = records_unread(inventory) or "no Helm record and no Flux or Argo CD object tells them"
+            why = records_unread(inventory) or "no Helm record and no Flux or Argo CD object has them"
             yield GivenChart(chart=chart, release="", namespace="", origin="", unread=why)
 
 

@@ -76,7 +76,7 @@ def _failed(old: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
     return replace(
         old,
         status="fail",
-        summary=check.says[0 if len(rows) == 1 else 1].format(count=len(rows)),
+        summary=check.headline(rows),
         evidence=rows,
         evidence_total=len(rows),
         evidence_exact=True,

@@ -29,7 +29,7 @@ MEMBER_CAUSES: dict[str, str] = {
     "other_cluster": _("another cluster answers in its place"),
     "registered_twice": _("it is registered twice, and the other registration joins"),
     "in_campaign": _("another campaign has it"),
-    "journey_open": _("it has an upgrade of its own that did not end"),
+    "journey_open": _("it has another upgrade that has not ended"),
     "release_unknown": _("the release that runs is not known"),
     "reached": _("it runs the target already"),
     "target_not_on_path": _("the target is not on its upgrade path"),

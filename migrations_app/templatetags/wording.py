@@ -72,7 +72,7 @@ CAUSES: dict[str, str] = {
     "missing_rights": _("karpdash lacks permissions on the cluster."),
     "read_only": _("Read-only source."),
     "break_glass": _("Break glass: approved by one person."),
-    "no_approval_asked": _("The policy asks for no approval of this risk."),
+    "no_approval_asked": _("The policy requires no approval at this risk."),
     "settled": _("Resolved manually."),
 }
 """The meaning of a cause's code; the cause's own text is shown beside it."""
@@ -83,7 +83,7 @@ VERDICTS: dict[str, Look] = {
     "ready_with_warnings": Look(
         _("Ready, with warnings"), "warning", "warning", _("No blocker; review the warnings first.")
     ),
-    "later": Look(_("Later"), "muted", "na", _("Nothing stands in its way but the upgrades before it.")),
+    "later": Look(_("Later"), "muted", "na", _("Only the earlier upgrades are left before it.")),
     "needs_facts": Look(_("Incomplete data"), "unknown", "unknown", _("A possible blocker could not be checked.")),
     "blocked": Look(_("Blocked"), "blocker", "blocker", _("At least one blocker fails.")),
     "in_progress": Look(_("In progress"), "accent", "going", _("Upgraded; migration still in progress.")),
@@ -259,7 +259,7 @@ ANOMALIES: dict[str, str] = {
     "node-without-claim": _("node without claim"),
     "both-labels": _("labels of two generations"),
     "two-owners": _("two owners"),
-    "pool-gone": _("pool is gone"),
+    "pool-gone": _("NodePool deleted"),
     "finalizer-missing": _("no termination finalizer"),
     "machine-without-hash": _("no hash annotation"),
 }

@@ -187,7 +187,7 @@ class RegisterForm(DetailsForm):
         }.get(str(cleaned.get("way", "")), ("", 0))
         given = cleaned.get(field)
         if field and not given and field not in self.errors:
-            self.add_error(field, _("Nothing was given here."))
+            self.add_error(field, _("This field is required."))
         elif given and getattr(given, "size", 0) > largest:
             self.add_error(field, _("Larger than {size:,} KiB.").format(size=largest // 1024))
         return cleaned

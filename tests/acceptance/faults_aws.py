@@ -250,7 +250,7 @@ AWS_FAULTS: tuple[AwsFault, ...] = (
     ),
     AwsFault(
         of=("associate-public-ip", "IAM-07"), on="beta-033", check="public_addresses_stated",
-        says="no-public-address asks for ec2:AssociatePublicIpAddress", tags=BETA, plant=_asks_for_address,
+        says="no-public-address requires ec2:AssociatePublicIpAddress", tags=BETA, plant=_asks_for_address,
         not_in_moto="the fix is a field of the node class",
     ),
     AwsFault(

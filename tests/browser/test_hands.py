@@ -145,7 +145,7 @@ def test_removing_needs_the_typed_name(browse):
     page.goto(f"/clusters/{cluster.pk}/remove")
     page.get_by_label("Type the cluster's name").fill("shop")
     page.get_by_role("button", name="Remove shop-prod").click()
-    expect(page.get_by_text("That is not its name. Nothing was removed.")).to_be_visible()
+    expect(page.get_by_text("The name does not match. Nothing was removed.")).to_be_visible()
     page.get_by_label("Type the cluster's name").fill("shop-prod")
     page.get_by_role("button", name="Remove shop-prod").click()
     expect(page.get_by_text("shop-prod is removed from karpdash.")).to_be_visible()

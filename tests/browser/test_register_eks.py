@@ -41,7 +41,7 @@ def test_from_the_arn_to_the_cluster(browse, aws):
     aws.roles[ROLE] = ""
     page.get_by_label("ARN of the role").fill(ROLE)
     page.get_by_role("button", name="Test the connection").click()
-    expect(page.get_by_text("The role is not guarded.")).to_be_visible()
+    expect(page.get_by_text("External ID not enforced.")).to_be_visible()
     aws.roles[ROLE] = copied
     page.get_by_role("button", name="Register and scan").click()
     page.wait_for_url(re.compile(r"/clusters/[0-9a-f-]{36}/$"))

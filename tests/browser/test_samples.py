@@ -60,7 +60,7 @@ def rolled(page: Page, sample: str, *, rehearsed: bool = False) -> None:
     page.locator("form[action$='/ask'] button").click()
     expect(page.locator(WORD)).to_have_text("Waiting for approval", timeout=LONG)
     opened_sample(page, sample)
-    click(page, f"Go on as {APPROVER}")
+    click(page, f"Continue as {APPROVER}")
     expect(page.locator(WORD)).to_have_text("Waiting for approval", timeout=LONG)
     for box in page.locator("form[action$='/approve'] input[name=accepted]").all():
         box.check()
@@ -69,7 +69,7 @@ def rolled(page: Page, sample: str, *, rehearsed: bool = False) -> None:
     page.locator("form[action$='/approve'] button").click()
     expect(page.locator(WORD)).to_have_text("Approved")
     opened_sample(page, sample)
-    click(page, f"Go on as {OPERATOR}")
+    click(page, f"Continue as {OPERATOR}")
     page.locator("form[action$='/start'] button").click()
     expect(page.locator(WORD)).to_have_text("Succeeded", timeout=LONG)
     opened_sample(page, sample)

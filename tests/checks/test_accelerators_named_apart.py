@@ -7,7 +7,7 @@ from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, t
 from tests.builders_pods import is_shell, pods
 
 CHECK = "accelerators_named_apart"
-GOOD = ("pass", "Neuron accelerators are asked for by their own names", ())
+GOOD = ("pass", "Selectors name each Neuron accelerator", ())
 KEY = "karpenter.k8s.aws/instance-accelerator-name"
 WANTED = "trainium or inferentia2 as well, where the nodes have them"
 
@@ -48,14 +48,14 @@ def test_inferentia_alone(placement, path, value):
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path=path, seen=f"{KEY} {value}", wanted=WANTED, count=3
     )
-    assert found == ("fail", "3 pods or pools ask for inferentia alone", (row,))
+    assert found == ("fail", "3 pods or pools select only inferentia and miss trainium and inferentia2", (row,))
 
 
 def test_a_pool():
     found = told(CHECK, "1.1+", on_1_0(pool("ml", (KEY, "In", ("inferentia",)), node_class="d", version="v1")))
     path = "spec.template.spec.requirements"
     row = Evidence(kind="NodePool", name="ml", path=path, seen=f"{KEY} In inferentia", wanted=WANTED)
-    assert found == ("fail", "1 pod or pool asks for inferentia alone", (row,))
+    assert found == ("fail", "1 pod or pool selects only inferentia and misses trainium and inferentia2", (row,))
 
 
 def test_it_is_asked_where_the_names_part():

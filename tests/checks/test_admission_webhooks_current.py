@@ -6,14 +6,14 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "admission_webhooks_current"
-GOOD = ("pass", "No stale admission webhook is left", ())
+GOOD = ("pass", "Every admission webhook has a running backend", ())
 NAMES = (
     "validation.webhook.karpenter.sh",
     "validation.webhook.config.karpenter.sh",
     "validation.webhook.karpenter.k8s.aws",
 )
 DEFAULTING = "defaulting.webhook.karpenter.k8s.aws"
-ONE = "1 admission webhook is answered by nobody"
+ONE = "1 admission webhook has no backend and refuses writes"
 
 
 def hooked(version: str = "0.37.8", *, namespace: str = "kube-system", **install):
@@ -55,7 +55,7 @@ def test_1_0_answers_none():
     seen = "1.0.14 does not answer it"
     assert told(CHECK, "1.1+", cluster) == (
         "fail",
-        "2 admission webhooks are answered by nobody",
+        "2 admission webhooks have no backend and refuse writes",
         (stale(seen), stale(seen, name=DEFAULTING, kind="MutatingWebhookConfiguration")),
     )
 

@@ -8,7 +8,7 @@ from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.newest import NEWEST_MINOR
 
 CHECK = "alerts_name_current_metrics"
-GOOD = ("pass", "Every alert names a metric that is there", ())
+GOOD = ("pass", "Every alert uses metrics that exist", ())
 PATH = "spec.groups[capacity].rules[Many].expr"
 
 
@@ -44,7 +44,7 @@ def test_a_renamed_and_a_dropped_metric():
     found = told(CHECK, "1.0", ruled("karpenter_nodes_created > karpenter_consistency_errors"))
     assert found == (
         "fail",
-        "2 alert or recording rules ask for metrics that are gone",
+        "2 alert or recording rules use removed metrics",
         (
             a_row("karpenter_nodes_created, gone at 1.0", "karpenter_nodes_created_total"),
             a_row("karpenter_consistency_errors, gone at 1.0", "nothing: the metric is gone"),

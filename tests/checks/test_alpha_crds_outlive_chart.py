@@ -5,8 +5,8 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
 from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remedies, told
 
 CHECK = "alpha_crds_outlive_chart"
-GOOD = ("pass", "Alpha CRDs outlive the chart that brought them", ())
-ONE = "1 CRD would be deleted with its objects"
+GOOD = ("pass", "No chart upgrade deletes the alpha CRDs", ())
+ONE = "1 alpha CRD and its objects would be lost"
 
 
 def owned(*, labels: dict | None = None, annotations: dict | None = None, left: int = 2):

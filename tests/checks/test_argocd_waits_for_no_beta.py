@@ -29,7 +29,7 @@ def test_objects_without_conditions_are_progressing_for_ever():
         wanted="a health rule of its own with Argo CD 3.1 and later",
     )
     found = told(CHECK, "1.0", tracked())
-    assert found == ("fail", "1 object has no health that Argo CD could see", (row,))
+    assert found == ("fail", "1 v1beta1 object never becomes healthy in Argo CD", (row,))
 
 
 @pytest.mark.parametrize("cluster", [tracked("v1"), tracked(tracking=""), a_cluster("0.33.12", kubernetes="1.28")])

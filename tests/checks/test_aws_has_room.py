@@ -24,7 +24,7 @@ from tests.builders_capacity import (
 from tests.builders_pods import NOTHING, is_shell
 
 CHECK = "aws_has_room"
-GOOD = ("pass", "AWS has room for the nodes that replace others", ())
+GOOD = ("pass", "AWS has capacity for the replacement nodes", ())
 TWO = launched(20)
 EACH = "each node takes up to as many addresses as it may have pods, and one of its own"
 UNMEASURED = "AWS published no measurement of what is used in the last hour"
@@ -36,10 +36,8 @@ def found(cluster, **parts):
 
 
 def failed(*rows):
-    words = (
-        "limit of AWS is too low for the nodes at the peak" if len(rows) == 1 else "limits of AWS are too low for them"
-    )
-    return ("fail", f"{len(rows)} {words}", rows)
+    words = "AWS limit is" if len(rows) == 1 else "AWS limits are"
+    return ("fail", f"{len(rows)} {words} too low for the replacement nodes", rows)
 
 
 def row(kind, name, path, seen, wanted):
@@ -72,7 +70,7 @@ def test_spot_has_a_quota_of_its_own():
 
 def test_more_than_the_whole_quota_is_certain_without_a_measurement():
     (kind, summary, evidence) = found(rolled(*TWO), quotas=(quota(None, used=15),))
-    assert (kind, summary) == ("fail", "1 limit of AWS is too low for the nodes at the peak")
+    assert (kind, summary) == ("fail", "1 AWS limit is too low for the replacement nodes")
     assert evidence[0].seen.startswith("15 free (the quota is 15; AWS published no measurement")
 
 
@@ -163,7 +161,7 @@ def test_refused_reservations_matter_to_reserved_nodes_alone():
 def test_a_shortage_beside_a_refusal_is_told():
     (status, summary, evidence) = found(rolled(*TWO), quotas=Unseen("timeout"), subnets=(subnet(0),))
     assert (status, summary, len(evidence)) == (
-        "fail", "at least 1 limit of AWS is too low for the nodes at the peak", 1,
+        "fail", "at least 1 AWS limit is too low for the replacement nodes", 1,
     )  # fmt: skip
 
 

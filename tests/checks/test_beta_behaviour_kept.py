@@ -17,7 +17,7 @@ def beta(pool=None, node_class=None):
 
 
 def test_nothing_changes():
-    assert answer(CHECK, "1.0", beta()) == ("pass", "Nothing of the v1beta1 objects changes its meaning")
+    assert answer(CHECK, "1.0", beta()) == ("pass", "Every v1beta1 setting keeps its meaning in v1")
 
 
 def test_a_time_that_had_no_effect():

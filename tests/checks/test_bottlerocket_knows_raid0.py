@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import GONE, a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "bottlerocket_knows_raid0"
-GOOD = ("pass", "Bottlerocket images know RAID0 where it is asked for")
+GOOD = ("pass", "Bottlerocket images support RAID0 where it is set")
 ALIAS = "spec.amiSelectorTerms[0].alias"
 IMAGE = "bottlerocket-aws-k8s-1.30-x86_64-v{}-5c7e9b1d"
 
@@ -45,7 +45,7 @@ def test_images_that_tell_nothing():
 
 @pytest.mark.parametrize("cluster", [v1("al2023@latest"), v1("bottlerocket@v1.9.0", policy=GONE), at("1.0.14")])
 def test_elsewhere_it_does_not_arise(cluster):
-    assert answer(CHECK, "1.1+", cluster) == ("not_applicable", "no Bottlerocket class asks for RAID0")
+    assert answer(CHECK, "1.1+", cluster) == ("not_applicable", "no Bottlerocket node class sets RAID0")
 
 
 @pytest.mark.parametrize("odd", [7, ["RAID0"]])

@@ -4,7 +4,7 @@ from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "budgets_let_nodes_go"
-GOOD = ("pass", "Every pool lets nodes go")
+GOOD = ("pass", "Every NodePool allows disruption")
 BUDGETS = "spec.disruption.budgets"
 EVERY = ["Drifted", "Empty", "Underutilized"]
 

@@ -6,7 +6,7 @@ from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "claims_join_their_nodes"
-GOOD = ("pass", "Every claim has joined its node", ())
+GOOD = ("pass", "Every NodeClaim has a registered node", ())
 JUST = "2026-10-01T11:50:00Z"
 
 
@@ -34,7 +34,7 @@ def test_all_joined():
 @pytest.mark.parametrize("word", ["Registered", "Initialized"])
 def test_one_that_has_not(word):
     found = told(CHECK, "1.1+", on_v1(*a_claim(**{word: "False"})))
-    assert found == ("fail", "1 claim has no node that joined", (row(f"{word} is False"),))
+    assert found == ("fail", "1 NodeClaim has no registered node", (row(f"{word} is False"),))
 
 
 def test_a_machine_that_has_not():

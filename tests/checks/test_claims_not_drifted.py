@@ -4,7 +4,7 @@ from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import AUTO_MODE, a_claim, a_machine, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "claims_not_drifted"
-GOOD = ("pass", "No node is drifted already")
+GOOD = ("pass", "No node is drifted yet")
 ABSENT = ("not_applicable", "there is no NodeClaim and no Machine")
 
 

@@ -6,7 +6,7 @@ from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, t
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "claims_owned_by_current_version"
-GOOD = ("pass", "Every claim names its pool in the current version", ())
+GOOD = ("pass", "Every NodeClaim names its NodePool as v1", ())
 
 
 def on_1_0(*docs, version: str = "1.0.8"):
@@ -24,7 +24,7 @@ def test_the_version_before():
         kind="NodeClaim", name=OLD.claim, path="metadata.ownerReferences", seen="karpenter.sh/v1beta1 NodePool web",
         wanted="karpenter.sh/v1",
     )  # fmt: skip
-    assert told(CHECK, "1.1+", on_1_0(*docs)) == ("fail", "1 claim names its pool in v1beta1", (row,))
+    assert told(CHECK, "1.1+", on_1_0(*docs)) == ("fail", "1 NodeClaim names its NodePool as v1beta1", (row,))
 
 
 @pytest.mark.parametrize("owners", [None, [], [{"kind": "NodePool"}], [{"kind": "Thing", "apiVersion": "x/v1beta1"}]])

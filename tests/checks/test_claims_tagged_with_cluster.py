@@ -8,10 +8,10 @@ from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.builders import PLACE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "claims_tagged_with_cluster"
-GOOD = ("pass", "Every instance is tagged with its cluster", ())
+GOOD = ("pass", "Every instance has the cluster tag", ())
 TAGGED = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
-ONE = "1 claim's instance is not tagged with its cluster"
+ONE = "1 instance has no cluster tag"
 
 
 def with_claim(annotations=None, **changes):

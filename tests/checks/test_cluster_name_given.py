@@ -6,8 +6,8 @@ from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import NODE, ACluster, a_cluster, an_empty_cluster, asked_hops, blind, changed, remedies, told
 
 CHECK = "cluster_name_given"
-GOOD = ("pass", "The controller knows the name of its cluster", ())
-SAID = "1 controller is not told its cluster's name"
+GOOD = ("pass", "The controller has the cluster name", ())
+SAID = "1 controller has no cluster name"
 MISSING = Evidence(
     kind="Deployment",
     namespace="kube-system",

@@ -6,10 +6,10 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "compatibility_annotations_gone"
-GOOD = ("pass", "No setting lives in a compatibility annotation", ())
+GOOD = ("pass", "No setting is kept in a compatibility annotation", ())
 KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 UBUNTU = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
-ONE = "1 compatibility annotation still carries settings"
+ONE = "1 compatibility annotation still holds settings"
 
 
 def annotated(pool_marks=None, class_marks=None, **labels):

@@ -7,7 +7,7 @@ from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, 
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "condition_reasons_given"
-GOOD = ("pass", "Every condition of a NodeClaim gives a reason", ())
+GOOD = ("pass", "Every NodeClaim condition has a reason", ())
 
 
 def bare(*reasons):
@@ -31,7 +31,7 @@ def test_conditions_without(empty):
     row = Evidence(kind="NodeClaim", name=OLD.claim, path=path, seen="none: Launched Ready", wanted="a reason")
     assert told(CHECK, "1.0", a_cluster().with_docs(*docs)) == (
         "fail",
-        "1 claim has a condition without a reason",
+        "1 NodeClaim has a condition with no reason",
         (row,),
     )
 

@@ -4,7 +4,7 @@ from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import GONE, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "consolidation_calm"
-GOOD = ("pass", "Every pool waits before it consolidates")
+GOOD = ("pass", "Every NodePool waits before it consolidates")
 POLICY, AFTER = "spec.disruption.consolidationPolicy", "spec.disruption.consolidateAfter"
 
 

@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import GONE, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "consolidation_stated"
-GOOD = ("pass", "Every pool states its consolidation as v1 asks for it")
+GOOD = ("pass", "Every NodePool sets consolidation as v1 requires")
 POLICY, AFTER = "spec.disruption.consolidationPolicy", "spec.disruption.consolidateAfter"
 
 

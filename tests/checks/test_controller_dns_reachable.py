@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import node, pods_of, template, w
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "controller_dns_reachable"
-GOOD = ("pass", "The controller resolves names without its own nodes", ())
+GOOD = ("pass", "DNS for the controller does not depend on Karpenter nodes", ())
 OURS = {"karpenter.sh/nodepool": "general"}
 BAD = (
     Evidence(
@@ -43,7 +43,7 @@ def test_one_pod_elsewhere_is_enough(owned):
 
 
 def test_every_pod_on_karpenters_nodes():
-    assert told(CHECK, "1.0", with_dns(True, True)) == ("fail", "All 2 DNS pods wait for Karpenter nodes", BAD)
+    assert told(CHECK, "1.0", with_dns(True, True)) == ("fail", "All 2 DNS pods run on Karpenter nodes", BAD)
 
 
 @pytest.mark.parametrize("spec", [{"dnsPolicy": "Default"}, {"hostNetwork": True}])

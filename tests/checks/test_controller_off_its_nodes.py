@@ -7,7 +7,7 @@ from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, an_empty_cluster, as_published, ask, blind, reads, remedies, told
 
 CHECK = "controller_off_its_nodes"
-GOOD = ("pass", "The controller runs on nodes that it does not manage", ())
+GOOD = ("pass", "The controller does not run on Karpenter nodes", ())
 OWN = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
 
 
@@ -44,7 +44,7 @@ def test_on_a_node_of_its_own(docs, owner):
         seen=f"{OWN.node} ({owner})",
         wanted="a node of a managed node group, or Fargate",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller runs on a Karpenter node", (row,))
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 controller pod runs on a Karpenter node", (row,))
 
 
 def severity(hop: str, cluster, *, start: str = "") -> str:
@@ -61,7 +61,7 @@ def test_one_pod_on_a_node_that_stays_goes_on_working():
     installed = controller(Install(cluster="test", version="0.37.8", replicas=2), [OWN.node, "managed"])
     docs = (*installed, *claim(OWN, node_class="default", version="v1beta1"), a_managed_node("managed"))
     cluster = a_cluster().without("controller", "controller_pods").with_docs(*docs)
-    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "1 pod of the controller runs on a Karpenter node")
+    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "1 controller pod runs on a Karpenter node")
     assert severity("1.0", cluster) == "warning"
 
 

@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "controller_outside_mesh"
-GOOD = ("pass", "No mesh keeps the API server from the webhook", ())
+GOOD = ("pass", "No service mesh blocks the conversion webhook", ())
 ISTIO, LINKERD = "sidecar.istio.io/status", "linkerd.io/proxy-version"
 EXEMPT = "traffic.sidecar.istio.io/excludeInboundPorts"
 
@@ -33,7 +33,7 @@ def test_no_mesh_or_an_exempt_port(marks):
 )
 def test_a_sidecar_in_between(marks, mesh, exclusion):
     status, summary, rows = told(CHECK, "1.0", annotated(**marks))
-    assert (status, summary) == ("fail", "1 pod of the controller is part of a mesh")
+    assert (status, summary) == ("fail", "1 controller pod is in a service mesh")
     assert rows == (
         Evidence(
             kind="Pod",
@@ -66,7 +66,7 @@ def test_a_sidecar_that_the_next_pods_get(what, key, value, mesh):
         seen=f"{value}: {mesh} takes every port",
         wanted="8443 excluded, or no sidecar",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 pod of the controller is part of a mesh", (row,))
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 controller pod is in a service mesh", (row,))
 
 
 def elsewhere(**notes: str):
@@ -98,7 +98,7 @@ def test_a_namespace_that_asks_for_sidecars(what, key, value, mesh):
         wanted="8443 excluded, or no sidecar",
     )
     found = told(CHECK, "1.0", marked(**{what: {key: value}}))
-    assert found == ("fail", "1 pod of the controller is part of a mesh", (row,))
+    assert found == ("fail", "1 controller pod is in a service mesh", (row,))
 
 
 @pytest.mark.parametrize("labels", [{}, {"istio-injection": "disabled"}, {"kubernetes.io/metadata.name": "karpenter"}])

@@ -16,7 +16,7 @@ from tests.builders_iam import EVERYTHING, a_role, document, managed, permitted,
 from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "controller_permitted"
-GOOD = ("pass", "The controller may do all that the release needs", ())
+GOOD = ("pass", "The controller has every IAM permission of the target version", ())
 TAG_KEYS = Evidence(
     kind="IAM role",
     name="KarpenterController",
@@ -52,7 +52,7 @@ def test_a_policy_for_the_release_is_enough(version, hop, release):
 
 def test_a_stale_condition_is_found_though_no_action_is_missing():
     found = told(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("0.37"))))
-    assert found == ("fail", "1 action that the release needs is refused to the controller", (TAG_KEYS,))
+    assert found == ("fail", "1 IAM permission of the controller is missing", (TAG_KEYS,))
 
 
 def test_a_missing_action_says_what_fails_and_what_is_logged():
@@ -161,8 +161,8 @@ def test_without_access_it_says_how_to_give_it():
     status, summary, _ = told(CHECK, "1.0", a_cluster("0.37.8"))
     assert status == "unknown"
     assert summary == (
-        "AWS was not looked at: give karpdash the cluster's ARN and a role it may assume (AWS access of the cluster), "
-        "then scan again, or hand in the policies of the controller's role (karpdash scan --iam-policy)"
+        "AWS not connected: give karpdash the cluster's ARN and a role it may assume (AWS access of the cluster), "
+        "then scan again, or provide the policies of the controller's role (karpdash scan --iam-policy)"
     )
 
 
@@ -233,7 +233,7 @@ def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
         "aws iam attach-role-policy --role-name KarpenterController "
         f"--policy-arn arn:aws:iam::111122223333:policy/{name}"
     )
-    assert after == "# Once 1.0.14 runs and nobody wants to go back, this may go:"
+    assert after == "# Once 1.0.14 runs and a rollback is no longer needed, this may be removed:"
     assert gone == "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): all of it"
     (step,) = leaves(steps.change)
     assert (step.policy, step.undo.removed, body.change) == (name, True, steps.change)

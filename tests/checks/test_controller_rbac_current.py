@@ -11,7 +11,7 @@ from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, 
 from tests.newest import NEWEST_MINOR
 
 CHECK = "controller_rbac_current"
-GOOD = ("pass", "The controller may do in the cluster what its release needs", ())
+GOOD = ("pass", "The controller has every Kubernetes permission of its version", ())
 
 
 def a_row(target: str, verbs: str, wanted: str) -> Evidence:
@@ -41,7 +41,7 @@ def test_a_right_that_the_running_release_lacks():
     )  # fmt: skip
     _, summary, found = told(CHECK, "1.0", by_hand(without=("pods",)))
     assert (found[0], [row for row in found if row.path == "rules[pods]"]) == (rows[0], list(rows))
-    assert summary.endswith("resources lack rights of the controller")
+    assert summary.startswith("The controller lacks permissions on ")
 
 
 def test_roles_by_hand_lack_what_the_hop_needs():
@@ -62,7 +62,7 @@ def test_roles_by_hand_lack_what_the_hop_needs():
         ),
     )
     found = told(CHECK, "1.0", by_hand())
-    assert found == ("fail", "5 resources lack rights of the controller", rows)
+    assert found == ("fail", "The controller lacks permissions on 5 resources", rows)
 
 
 def test_a_role_of_ones_own_beside_those_of_the_chart_asks_for_nothing():

@@ -7,7 +7,7 @@ from migrations_app.samples.kubernetes_objects import node
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "controller_resources_sized"
-GOOD = ("pass", "The controller has room to work", ())
+GOOD = ("pass", "The controller has enough CPU and memory", ())
 PATH = "spec.template.spec.containers[controller].resources.limits"
 
 
@@ -35,25 +35,25 @@ def test_enough_or_no_limit(limits):
 def test_too_little_for_any_cluster():
     rows = (a_row("memory", "512Mi for 0 nodes", "1Gi or more"), a_row("cpu", "200m for 0 nodes", "1 or more"))
     found = told(CHECK, "1.0", limited({"memory": "512Mi", "cpu": "200m"}))
-    assert found == ("fail", "2 signs that the controller is too small", rows)
+    assert found == ("fail", "2 signs that the controller needs more CPU or memory", rows)
 
 
 def test_what_is_enough_grows_with_the_nodes():
     rows = (a_row("memory", "1Gi for 101 nodes", "2Gi or more"),)
     assert told(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=100)) == GOOD
     found = told(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=101))
-    assert found == ("fail", "1 sign that the controller is too small", rows)
+    assert found == ("fail", "1 sign that the controller needs more CPU or memory", rows)
 
 
 @pytest.mark.parametrize(
     ("restarts", "reason", "told_as"),
-    [(1, "OOMKilled", "OOMKilled"), (5, "Error", "Error"), (9, None, "not told")],
+    [(1, "OOMKilled", "OOMKilled"), (5, "Error", "Error"), (9, None, "not known")],
 )
 def test_restarts_are_signs(restarts, reason, told_as):
     state = {"terminated": {"reason": reason}} if reason else {}
     statuses = [{"name": "controller", "restartCount": restarts, "lastState": state}]
     _, summary, rows = told(CHECK, "1.0", limited(None, statuses=statuses))
-    assert summary == "2 signs that the controller is too small"
+    assert summary == "2 signs that the controller needs more CPU or memory"
     assert {row.seen for row in rows} == {f"{restarts} restarts, the last ended as {told_as}"}
     assert {(row.kind, row.path) for row in rows} == {("Pod", "status.containerStatuses[controller]")}
 

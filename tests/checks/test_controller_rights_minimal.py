@@ -6,7 +6,7 @@ from migrations_app.samples.rbac import cluster_roles
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "controller_rights_minimal"
-GOOD = ("pass", "The controller holds no right it has outgrown", ())
+GOOD = ("pass", "The controller has no outdated Kubernetes permission", ())
 
 
 def by_hand(*rules: dict):
@@ -32,13 +32,13 @@ def test_nothing_but_what_is_needed():
 def test_creating_nodes_is_outgrown():
     rows = (a_row("nodes", "create", "0.34 and later create no nodes"),)
     found = told(CHECK, "1.0", by_hand(a_rule("", "nodes", "create", "get")))
-    assert found == ("fail", "1 right is not asked for any more", rows)
+    assert found == ("fail", "1 Kubernetes permission of the controller is no longer needed", rows)
 
 
 def test_alpha_objects_are_outgrown():
     rows = (a_row("machines.karpenter.sh", "create, delete", "no release from 0.33 on reads alpha objects"),)
     found = told(CHECK, "1.0", by_hand(a_rule("karpenter.sh", "machines", "create", "delete")))
-    assert found == ("fail", "1 right is not asked for any more", rows)
+    assert found == ("fail", "1 Kubernetes permission of the controller is no longer needed", rows)
 
 
 def test_a_rule_for_everything_is_somebodys_decision():

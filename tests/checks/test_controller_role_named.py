@@ -5,7 +5,7 @@ from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_role_named"
-GOOD = ("pass", "The controller's service account names its IAM role", ())
+GOOD = ("pass", "The controller's service account has an IAM role", ())
 BY_HAND = "no service account names a role: look for a Pod Identity association of the controller in EKS"
 
 
@@ -35,7 +35,7 @@ def test_an_annotation_that_is_no_role(role):
     )
     assert told(CHECK, "1.0", a_cluster(role=role)) == (
         "fail",
-        "1 service account names no usable IAM role",
+        "1 service account has no usable IAM role",
         (evidence,),
     )
 

@@ -8,8 +8,8 @@ from migrations_app.samples.kubernetes_objects import node
 from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_runs_redundantly"
-GOOD = ("pass", "Every replica of the controller finds a node", ())
-FEW = "1 thing keeps replicas of the controller pending"
+GOOD = ("pass", "Every controller replica can be scheduled", ())
+FEW = "1 cause keeps a controller replica pending"
 NOTHING = ("not_applicable", "fewer than two replicas are wanted, or no node was seen", ())
 
 

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "controller_sidecars_fit"
-GOOD = ("pass", "Sidecars of the controller bring their own security context", ())
+GOOD = ("pass", "Every controller sidecar has its own security context", ())
 
 
 def with_sidecars(given: object):
@@ -28,7 +28,7 @@ def test_a_sidecar_with_its_own_context():
 
 def test_sidecars_without_one():
     found = told(CHECK, "1.0", with_sidecars([{"name": "proxy"}, {}]))
-    assert found == ("fail", "2 sidecars have no security context of their own", (a_row("proxy"), a_row("1")))
+    assert found == ("fail", "2 controller sidecars have no security context", (a_row("proxy"), a_row("1")))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_no_sidecar():
 
 
 def test_without_any_record_the_values_are_unknown():
-    why = "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+    why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
     assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
 
 

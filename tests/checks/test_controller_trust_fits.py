@@ -10,7 +10,7 @@ from tests.builders import ask, asked_hops, blind, changed, reads, remedies, tol
 from tests.builders_iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 
 CHECK = "controller_trust_fits"
-GOOD = ("pass", "The role of the controller trusts its service account", ())
+GOOD = ("pass", "The controller can assume its IAM role", ())
 ARN = "arn:aws:iam::111122223333:role/KarpenterController"
 FIRST = "arn:aws:iam::111122223333:role/First"
 WANTED = (
@@ -44,7 +44,7 @@ def trusting(*roles, **parts):
 
 def refused(seen, *, wanted=WANTED, path="trust policy, for kube-system/karpenter"):
     row = Evidence(kind="IAM role", name="KarpenterController", path=path, seen=seen, wanted=wanted)
-    return "fail", "1 role does not let the controller in", (row,)
+    return "fail", "1 IAM role does not trust the controller", (row,)
 
 
 def test_a_role_for_the_service_account_fits():

@@ -7,12 +7,12 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "conversion_webhook_on"
-GOOD = ("pass", "The conversion webhook is switched on", ())
+GOOD = ("pass", "The conversion webhook is on", ())
 
 
 def off(**more: str) -> tuple[str, str, tuple[Evidence, ...]]:
     row = {"kind": "Deployment", "namespace": "kube-system", "name": "karpenter"} | more
-    return "fail", "The conversion webhook is switched off", (Evidence(**row),)
+    return "fail", "The conversion webhook is off", (Evidence(**row),)
 
 
 @pytest.mark.parametrize("env", [{}, {"DISABLE_WEBHOOK": "false"}, {"DISABLE_WEBHOOK": ""}])

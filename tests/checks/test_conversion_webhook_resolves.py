@@ -10,7 +10,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, case_at, reads, remedies, told
 
 CHECK = "conversion_webhook_resolves"
-GOOD = ("pass", "The conversion webhook answers", ())
+GOOD = ("pass", "The conversion webhook can be reached", ())
 SERVICE = "spec.conversion.webhook.clientConfig.service"
 NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
 
@@ -24,7 +24,7 @@ FRESH = (
 
 def broken(path: str, seen: str, wanted: str) -> tuple[str, str, tuple[Evidence, ...]]:
     rows = (Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=seen, wanted=wanted) for name in NAMES)
-    return "fail", "3 CRDs convert through a webhook that cannot answer", tuple(rows)
+    return "fail", "3 CRDs have an unreachable conversion webhook", tuple(rows)
 
 
 def with_crds(cluster, **shape):

@@ -7,8 +7,8 @@ from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "crd_chart_values_match"
-GOOD = ("pass", "The chart of the CRDs agrees with the controller's", ())
-ONE = "1 value of karpenter-crd does not fit"
+GOOD = ("pass", "Both Helm charts agree", ())
+ONE = "1 value differs between the two charts"
 NONE = ("not_applicable", "the chart karpenter-crd is not installed, or there is no controller", ())
 
 

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remedies, told
 
 CHECK = "crd_conversion_cleared"
-GOOD = ("pass", "Nothing is left of the conversion after the hop", ())
+GOOD = ("pass", "No CRD keeps a conversion webhook after the upgrade", ())
 NONE = ("not_applicable", "no CRD has a conversion webhook", ())
 WANTED = "strategy None together with the CRDs of 1.1.10"
 
@@ -39,7 +39,7 @@ def test_helm_takes_it_out():
 @pytest.mark.parametrize(("by", "told_as"), [("", "kubectl"), ("argocd", "Argo CD"), ("flux", "a Flux Kustomization")])
 def test_tools_that_merge_leave_it(by, told_as):
     status, summary, found = told(CHECK, "1.1+", applied(by=by))
-    assert (status, summary) == ("fail", "3 CRDs would keep parts of their conversion")
+    assert (status, summary) == ("fail", "3 CRDs would keep part of their conversion settings")
     assert found == rows(f"Webhook, applied by {told_as}", found[0].wanted)
     assert found[0].wanted.startswith("strategy None together with the CRDs of 1.")
 

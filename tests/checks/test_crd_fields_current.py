@@ -6,7 +6,7 @@ from tests.builders import a_cluster, an_empty_cluster, ask, blind, helm_crds, r
 from tests.newest import NEWEST_MINOR
 
 CHECK = "crd_fields_current"
-GOOD = ("pass", "The CRDs hold every field of the running release", ())
+GOOD = ("pass", "Every CRD has the fields of the running version", ())
 
 
 def a_row(crd: str, version: str, field: str, *, loss: str, first: str) -> Evidence:

@@ -7,7 +7,7 @@ from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads,
 from tests.newest import NEWEST_MINOR
 
 CHECK = "crds_match_controller"
-GOOD = ("pass", "The CRDs belong to the running controller", ())
+GOOD = ("pass", "The CRDs match the running version", ())
 THREE = ("ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh")
 
 
@@ -30,7 +30,7 @@ def test_the_crds_of_the_hop_may_be_there_already():
 
 def test_crds_of_an_older_release():
     found = told(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*helm_crds("0.37.8")))
-    assert found[:2] == ("fail", "3 CRDs do not fit the running controller")
+    assert found[:2] == ("fail", "3 CRDs do not match the running version")
     assert sorted(found[2], key=lambda row: row.name) == [
         wrong(name, "v1, v1beta1 (stored)", "v1 (stored), v1beta1") for name in THREE
     ]
@@ -40,7 +40,7 @@ def test_a_crd_that_is_missing():
     shipped = [crd for crd in helm_crds("0.37.8") if crd["metadata"]["name"] != "nodeclaims.karpenter.sh"]
     found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*shipped))
     row = wrong("nodeclaims.karpenter.sh", "absent", "v1, v1beta1 (stored)")
-    assert found == ("fail", "1 CRD does not fit the running controller", (row,))
+    assert found == ("fail", "1 CRD does not match the running version", (row,))
 
 
 def test_alpha_crds_left_behind_do_not_matter():

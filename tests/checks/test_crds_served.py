@@ -5,7 +5,7 @@ from migrations_app.inventory.objects.karpenter import ServedResource
 from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "crds_served"
-GOOD = ("pass", "Every version that a CRD serves is served", ())
+GOOD = ("pass", "The API server serves every version that a CRD declares", ())
 PLURALS = (("karpenter.sh", "nodepools"), ("karpenter.sh", "nodeclaims"), ("karpenter.k8s.aws", "ec2nodeclasses"))
 
 

@@ -68,7 +68,7 @@ def test_other_ways_to_join(changes, seen):
 )
 def test_user_data_that_gets_along(changes):
     finding = landing("1.0.5", node_class(changes))
-    assert (finding.status, finding.summary) == ("pass", "Nodes with user data of their own register")
+    assert (finding.status, finding.summary) == ("pass", "Nodes with custom user data register")
 
 
 def test_a_claim_that_was_left_out():

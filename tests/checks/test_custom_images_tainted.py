@@ -18,7 +18,7 @@ def beta(changes=None):
 
 
 def test_generated_user_data():
-    assert answer(CHECK, "1.0", beta()) == ("pass", "Nodes with user data of their own join tainted")
+    assert answer(CHECK, "1.0", beta()) == ("pass", "Nodes with custom user data join with the taint")
 
 
 def test_user_data_without_the_taint():

@@ -6,7 +6,7 @@ from migrations_app.inventory.objects.base import Metadata
 from tests.builders import a_cluster, blind, reads, remedies, told
 
 CHECK = "dashboards_name_current_metrics"
-GOOD = ("pass", "Every dashboard names metrics that are there", ())
+GOOD = ("pass", "Every dashboard uses metrics that exist", ())
 PATH = "data[capacity.json]: Capacity / Nodes"
 
 
@@ -32,7 +32,7 @@ def test_a_panel_on_a_metric_that_is_renamed():
         wanted="karpenter_pods_startup_duration_seconds_bucket",
     )
     found = told(CHECK, "1.0", shown("rate(karpenter_pods_startup_time_seconds_bucket[5m])"))
-    assert found == ("fail", "1 panel asks for a metric that is gone", (row,))
+    assert found == ("fail", "1 panel uses a removed metric", (row,))
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

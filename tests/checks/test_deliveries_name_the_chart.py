@@ -5,7 +5,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "deliveries_name_the_chart"
-GOOD = ("pass", "The chart is asked for by a version that exists", ())
+GOOD = ("pass", "Every chart version that GitOps requests exists", ())
 NONE = ("not_applicable", "no Flux HelmRelease and no Argo CD Application names a chart of Karpenter", ())
 
 
@@ -32,10 +32,10 @@ def test_versions_that_exist_or_are_ranges(version):
 def test_the_other_spelling(given, wanted):
     what = {"kind": "HelmRelease", "namespace": "flux-system", "name": "karpenter"}
     row = Evidence(**what, path="spec.chart.spec.version", seen=given, wanted=wanted)
-    assert told(CHECK, "1.0", by_flux(given)) == ("fail", "1 version is spelt as no chart is", (row,))
+    assert told(CHECK, "1.0", by_flux(given)) == ("fail", "1 requested chart version does not exist", (row,))
     what = {"kind": "Application", "namespace": "argocd", "name": "karpenter"}
     row = Evidence(**what, path="spec.source.targetRevision", seen=given, wanted=wanted)
-    assert told(CHECK, "1.0", by_argo(given)) == ("fail", "1 version is spelt as no chart is", (row,))
+    assert told(CHECK, "1.0", by_argo(given)) == ("fail", "1 requested chart version does not exist", (row,))
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), by_flux("v0.37.8", "redis"), by_flux("v0.37.8", None)])
@@ -57,7 +57,7 @@ def by_oci(tag: str, url: str = "oci://public.ecr.aws/karpenter/karpenter"):
 def test_the_tag_of_an_oci_repository_is_a_version_too():
     what = {"kind": "OCIRepository", "namespace": "flux-system", "name": "karpenter"}
     row = Evidence(**what, path="spec.ref.tag", seen="v1.0.14", wanted="1.0.14")
-    assert told(CHECK, "1.0", by_oci("v1.0.14")) == ("fail", "1 version is spelt as no chart is", (row,))
+    assert told(CHECK, "1.0", by_oci("v1.0.14")) == ("fail", "1 requested chart version does not exist", (row,))
     assert told(CHECK, "1.0", by_oci("1.0.14")) == GOOD
     assert told(CHECK, "1.0", by_oci("v1.0.14", "oci://public.ecr.aws/other/redis")) == NONE
 

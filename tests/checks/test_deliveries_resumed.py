@@ -21,14 +21,13 @@ def row(kind, namespace):
 
 def test_what_people_suspended_or_nobody_is_no_concern():
     cluster = a_cluster().with_docs(helm_release(suspend=True), kustomization(), application())
-    assert told(CHECK, "1.0", cluster) == ("pass", "No delivery stays paused by karpdash", ())
+    assert told(CHECK, "1.0", cluster) == ("pass", "No GitOps delivery is still paused by karpdash", ())
 
 
 def test_each_that_karpdash_paused_and_nobody_resumed_is_named():  # A39
     cluster = a_cluster().with_docs(paused(helm_release(suspend=True)), paused(application(), "{}"), kustomization())
-    assert told(CHECK, "1.0", cluster) == (
-        "fail", "2 deliveries are still paused", (row("HelmRelease", "flux-system"), row("Application", "argocd"))
-    )  # fmt: skip
+    rows = (row("HelmRelease", "flux-system"), row("Application", "argocd"))
+    assert told(CHECK, "1.0", cluster) == ("fail", "2 GitOps deliveries are still paused", rows)
 
 
 def test_without_gitops_there_is_nothing_to_resume():

@@ -5,7 +5,7 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "delivery_tools_agree"
-GOOD = ("pass", "Every object is applied by one tool", ())
+GOOD = ("pass", "One tool applies each object", ())
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "platform"}
 FLUX_HELM = {"helm.toolkit.fluxcd.io/name": "karpenter"}
 ARGO = {"argocd.argoproj.io/tracking-id": "pools:karpenter.sh/NodePool:x/general"}

@@ -16,7 +16,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "disruption_paced"
-GOOD = ("pass", "Every pool states its disruption budget")
+GOOD = ("pass", "Every NodePool has a disruption budget")
 BUDGETS = "spec.disruption.budgets"
 
 

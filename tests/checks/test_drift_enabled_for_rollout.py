@@ -7,9 +7,9 @@ from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "drift_enabled_for_rollout"
-GOOD = ("pass", "Drift can replace the nodes of old", ())
+GOOD = ("pass", "Drift can replace legacy nodes", ())
 NEW, OLD = (Launched(pool="web", number=number, cluster="test", kubelet="v1.28.4") for number in (1, 2))
-ONE = "1 thing keeps drift from replacing nodes"
+ONE = "1 cause keeps drift from replacing nodes"
 
 
 def on_0_32(gates: str | None = None, *, hashed: bool = True):
@@ -68,7 +68,7 @@ def test_settings_that_say_nothing_of_drift():
 
 def test_without_machines_there_is_nothing_to_replace():
     found = told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
-    assert found == ("not_applicable", "no Machine is left to be replaced", ())
+    assert found == ("not_applicable", "there is no Machine to replace", ())
 
 
 def test_before_0_32_it_is_too_early():

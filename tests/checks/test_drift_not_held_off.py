@@ -5,7 +5,7 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "drift_not_held_off"
-GOOD = ("pass", "Nothing relies on drift being off", ())
+GOOD = ("pass", "No NodePool relies on drift being off", ())
 
 
 def with_pool(gates: str | None, budgets: object = None, **labels: str):
@@ -17,7 +17,7 @@ def with_pool(gates: str | None, budgets: object = None, **labels: str):
 
 HELD_OFF = (
     "fail",
-    "1 pool would begin to drift with the hop",
+    "1 NodePool starts to drift with the upgrade",
     (
         Evidence(
             kind="NodePool",

@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "durations_accepted"
-GOOD = ("pass", "Every duration is spelled as the API takes it")
+GOOD = ("pass", "The API accepts every duration")
 WANTED = "whole hours, minutes and seconds, such as 720h"
 
 

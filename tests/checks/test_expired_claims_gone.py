@@ -5,10 +5,10 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim,
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "expired_claims_gone"
-GOOD = ("pass", "No node is overdue", ())
+GOOD = ("pass", "No NodeClaim is past its expiry", ())
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
-ONE = "1 claim is past its expiry"
-UNKNOWN = ("unknown", f"NodeClaim {LAUNCHED.claim}: its expiry cannot be told from its pool and its age", ())
+ONE = "1 NodeClaim is past its expiry"
+UNKNOWN = ("unknown", f"NodeClaim {LAUNCHED.claim}: its expiry is not known from its NodePool and its age", ())
 
 
 def with_claim(born: str, *, after: object = "720h", version: str = "v1beta1", **conditions: str):

@@ -12,7 +12,7 @@ VERSIONS = [("1.0", "0.37.8", "v1beta1", BETA), ("1.1+", "1.0.14", "v1", V1)]
 @pytest.mark.parametrize("text", ["720h", "Never"])
 def test_it_is_stated(hop, release, version, path, text):
     cluster = at(release, a_pool({path: text}, version=version))
-    assert answer(CHECK, hop, cluster) == ("pass", "Every pool states its expiry")
+    assert answer(CHECK, hop, cluster) == ("pass", "Every NodePool sets its expiry")
 
 
 @pytest.mark.parametrize(("hop", "release", "version", "path"), VERSIONS)

@@ -6,8 +6,8 @@ from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, re
 from tests.newest import NEWEST_MINOR
 
 CHECK = "feature_gates_in_force"
-GOOD = ("pass", "The feature gates are those that were meant", ())
-ONE = "1 feature gate is not as it was meant"
+GOOD = ("pass", "Every feature gate has its intended value", ())
+ONE = "1 feature gate has an unintended value"
 ENV = "spec.template.spec.containers[].env[FEATURE_GATES]"
 
 

@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import node
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "finalizers_served"
-GOOD = ("pass", "Every finalizer has a controller that takes it off", ())
+GOOD = ("pass", "Every finalizer has a controller that removes it", ())
 FINALIZER = "karpenter.sh/termination"
 
 
@@ -32,7 +32,7 @@ def test_the_controller_takes_them_off():
 def test_alpha_nodes_are_forgotten_from_0_33_on():
     rows = (a_row("Provisioner", "default", "0.37.8 does not act on alpha", 2),)
     found = told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
-    assert found == ("fail", "2 objects carry finalizers that nobody serves", rows)
+    assert found == ("fail", "2 objects have orphaned finalizers", rows)
 
 
 def test_0_32_serves_both():
@@ -44,7 +44,7 @@ def test_after_an_uninstall_nobody_does():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
     rows = (a_row("NodePool", "general", "no controller runs"),)
     found = told(CHECK, "1.0", cluster, start="0.37.8")
-    assert found == ("fail", "1 object carries a finalizer that nobody serves", rows)
+    assert found == ("fail", "1 object has an orphaned finalizer", rows)
     scaled = a_cluster(replicas=0).with_docs(*held(BETA))
     assert told(CHECK, "1.0", scaled)[2] == rows
 
@@ -65,7 +65,7 @@ def test_after_an_uninstall_claims_are_stuck_as_well():
         seen="no controller runs",
         wanted="a controller, or absent",
     )
-    assert found == ("fail", "1 object carries a finalizer that nobody serves", (row,))
+    assert found == ("fail", "1 object has an orphaned finalizer", (row,))
     assert told(CHECK, "1.0", a_cluster().with_docs(a_claim_of_nobody()))[0] == "not_applicable"
 
 

@@ -7,7 +7,7 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "gitops_applies_current_versions"
-GOOD = ("pass", "Every manifest is of a version that is served", ())
+GOOD = ("pass", "Every manifest uses a served version", ())
 
 
 def written(*fields: tuple[str, str], labels: dict | None = None):

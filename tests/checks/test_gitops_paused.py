@@ -5,7 +5,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "gitops_paused"
-GOOD = ("pass", "No tool reverts or prunes during the hop", ())
+GOOD = ("pass", "No GitOps tool reverts or prunes during the upgrade", ())
 KINDS = {
     "Application": "argoproj.io/v1alpha1",
     "HelmRelease": "helm.toolkit.fluxcd.io/v2",
@@ -47,9 +47,13 @@ def test_nothing_acts_by_itself(kind, spec):
     ],
 )
 def test_what_acts_by_itself(kind, spec, path, seen):
-    wanted = "paused for changes made by hand, or the hop made in its source"
+    wanted = "paused during manual changes, or the upgrade made in its source"
     row = Evidence(kind=kind, namespace="ops", name="karpenter", path=path, seen=seen, wanted=wanted)
-    assert told(CHECK, "1.0", delivered(kind, **spec)) == ("fail", "1 tool reverts or prunes by itself", (row,))
+    assert told(CHECK, "1.0", delivered(kind, **spec)) == (
+        "fail",
+        "1 GitOps delivery reverts or prunes automatically",
+        (row,),
+    )
 
 
 def test_without_gitops_there_is_nothing_to_ask():

@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "global_settings_carried_over"
-GOOD = ("pass", "The global settings are carried over", ())
+GOOD = ("pass", "Every global setting is set on the controller", ())
 NEW = {"settings": {"clusterName": "shop", "interruptionQueue": "shop"}}
 
 
@@ -47,7 +47,7 @@ def test_old_names_only():
     found = told(CHECK, "0.33+", on("0.32.10", settings, values={"settings": {"aws": {"clusterName": "shop"}}}))
     assert found == (
         "fail",
-        "2 global settings are not carried over",
+        "2 global settings are missing on the controller",
         (
             missing("aws.clusterName", "shop", "settings.clusterName"),
             missing("batchMaxDuration", "20s", "settings.batchMaxDuration"),
@@ -69,7 +69,7 @@ def test_0_32_without_values_is_unknown_whatever_its_variables_say():
             {},
             (
                 "fail",
-                "1 global setting is not carried over",
+                "1 global setting is missing on the controller",
                 (missing("aws.interruptionQueueName", "shop", "settings.interruptionQueue"),),
             ),
         ),

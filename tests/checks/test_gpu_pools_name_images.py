@@ -15,7 +15,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "gpu_pools_name_images"
-GOOD = ("pass", "Pools with accelerators name their images")
+GOOD = ("pass", "NodePools with accelerators set their images")
 GPU = ("karpenter.k8s.aws/instance-gpu-count", "Gt", ("0",))
 PATH = "spec.template.spec.requirements"
 

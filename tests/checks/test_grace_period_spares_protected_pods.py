@@ -43,7 +43,7 @@ def test_nobody_is_cut_short(docs):
 
 
 def test_a_pod_that_asks_to_be_left_alone():
-    said = "1 pod is ended by the grace period of its pool"
+    said = "1 pod is ended early by the grace period of its NodePool"
     assert told(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT))) == (
         "fail", said, (row("karpenter.sh/do-not-disrupt"),),
     )  # fmt: skip
@@ -56,7 +56,10 @@ def test_a_pod_that_takes_longer():
 
 def test_of_pods_elsewhere_too_the_count_is_a_bound():
     three = pods(annotations=DISRUPT, nodes=(OLD.node, STAYS), count=3)
-    assert told(CHECK, NEWEST_MINOR, on_v1(*three))[1] == "at least 1 pod is ended by the grace period of its pool"
+    assert (
+        told(CHECK, NEWEST_MINOR, on_v1(*three))[1]
+        == "at least 1 pod is ended early by the grace period of its NodePool"
+    )
 
 
 @pytest.mark.parametrize("limit", [None, "Never"])

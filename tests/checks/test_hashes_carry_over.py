@@ -10,7 +10,7 @@ from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remed
 from tests.newest import NEWEST_MINOR
 
 CHECK = "hashes_carry_over"
-GOOD = ("pass", "The hop carries the drift hashes over", ())
+GOOD = ("pass", "No node drifts because its hash version changes", ())
 POOL, CLASS = "karpenter.sh/nodepool-hash-version", "karpenter.k8s.aws/ec2nodeclass-hash-version"
 
 
@@ -49,14 +49,14 @@ def test_claims_behind_their_pool():
         a_row("EC2NodeClass", "default", seen=f"claims at none: {late}", wanted="all at v2"),
     )
     found = told(CHECK, "1.0", hashed(claims=(("v1", "v2"), ("v1", None), ("v2", "v2"))))
-    assert found == ("fail", "3 nodes would drift, or their hash is open", rows)
+    assert found == ("fail", "3 nodes would drift, or their hash is unknown", rows)
 
 
 def test_what_has_drifted_stays_drifted():
     seen = "have drifted: replaced whatever the new hash says"
     rows = (a_row("NodePool", "general", seen=seen, wanted="replaced before the hop", count=2),)
     found = told(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3, drifted=2))
-    assert found == ("fail", "2 nodes would drift, or their hash is open", rows)
+    assert found == ("fail", "2 nodes would drift, or their hash is unknown", rows)
 
 
 def test_the_ca_bundle_comes_in_with_1_12():

@@ -5,7 +5,7 @@ from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, 
 from tests.checks.test_hashes_carry_over import CLASS, POOL, hashed
 
 CHECK = "hashes_not_newer"
-GOOD = ("pass", "No drift hash is newer than the controller", ())
+GOOD = ("pass", "No drift hash is newer than the running version", ())
 
 
 @pytest.mark.parametrize("here", [("v2", "v2"), ("v1", "v1"), (None, None)])
@@ -25,7 +25,7 @@ def test_after_a_way_back_they_are_newer():
         ),
     )  # fmt: skip
     found = told(CHECK, "1.0", hashed(here=("v3", "v4")))
-    assert found == ("fail", "2 objects carry hashes newer than the controller", rows)
+    assert found == ("fail", "2 objects have drift hashes that the running version does not know", rows)
 
 
 def test_a_release_without_versions_knows_none():

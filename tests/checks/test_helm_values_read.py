@@ -5,7 +5,7 @@ from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "helm_values_read"
-GOOD = ("pass", "Every Helm value has a name that a chart knows", ())
+GOOD = ("pass", "Every Helm value exists in the chart", ())
 WHOLE = {
     "settings": {"clusterName": "shop"},
     "controller": {"image": {"digest": "x"}, "env": [{"name": "A"}], "resources": {"limits": {"cpu": 1}}},
@@ -40,7 +40,7 @@ def test_misspelt_names_are_told_where_they_go_wrong():
     }
     rows = (a_row("controler"), a_row("controller.resource"), a_row("webhook.enable"))
     found = told(CHECK, "1.0", a_cluster().with_values(values))
-    assert found == ("fail", "3 Helm values are read by no release", rows)
+    assert found == ("fail", "3 Helm values exist in no version of the chart", rows)
 
 
 def test_settings_are_the_business_of_another_check():
@@ -53,7 +53,7 @@ def test_odd_values_do_not_break_it(odd):
 
 
 def test_without_any_record_the_values_are_unknown():
-    why = "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+    why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
     assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
 
 

@@ -12,7 +12,7 @@ def with_job(name: str = "karpenter-post-install-hook", **status: int):
 
 
 def test_it_ended_well():
-    assert told(CHECK, "1.0", with_job(succeeded=1, failed=2)) == ("pass", "No hook Job is left unfinished", ())
+    assert told(CHECK, "1.0", with_job(succeeded=1, failed=2)) == ("pass", "Every hook Job has succeeded", ())
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_it_did_not(status, seen):
         seen=seen,
         wanted="1, or the next patch, which has no such Job",
     )
-    assert told(CHECK, "1.0", with_job(**status)) == ("fail", "1 hook Job has not ended well", (row,))
+    assert told(CHECK, "1.0", with_job(**status)) == ("fail", "1 hook Job has not succeeded", (row,))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_it_did_not(status, seen):
 def test_a_release_of_another_name(labels):
     job = meta("scaler-post-install-hook", "kube-system", labels=labels)
     found = told(CHECK, "1.0", a_cluster().with_docs(doc("batch/v1", "Job", metadata=job, spec={}, status={})))
-    assert found[:2] == ("fail", "1 hook Job has not ended well")
+    assert found[:2] == ("fail", "1 hook Job has not succeeded")
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), with_job("other"), with_job("vault-post-install-hook")])

@@ -5,7 +5,7 @@ from tests.builders import a_cluster, blind, helm_crds, reads, remedies, told
 from tests.newest import NEWEST_MINOR, NEWEST_RELEASE
 
 CHECK = "hop_crds_installed"
-GOOD = ("pass", "The CRDs of the hop's release are installed", ())
+GOOD = ("pass", "The CRDs of the target version are installed", ())
 
 
 def missing(name: str, seen: str, wanted: str) -> Evidence:
@@ -18,7 +18,7 @@ def test_crds_go_first():
 
 def test_what_the_hop_still_has_to_install():
     found = told(CHECK, "0.32", a_cluster("0.31.4", kubernetes="1.26"))
-    assert found[:2] == ("fail", "3 CRDs have to be brought to the hop's release before the controller")
+    assert found[:2] == ("fail", "3 CRDs must be upgraded before the controller")
     assert found[2] == (
         missing("nodepools.karpenter.sh", "absent", "v1beta1; stored v1beta1"),
         missing("nodeclaims.karpenter.sh", "absent", "v1beta1; stored v1beta1"),
@@ -33,7 +33,7 @@ def test_another_stored_version_counts():
 
 def test_later_minors_bring_kinds_of_their_own_and_change_the_fields_of_the_others():
     found = told(CHECK, NEWEST_MINOR, a_cluster("1.3.3"))
-    assert found[1] == "5 CRDs have to be brought to the hop's release before the controller"
+    assert found[1] == "5 CRDs must be upgraded before the controller"
     pools, claims, classes, overlays, buffers = found[2]
     assert [pools.name, claims.name, classes.name] == [
         "nodepools.karpenter.sh",

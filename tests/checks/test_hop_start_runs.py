@@ -15,11 +15,15 @@ LATER = Evidence(
 
 
 def test_the_first_hop_starts_from_what_runs():
-    assert told(CHECK, "1.0", a_cluster()) == ("pass", "The release that the hop starts from is running", ())
+    assert told(CHECK, "1.0", a_cluster()) == ("pass", "The cluster runs the version that this upgrade starts from", ())
 
 
 def test_a_later_hop_waits_for_the_one_before():
-    assert told(CHECK, "1.1+", a_cluster()) == ("fail", "The hop before this one has not been taken yet", (LATER,))
+    assert told(CHECK, "1.1+", a_cluster()) == (
+        "fail",
+        "Take the earlier upgrades first: Karpenter 0.37.8 is running",
+        (LATER,),
+    )
 
 
 def test_a_patch_within_the_minor_comes_first():
@@ -44,5 +48,5 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_names_both_releases():
-    text = "# For a person: take the earlier hops first\n# this one starts from 1.0.14, 0.37.8 runs"
+    text = "# For a person: take the earlier upgrades first\n# this one starts from 1.0.14, 0.37.8 runs"
     assert as_published(remedies(CHECK, "1.1+", a_cluster())) == (Remedy(how="kubectl", text=text),)

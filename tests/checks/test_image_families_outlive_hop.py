@@ -5,7 +5,7 @@ from tests.builders_pools import a_class, answer, at, found, parses, row, unseen
 from tests.newest import NEWEST_MINOR
 
 CHECK = "image_families_outlive_hop"
-GOOD = ("pass", "Images of every node class are published for this Kubernetes")
+GOOD = ("pass", "Every image family is published for this Kubernetes")
 AL2 = {"spec.amiSelectorTerms": [{"alias": "al2@latest"}]}
 
 

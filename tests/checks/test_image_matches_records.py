@@ -14,7 +14,7 @@ def row(seen: str) -> Evidence:
 def test_record_labels_and_image_agree():
     assert told(CHECK, "1.0", a_cluster().with_values({})) == (
         "pass",
-        "The Helm record and the labels name the release that runs",
+        "The Helm record and the labels match the running image",
         (),
     )
 
@@ -24,7 +24,7 @@ def test_a_record_that_names_what_does_not_run():
     found = told(CHECK, "1.0", a_cluster().with_values({}, version="1.0.14"))
     assert found == (
         "fail",
-        "2 records name another release than the image that runs",
+        "2 records do not match the running image",
         (
             row("Helm release, app version says 1.0.14, image tag says 0.37.8"),
             row("Helm release, chart version says 1.0.14, image tag says 0.37.8"),

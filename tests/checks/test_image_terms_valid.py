@@ -7,7 +7,7 @@ from tests.newest import NEWEST_MINOR
 CHECK = "image_terms_valid"
 TERMS = "spec.amiSelectorTerms"
 ALIAS = f"{TERMS}[0].alias"
-GOOD = ("pass", "Every node class selects its images as v1 asks for it")
+GOOD = ("pass", "Every node class selects its images as v1 requires")
 
 
 def v1(terms=GONE, **more):

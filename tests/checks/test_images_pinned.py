@@ -10,7 +10,7 @@ WANTED = "a pinned release: al2023@VERSION"
 AL2 = "amazon-eks-node-1.29-v20240807"
 AL2023 = "amazon-eks-node-al2023-x86_64-standard-1.29-v20240904"
 BOTTLEROCKET = "bottlerocket-aws-k8s-1.29-aarch64-v1.21.1-82691b51"
-GOOD = ("pass", "Every node class pins its images")
+GOOD = ("pass", "Every node class pins its image version")
 
 
 def v1(alias: str):

@@ -22,7 +22,10 @@ MARKED = {"metadata.annotations": {KEY: "{}"}}
 
 
 def test_a_reference_to_a_template():
-    assert answer(CHECK, "0.33+", at(VERSION, a_provisioner(), *a_machine())) == ("pass", "No provider is given inline")
+    assert answer(CHECK, "0.33+", at(VERSION, a_provisioner(), *a_machine())) == (
+        "pass",
+        "No object has an inline provider",
+    )
 
 
 def test_an_inline_provider():

@@ -34,7 +34,7 @@ def profile(*roles: str, exists: bool = True) -> InstanceProfile:
 
 def test_a_profile_with_one_role():
     finding = with_aws(profile("arn:aws:iam::111122223333:role/nodes"))
-    assert (finding.status, finding.summary) == ("pass", "The role behind every instance profile is known")
+    assert (finding.status, finding.summary) == ("pass", "Every instance profile has a known role")
 
 
 @pytest.mark.parametrize(

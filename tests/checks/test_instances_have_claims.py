@@ -7,7 +7,7 @@ from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, OTHER, is_shell
 
 CHECK = "instances_have_claims"
-GOOD = ("pass", "Every instance of Karpenter's has its claim", ())
+GOOD = ("pass", "Every Karpenter instance has a NodeClaim", ())
 TAGS = (("karpenter.sh/nodepool", "web"),)
 FIRST, SECOND = (one.provider_id.rpartition("/")[2] for one in (OLD, OTHER))
 
@@ -30,7 +30,7 @@ def test_as_many_as_claims():
 
 def test_one_that_nobody_knows():
     found = told(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-lost"))
-    assert found == ("fail", "at least 1 instance has no claim", (row("i-lost", 1, 3),))
+    assert found == ("fail", "at least 1 instance has no NodeClaim", (row("i-lost", 1, 3),))
 
 
 def test_one_in_the_place_of_another():

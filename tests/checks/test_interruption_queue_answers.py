@@ -10,8 +10,8 @@ from tests.builders_aws import SENDERS, a_queue, parse_all, send
 from tests.newest import NEWEST_MINOR
 
 CHECK = "interruption_queue_answers"
-GOOD = ("pass", "The interruption queue exists and AWS may send to it", ())
-ONE = "1 fault keeps interruptions from the controller"
+GOOD = ("pass", "The interruption queue exists and receives AWS events", ())
+ONE = "The interruption queue has 1 fault"
 BOTH = send(*SENDERS)
 PANIC = "Else: The controller panics at start. Log: creating sqs provider"
 DENY_HTTP = send(effect="Deny", Action="sqs:*", Condition={"Bool": {"aws:SecureTransport": "false"}})
@@ -108,7 +108,7 @@ def test_a_name_that_is_none_needs_no_look_at_aws(name, why):
 
 
 def test_without_a_queue_there_is_a_word_of_caution():
-    summary = "no interruption queue is configured: nobody drains nodes ahead of a spot interruption"
+    summary = "no interruption queue is configured: nodes are not drained before a Spot interruption"
     assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", summary, ())
 
 
@@ -145,7 +145,7 @@ def test_helm_values_tell_that_it_is_configured(version):
 
 def test_without_aws_it_says_how_to_give_access():
     status, summary, _ = told(CHECK, "1.0", told_of())
-    assert (status, summary[:40]) == ("unknown", "AWS was not looked at: give karpdash the")
+    assert (status, summary[:36]) == ("unknown", "AWS not connected: give karpdash the")
 
 
 def test_a_refusal_of_aws_is_told():

@@ -19,7 +19,7 @@ def node_class(changes=None):
 
 def test_a_class_with_an_instance_profile():
     made = node_class({"spec.instanceProfile": "nodes", "spec.role": GONE})
-    good = ("pass", "A controller in an isolated VPC has no need of IAM")
+    good = ("pass", "No node class needs IAM in an isolated VPC")
     assert answer(CHECK, "0.33+", at(VERSION, settings(), made)) == good
 
 
@@ -38,7 +38,7 @@ def test_before_there_is_a_class_it_is_for_a_person():
 @pytest.mark.parametrize("docs", [(), (settings("false"),)])
 def test_elsewhere_it_does_not_arise(docs):
     told = answer(CHECK, "0.33+", at(VERSION, node_class(), *docs))
-    assert told == ("not_applicable", "the controller is not told that its VPC is isolated")
+    assert told == ("not_applicable", "ISOLATED_VPC is not set")
     assert asked_hops(CHECK) == ("0.32", "0.33+")
 
 

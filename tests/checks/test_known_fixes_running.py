@@ -8,7 +8,7 @@ from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, 
 from tests.newest import NEWEST_MINOR, NEXT_MINOR
 
 CHECK = "known_fixes_running"
-GOOD = ("pass", "The running patch has the known fixes", ())
+GOOD = ("pass", "The running version has all known fixes", ())
 FAULT = "lookups of subnets, security groups and images may give one selector the result of another"
 
 
@@ -38,7 +38,7 @@ def test_patches_without_it(version, hop, wanted):
         wanted=f"{wanted} or later",
     )
     found = told(CHECK, hop, a_cluster(version))
-    assert found == ("fail", "1 known fault is not fixed in the running patch", (row,))
+    assert found == ("fail", "1 known bug is not fixed in the running version", (row,))
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
@@ -55,10 +55,7 @@ def test_the_remedy_is_the_hop_itself():
     assert [(one.how, one.text) for one in remedies(CHECK, "1.0", a_cluster("0.37.7"))] == [
         (
             "kubectl",
-            (
-                "# For a person: take the hop\n"
-                "# it lands on 1.0.14, which brings the fix: CRDs first, then the controller"
-            ),
+            ("# For a person: take the hop\n# its target version 1.0.14 has the fix: CRDs first, then the controller"),
         )
     ]
 

@@ -17,7 +17,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "kubelet_settings_in_classes"
-GOOD = ("pass", "Kubelet settings stand in node classes")
+GOOD = ("pass", "Kubelet settings are in node classes")
 PATH = "spec.template.spec.kubelet"
 KEY = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 MANY = {"maxPods": 58}

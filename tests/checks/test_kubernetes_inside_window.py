@@ -6,12 +6,12 @@ from tests.newest import NEWEST_MINOR, NEWEST_ROW
 
 WINDOW = str(NEWEST_ROW.kubernetes[-1].value)
 CHECK = "kubernetes_inside_window"
-GOOD = ("pass", "Kubernetes is inside the release's window", ())
+GOOD = ("pass", "The target version supports this Kubernetes", ())
 
 
 def outside(seen: str, wanted: str):
     evidence = Evidence(kind="Cluster", name="test", path="gitVersion", seen=seen, wanted=wanted)
-    return "fail", "Kubernetes is outside the window of the hop's release", (evidence,)
+    return "fail", f"The target version does not support Kubernetes {seen}", (evidence,)
 
 
 @pytest.mark.parametrize("kubernetes", ["1.25", "1.29", "1.31"])

@@ -17,7 +17,7 @@ def with_machine(**changes):
 
 def left(seen: str) -> tuple[str, str, tuple[Evidence, ...]]:
     row = Evidence(kind="Machine", name=OLD.claim, seen=seen, wanted="a NodeClaim in its place")
-    return "fail", "1 Machine is left", (row,)
+    return "fail", "1 Machine still exists", (row,)
 
 
 def test_none_is_left():

@@ -25,12 +25,12 @@ def test_none_is_left():
 
 def test_each_one_left_is_named():
     found = told(CHECK, "0.33+", with_templates("default", "gpu"))
-    assert found == ("fail", "2 AWSNodeTemplates are left", (left("default"), left("gpu")))
+    assert found == ("fail", "2 AWSNodeTemplates still exist", (left("default"), left("gpu")))
 
 
 def test_one_that_is_being_deleted_is_still_there():
     found = told(CHECK, "0.33+", with_templates("gpu", deletionTimestamp="2026-10-01T10:00:00Z"))
-    assert found == ("fail", "1 AWSNodeTemplate is left", (left("gpu", "being deleted"),))
+    assert found == ("fail", "1 AWSNodeTemplate still exists", (left("gpu", "being deleted"),))
 
 
 def test_it_blocks_at_0_33_and_is_not_asked_at_0_32():

@@ -5,7 +5,7 @@ from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_iam import a_role, permitted, policy_for
 
 CHECK = "legacy_permissions_kept"
-GOOD = ("pass", "The rights over capacity of Provisioners are still there", ())
+GOOD = ("pass", "0.32 may still manage the capacity of Provisioners", ())
 GONE = ("not_applicable", "no Provisioner, Machine or node of theirs is left", ())
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.27.4")
 PROVISIONER = provisioner("web", ON_DEMAND, template="default")
@@ -39,7 +39,7 @@ def only_beta():
 
 def test_the_beta_document_alone_ends_no_node_of_a_provisioner():
     status, summary, evidence = told(CHECK, "0.32", only_beta())
-    assert (status, summary) == ("fail", "6 actions on capacity of Provisioners are refused to 0.32")
+    assert (status, summary) == ("fail", "6 IAM actions on Provisioner capacity are refused to 0.32")
     assert [row.path for row in evidence] == ALL_OF_IT
     assert evidence[-1].seen == (
         "blocked by a condition: KarpenterControllerPolicy-test: Statement[4] (EndOwnCapacity): "

@@ -25,12 +25,12 @@ def test_none_is_left():
 
 def test_each_one_left_is_named():
     found = told(CHECK, "0.33+", with_provisioners("web", "batch"))
-    assert found == ("fail", "2 Provisioners are left", (left("web"), left("batch")))
+    assert found == ("fail", "2 Provisioners still exist", (left("web"), left("batch")))
 
 
 def test_one_that_is_being_deleted_is_still_there():
     found = told(CHECK, "0.33+", with_provisioners("web", deletionTimestamp="2026-10-01T10:00:00Z"))
-    assert found == ("fail", "1 Provisioner is left", (left("web", "being deleted"),))
+    assert found == ("fail", "1 Provisioner still exists", (left("web", "being deleted"),))
 
 
 def test_it_blocks_at_0_33_and_is_not_asked_at_0_32():

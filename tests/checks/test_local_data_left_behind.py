@@ -5,7 +5,7 @@ from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, STAYS, bare, is_shell, pods, rolling, still
 
 CHECK = "local_data_left_behind"
-GOOD = ("pass", "No pod keeps data on a node to be replaced", ())
+GOOD = ("pass", "No pod keeps data on a node that is replaced", ())
 EMPTY, HOST = {"name": "d", "emptyDir": {}}, {"name": "h", "hostPath": {"path": "/data"}}
 MEMORY = {"name": "m", "emptyDir": {"medium": "Memory"}}
 CLAIM = {"name": "c", "persistentVolumeClaim": {"claimName": "d"}}
@@ -42,7 +42,7 @@ def test_nothing_is_lost(docs):
 )
 def test_what_goes_with_the_disk(kind, volumes, seen):
     found = told(CHECK, "0.33+", rolling(*pods(kind, volumes=volumes)))
-    assert found == ("fail", "1 pod keeps data on its node", (row(kind, "web", seen),))
+    assert found == ("fail", "1 pod loses the data on its node's disk", (row(kind, "web", seen),))
 
 
 def test_a_bare_pod_keeps_its_scratch_space_for_a_reason():
@@ -51,7 +51,7 @@ def test_a_bare_pod_keeps_its_scratch_space_for_a_reason():
 
 def test_of_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
     three = pods("StatefulSet", count=3, nodes=(OLD.node, STAYS), volumes=[EMPTY])
-    assert told(CHECK, "0.33+", rolling(*three))[1] == "at least 1 pod keeps data on its node"
+    assert told(CHECK, "0.33+", rolling(*three))[1] == "at least 1 pod loses the data on its node's disk"
 
 
 def test_nothing_is_replaced():

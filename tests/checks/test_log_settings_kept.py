@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, changed, reads, remedies, told
 
 CHECK = "log_settings_kept"
-GOOD = ("pass", "The controller's logs stay as they are", ())
+GOOD = ("pass", "The controller's log settings stay the same", ())
 
 
 def on(version: str, values: dict):
@@ -24,7 +24,7 @@ def test_everything_is_said():
 
 def test_json_comes_with_0_32():
     row = a_row("logConfig.logEncoding", "absent: console becomes json", "console, or json parsed")
-    assert told(CHECK, "0.32", on("0.31.5", {})) == ("fail", "1 change of the logs comes with the hop", (row,))
+    assert told(CHECK, "0.32", on("0.31.5", {})) == ("fail", "1 log setting changes with the upgrade", (row,))
 
 
 def test_info_comes_with_0_33_and_a_configuration_has_to_be_switched_on():
@@ -33,7 +33,7 @@ def test_info_comes_with_0_33_and_a_configuration_has_to_be_switched_on():
         a_row("logConfig.enabled", "absent or false: logConfig is not mounted", "true"),
     )
     found = told(CHECK, "0.33+", on("0.32.10", {"logConfig": {"logEncoding": "json"}}))
-    assert found == ("fail", "2 changes of the logs come with the hop", rows)
+    assert found == ("fail", "2 log settings change with the upgrade", rows)
 
 
 def test_within_0_33_to_0_37_the_level_is_what_it_is():

@@ -7,7 +7,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "metrics_port_followed"
-GOOD = ("pass", "Metrics stay on their port", ())
+GOOD = ("pass", "The metrics port stays the same", ())
 MOVED = Evidence(
     kind="Service",
     namespace="kube-system",
@@ -19,7 +19,7 @@ MOVED = Evidence(
 
 
 def test_the_default_changes_with_1_0():
-    assert told(CHECK, "1.0", a_cluster()) == ("fail", "1 port of the controller changes", (MOVED,))
+    assert told(CHECK, "1.0", a_cluster()) == ("fail", "1 controller port changes", (MOVED,))
 
 
 def test_a_port_of_ones_own_stays():
@@ -38,7 +38,7 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
         seen="8001 will be used on the host",
         wanted="webhook.metrics.port",
     )
-    assert told(CHECK, "0.32", cluster) == ("fail", "1 port of the controller changes", (row,))
+    assert told(CHECK, "0.32", cluster) == ("fail", "1 controller port changes", (row,))
     change = remedies(CHECK, "0.32", cluster)[0].change
     assert isinstance(change, HelmChange)
     assert change.given == {"webhook.metrics.port": "8002"}
@@ -66,7 +66,7 @@ def test_a_monitor_that_names_the_number_loses_it(endpoint):
         wanted="8080, or the name http-metrics",
     )
     found = told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))
-    assert found == ("fail", "2 ports of the controller change", (MOVED, row))
+    assert found == ("fail", "2 controller ports change", (MOVED, row))
 
 
 def test_a_monitor_alone_keeps_its_port_too():

@@ -5,7 +5,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, blind, reads, remedies, told
 
 CHECK = "monitors_keep_current_metrics"
-GOOD = ("pass", "Monitors keep and drop metrics that are there", ())
+GOOD = ("pass", "Every metric relabeling uses metrics that exist", ())
 
 
 def monitor(*expressions, kind="ServiceMonitor", field="endpoints"):
@@ -30,7 +30,7 @@ def test_a_name_that_is_gone(kind, field):
         seen="karpenter_nodes_termination_time_seconds, gone at 1.0",
         wanted="karpenter_nodes_termination_duration_seconds",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 relabeling names a metric that is gone", (row,))
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 relabeling uses a removed metric", (row,))
 
 
 def test_the_remedy_renames_it_where_it_stands():

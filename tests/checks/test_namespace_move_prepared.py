@@ -11,7 +11,7 @@ def at(namespace: str):
 
 
 def test_it_lives_in_kube_system():
-    title = "The controller lives in kube-system, or stays where it is"
+    title = "The controller runs in kube-system"
     assert told(CHECK, "0.33+", at("kube-system")) == ("pass", title, ())
 
 
@@ -24,7 +24,7 @@ def test_it_lives_elsewhere():
         seen="in namespace karpenter",
         wanted="kube-system is recommended; it may stay",
     )
-    assert told(CHECK, "0.33+", at("karpenter")) == ("fail", "The controller lives outside of kube-system", (row,))
+    assert told(CHECK, "0.33+", at("karpenter")) == ("fail", "The controller runs outside of kube-system", (row,))
 
 
 def test_without_a_controller_there_is_nothing_to_ask():

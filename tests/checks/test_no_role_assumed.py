@@ -5,9 +5,9 @@ from migrations_app.checks.changes import HelmChange
 from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
 
 CHECK = "no_role_assumed"
-GOOD = ("pass", "The controller assumes no other role", ())
+GOOD = ("pass", "The controller assumes no second IAM role", ())
 ROLE = "arn:aws:iam::444455556666:role/cross-account"
-ONE = "1 setting makes the controller assume a role"
+ONE = "1 setting makes the controller assume another IAM role"
 
 
 @pytest.mark.parametrize("values", [{}, {"settings": {"assumeRoleARN": ""}}, {"settings": {"assumeRoleARN": None}}])

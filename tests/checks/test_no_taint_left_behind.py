@@ -6,7 +6,7 @@ from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "no_taint_left_behind"
-GOOD = ("pass", "No node keeps a taint of Karpenter's by mistake", ())
+GOOD = ("pass", "No node has a stale Karpenter taint", ())
 BETA, V1, UNREGISTERED = (f"karpenter.sh/{word}" for word in ("disruption", "disrupted", "unregistered"))
 JUST = "2026-10-01T11:50:00Z"
 
@@ -53,7 +53,7 @@ def test_taints_that_are_explained(hop, cluster):
     ],
 )
 def test_taints_that_are_left(hop, cluster, found):
-    assert told(CHECK, hop, cluster) == ("fail", "1 node keeps a taint by mistake", (found,))
+    assert told(CHECK, hop, cluster) == ("fail", "1 node has a stale Karpenter taint", (found,))
 
 
 def test_it_warns():

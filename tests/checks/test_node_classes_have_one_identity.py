@@ -4,7 +4,7 @@ from tests.builders import ask, asked_hops, remedies
 from tests.builders_pools import GONE, a_class, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "node_classes_have_one_identity"
-GOOD = ("pass", "Every node class has exactly one identity")
+GOOD = ("pass", "Every node class has one role or instance profile")
 ARN = "arn:aws:iam::111122223333:role/team/nodes"
 
 

@@ -16,7 +16,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "node_classes_of_pools_exist"
-GOOD = ("pass", "The node class of every pool is there")
+GOOD = ("pass", "The node class of every NodePool exists")
 NONE = ("not_applicable", "there is no NodePool of Karpenter's own yet")
 V1 = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gone"}
 BETA = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "gone"}

@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "node_config_left_to_karpenter"
-GOOD = ("pass", "Kubelet settings of AL2023 are left to the node class")
+GOOD = ("pass", "No AL2023 user data has kubelet settings")
 HEAD = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n"
 SETTING = f"{HEAD}  kubelet:\n    config:\n      maxPods: 58\n"
 

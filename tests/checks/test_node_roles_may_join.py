@@ -13,7 +13,7 @@ from tests.builders_aws import a_node_role, by_class, no_role, parse_all, unread
 from tests.fakes import aws_api
 
 CHECK = "node_roles_may_join"
-GOOD = ("pass", "The role of every node class may join", ())
+GOOD = ("pass", "The role of every node class may join the cluster the cluster", ())
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
 BY_HAND = "EC2NodeClass default: aws-auth does not name its role; look for an access entry in EKS"
 
@@ -93,7 +93,7 @@ def test_a_placeholder_is_no_role(role):
     wanted = "the name of an IAM role"
     row = Evidence(kind="EC2NodeClass", name="default", path="spec.role", seen=role, wanted=wanted)
     found = told(CHECK, "0.33+", with_class("", role=role))
-    assert found == ("fail", "1 fault keeps nodes of a node class out", (row,))
+    assert found == ("fail", "1 fault stops nodes from joining the cluster", (row,))
 
 
 def test_without_a_node_class_there_is_nothing_to_ask():
@@ -122,7 +122,7 @@ LINUX = Seen((AccessEntry(principal_arn=ARN, type="EC2_LINUX"),))
 ROW = AuthRow(
     role_arn=ARN, username="system:node:{{EC2PrivateDNSName}}", groups=("system:nodes", "system:bootstrappers")
 )
-ONE = "1 fault keeps nodes of a node class out"
+ONE = "1 fault stops nodes from joining the cluster"
 ENTRY = "an access entry of type EC2_LINUX or EC2_WINDOWS"
 AUTH = "an aws-auth row without path, groups system:bootstrappers and system:nodes"
 ELSE = ". Else the kubelet is Unauthorized and never registers"

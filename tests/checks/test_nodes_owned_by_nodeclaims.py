@@ -57,7 +57,7 @@ def test_nodes_of_others_do_not_matter():
 
 def test_a_node_of_nobody_leaves_it_unknown():
     cluster = on_0_32(*claim(NEW, node_class="default", version="v1beta1"), other_node("strange", "gce://x/y"))
-    assert told(CHECK, "0.33+", cluster) == ("unknown", "1 nodes belong to nobody we know, first strange", ())
+    assert told(CHECK, "0.33+", cluster) == ("unknown", "1 nodes have an unknown owner, first strange", ())
 
 
 def test_it_blocks_where_alpha_is_left():

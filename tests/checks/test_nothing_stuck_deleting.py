@@ -6,7 +6,7 @@ from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "nothing_stuck_deleting"
-GOOD = ("pass", "Nothing of Karpenter's hangs in deletion", ())
+GOOD = ("pass", "No Karpenter object is stuck terminating", ())
 LONG, JUST = "2026-10-01T11:00:00Z", "2026-10-01T11:50:00Z"
 
 
@@ -53,7 +53,7 @@ def test_nothing_hangs(docs):
 )
 def test_one_that_hangs(one, kind):
     found = told(CHECK, "1.1+", on_v1(going(one)))
-    assert found == ("fail", "1 object hangs in deletion", (row(kind, one["metadata"]["name"]),))
+    assert found == ("fail", "1 object is stuck terminating", (row(kind, one["metadata"]["name"]),))
 
 
 def test_of_a_node_only_karpenters_finalizers_are_told():

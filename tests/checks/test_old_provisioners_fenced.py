@@ -7,7 +7,7 @@ from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell
 
 CHECK = "old_provisioners_fenced"
-GOOD = ("pass", "No Provisioner takes new pods", ())
+GOOD = ("pass", "No Provisioner launches new nodes", ())
 LEGACY = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 DEDICATED = {"key": "team", "value": "ml", "effect": "NoSchedule"}
 POOL = pool("new", node_class="d", version="v1beta1")
@@ -42,7 +42,7 @@ def test_fenced(old):
 @pytest.mark.parametrize("taints", [[], [LEGACY | {"effect": "PreferNoSchedule"}], "odd", ["odd"]])
 def test_open(taints):
     old = provisioner("old", template="d", taints=taints)
-    assert told(CHECK, "0.33+", on_0_32(POOL, old)) == ("fail", "1 Provisioner still takes new pods", (row(),))
+    assert told(CHECK, "0.33+", on_0_32(POOL, old)) == ("fail", "1 Provisioner can still launch nodes", (row(),))
 
 
 def test_a_taint_that_the_new_pool_has_too_is_no_fence():

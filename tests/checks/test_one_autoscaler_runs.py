@@ -7,7 +7,7 @@ from tests.builders import NODE, a_cluster, an_empty_cluster, as_published, blin
 from tests.newest import NEWEST_MINOR
 
 CHECK = "one_autoscaler_runs"
-GOOD = ("pass", "One autoscaler runs", ())
+GOOD = ("pass", "Only one autoscaler runs", ())
 GROUP = "spec.template.spec.nodeClassRef.group"
 
 
@@ -50,7 +50,7 @@ def test_another_autoscaler(name):
         wanted="scaled to 0 once Karpenter does its work",
     )
     found = told(CHECK, "1.0", with_another(name, replicas=2))
-    assert found == ("fail", "1 thing is scaled by somebody else too", (row,))
+    assert found == ("fail", "1 object is scaled by a second autoscaler", (row,))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_pools_of_auto_mode_before_1_1():
         wanted="Karpenter 1.1 or later beside EKS Auto Mode",
     )
     cluster = a_cluster("1.0.14").with_docs(auto_mode("general-purpose"))
-    assert told(CHECK, "1.1+", cluster) == ("fail", "1 thing is scaled by somebody else too", (row,))
+    assert told(CHECK, "1.1+", cluster) == ("fail", "1 object is scaled by a second autoscaler", (row,))
 
 
 def test_pools_of_auto_mode_from_1_1_on_are_left_alone():

@@ -6,7 +6,7 @@ from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, STAYS, is_shell, pods, rolling, still
 
 CHECK = "one_budget_per_pod"
-GOOD = ("pass", "No pod has two disruption budgets", ())
+GOOD = ("pass", "No pod is covered by two PodDisruptionBudgets", ())
 
 
 def budgets(*selectors, namespace: str = "shop"):
@@ -41,13 +41,16 @@ def test_two_cover_the_same_pods(other):
         kind="Deployment", namespace="shop", name="web", path="metadata.labels",
         seen=f"covered by b0 and b1, on {OLD.node}", wanted="one PodDisruptionBudget", count=2,
     )  # fmt: skip
-    assert found == ("fail", "2 pods are covered by two budgets", (row,))
+    assert found == ("fail", "2 pods are covered by two PodDisruptionBudgets", (row,))
 
 
 def test_pods_elsewhere_do_not_matter():
     assert told(CHECK, "0.33+", rolling(*pods(labels=FRONT, nodes=(STAYS,)), *budgets(APP, TIER))) == GOOD
     three = pods(labels=FRONT, nodes=(STAYS, OLD.node), count=3)
-    assert told(CHECK, "0.33+", rolling(*three, *budgets(APP, TIER)))[1] == "at least 1 pod is covered by two budgets"
+    assert (
+        told(CHECK, "0.33+", rolling(*three, *budgets(APP, TIER)))[1]
+        == "at least 1 pod is covered by two PodDisruptionBudgets"
+    )
 
 
 def test_nothing_is_replaced():

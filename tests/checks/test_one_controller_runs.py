@@ -5,7 +5,7 @@ from migrations_app.samples.installation import Install, controller
 from tests.builders import NODE, a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
 
 CHECK = "one_controller_runs"
-GOOD = ("pass", "Exactly one controller runs", ())
+GOOD = ("pass", "Exactly one Karpenter controller runs", ())
 
 
 def a_row(namespace: str, path: str, seen: str, wanted: str) -> Evidence:
@@ -27,7 +27,7 @@ def test_a_second_one_in_another_namespace():
     second = controller(Install(cluster="test", version="0.37.8", namespace="karpenter"), [NODE])
     found = told(CHECK, "1.0", a_cluster().with_docs(second[0]))
     row = a_row("karpenter", "metadata.namespace", "karpenter", "only that in kube-system")
-    assert found == ("fail", "1 Deployment is one too many, or not ready", (row,))
+    assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_without_a_status_nobody_knows():
 def test_none_at_all():
     row = Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
     found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
-    assert found == ("fail", "1 Deployment is one too many, or not ready", (row,))
+    assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -5,8 +5,8 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, as_published, asked_hops, blind, reads, remedies, told
 
 CHECK = "one_owner_of_crds"
-GOOD = ("pass", "Only one source delivers the CRDs", ())
-ONE = "1 GitOps object applies static CRDs"
+GOOD = ("pass", "Only one source applies the CRDs", ())
+ONE = "1 GitOps object applies the CRDs of the controller's chart"
 NOBODY = ("not_applicable", "no Flux HelmRelease and no Argo CD Application delivers the chart karpenter", ())
 
 

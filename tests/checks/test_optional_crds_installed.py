@@ -30,7 +30,11 @@ def test_they_are_there():
 def test_one_is_missing():
     cluster = a_cluster("1.13.1", kubernetes="1.34").without("crds").with_docs(*helm_crds("1.6.5"))
     rows = a_row("nodeoverlays.karpenter.sh", "absent", "v1alpha1")
-    assert told(CHECK, NEWEST_MINOR, cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    assert told(CHECK, NEWEST_MINOR, cluster) == (
+        "fail",
+        "1 CRD of an optional feature is missing or not Karpenter's",
+        rows,
+    )
     assert "--version 1.13.1 --namespace kube-system \\\n" in remedies(CHECK, NEWEST_MINOR, cluster)[0].text
 
 
@@ -38,7 +42,11 @@ def test_it_belongs_to_somebody_else():
     cluster = newest(release="cluster-autoscaler", running="1.14.0")
     wanted = "karpenter-crd, or upgraded with care"
     rows = a_row(BUFFERS, "belongs to cluster-autoscaler", wanted, path="metadata")
-    assert told(CHECK, NEWEST_MINOR, cluster) == ("fail", "1 CRD of an optional feature is missing or not ours", rows)
+    assert told(CHECK, NEWEST_MINOR, cluster) == (
+        "fail",
+        "1 CRD of an optional feature is missing or not Karpenter's",
+        rows,
+    )
     (remedy,) = remedies(CHECK, NEWEST_MINOR, cluster)
     assert isinstance(remedy.change, PersonTask)
     assert "helm upgrade" not in remedy.text  # Helm would refuse the chart

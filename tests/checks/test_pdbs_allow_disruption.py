@@ -9,9 +9,9 @@ from tests.builders_pods import pods
 from tests.newest import NEWEST_MINOR
 
 CHECK = "pdbs_allow_disruption"
-GOOD = ("pass", "Every disruption budget lets a pod go", ())
+GOOD = ("pass", "Every PodDisruptionBudget allows a disruption", ())
 OLD = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
-NOTHING = ("not_applicable", "the hop replaces no node that is there now", ())
+NOTHING = ("not_applicable", "the upgrade replaces no node that exists now", ())
 
 
 def on_0_32(*docs):
@@ -22,7 +22,7 @@ def stuck(path: str, seen: str) -> tuple[str, str, tuple[Evidence, ...]]:
     row = Evidence(
         kind="PodDisruptionBudget", namespace="shop", name="db", path=path, seen=seen, wanted="one pod may go"
     )
-    return "fail", "1 disruption budget lets no pod go", (row,)
+    return "fail", "1 PodDisruptionBudget allows no disruption", (row,)
 
 
 def test_one_pod_may_go():

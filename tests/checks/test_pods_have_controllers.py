@@ -5,7 +5,7 @@ from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 
 CHECK = "pods_have_controllers"
-GOOD = ("pass", "No bare pod runs on a node to be replaced", ())
+GOOD = ("pass", "No bare pod runs on a node that is replaced", ())
 
 
 def row(where: str, *, count: int = 1) -> Evidence:
@@ -21,20 +21,20 @@ def test_pods_with_controllers(docs):
 
 
 def test_a_bare_pod_goes_for_good():
-    said = "1 pod without a controller goes with its node"
+    said = "1 bare pod is deleted with its node"
     assert told(CHECK, "0.33+", rolling(bare("one"))) == ("fail", said, (row(OLD.node),))
 
 
 def test_several_of_a_namespace_are_one_row():
     found = told(CHECK, "0.33+", rolling(bare("one"), bare("two", OTHER.node), bare("three")))
-    said = "3 pods without a controller go with their nodes"
+    said = "3 bare pods are deleted with their nodes"
     assert found == ("fail", said, (row(f"2 nodes, first {OLD.node}", count=3),))
 
 
 def test_bare_pods_elsewhere_do_not_matter_and_make_the_count_a_bound():
     assert told(CHECK, "0.33+", rolling(bare("one", STAYS))) == GOOD
     mixed = rolling(bare("one"), bare("two"), bare("three", STAYS))
-    assert told(CHECK, "0.33+", mixed)[1] == "at least 1 pod without a controller goes with its node"
+    assert told(CHECK, "0.33+", mixed)[1] == "at least 1 bare pod is deleted with its node"
 
 
 def test_nothing_is_replaced():

@@ -6,8 +6,8 @@ from tests.builders import a_cluster, ask, blind, reads, remedies, told
 from tests.builders_pools import parses
 
 CHECK = "policies_name_current_keys"
-GOOD = ("pass", "Policies and volumes name current keys and versions", ())
-GONE = "nothing: no release heeds it any more"
+GOOD = ("pass", "Policies and volumes use current keys and versions", ())
+GONE = "nothing: no release reads it any more"
 
 
 def kyverno(spec, name="spare-nodes"):
@@ -41,7 +41,7 @@ def test_a_policy_that_marks_pods_with_a_retired_annotation():
         seen="karpenter.sh/do-not-evict",
         wanted="karpenter.sh/do-not-disrupt",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 key or version is gone", (cause,))
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 outdated key or version in a policy or volume", (cause,))
     assert ask(CHECK, "1.0", cluster).severity == "warning"
 
 

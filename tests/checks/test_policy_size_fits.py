@@ -11,7 +11,7 @@ from tests.builders import asked_hops, blind, reads, remedies, told
 from tests.builders_iam import a_role, document, managed, permitted, policy_for
 
 CHECK = "policy_size_fits"
-GOOD = ("pass", "The policies have room for what the release adds", ())
+GOOD = ("pass", "The new permissions fit into the controller's IAM policies", ())
 
 
 def padded(text: str, size: int, *, name="KarpenterControllerPolicy-test", kind="customer_managed"):
@@ -45,7 +45,7 @@ def test_a_full_policy_has_no_room():
         wanted="at most 6,144 characters",
     )
     found = told(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT - 10)))
-    assert found == ("fail", "1 role has no policy with room for the rights", (row,))
+    assert found == ("fail", "1 role has no space for the new permissions", (row,))
 
 
 def test_room_in_another_policy_is_room():

@@ -5,7 +5,7 @@ from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, at, found
 from tests.newest import NEWEST_MINOR
 
 CHECK = "pool_keys_accepted"
-GOOD = ("pass", "Every key of a pool's labels and requirements is accepted")
+GOOD = ("pass", "The API accepts every label and requirement key")
 LABELS = "spec.template.metadata.labels"
 REQUIREMENTS = "spec.template.spec.requirements"
 

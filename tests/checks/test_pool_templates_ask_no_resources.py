@@ -14,7 +14,7 @@ def beta(resources=None):
 
 @pytest.mark.parametrize("nothing", [None, {}, {"requests": {}}])
 def test_nothing_is_asked_for(nothing):
-    assert answer(CHECK, "1.0", beta(nothing)) == ("pass", "No NodePool asks for resources in its template")
+    assert answer(CHECK, "1.0", beta(nothing)) == ("pass", "No NodePool template has resources")
 
 
 def test_resources_are_asked_for():

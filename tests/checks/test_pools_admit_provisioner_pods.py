@@ -6,7 +6,7 @@ from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, t
 from tests.builders_pods import is_shell
 
 CHECK = "pools_admit_provisioner_pods"
-GOOD = ("pass", "Every Provisioner has a NodePool that takes its pods over", ())
+GOOD = ("pass", "Every Provisioner has a NodePool for its pods", ())
 TAINT = {"key": "team", "value": "ml", "effect": "NoSchedule"}
 LEGACY = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 OLD = provisioner("old", AMD64, ON_DEMAND, template="d", labels={"team": "ml"}, taints=[TAINT, LEGACY])
@@ -24,7 +24,7 @@ def on_0_32(*docs):
 
 def failed(seen: str):
     row = Evidence(kind="Provisioner", name="old", path="spec", seen=seen, wanted="a NodePool that fits")
-    return "fail", "1 Provisioner has no NodePool that takes its pods over", (row,)
+    return "fail", "1 Provisioner has no NodePool for its pods", (row,)
 
 
 @pytest.mark.parametrize(

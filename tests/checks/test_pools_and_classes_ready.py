@@ -16,7 +16,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "pools_and_classes_ready"
-GOOD = ("pass", "Every pool and node class is ready")
+GOOD = ("pass", "Every NodePool and node class is ready")
 CONDITIONS = "status.conditions"
 PATH = "status.conditions[Ready].status"
 

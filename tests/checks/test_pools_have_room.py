@@ -7,7 +7,7 @@ from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, t
 from tests.builders_pods import NOTHING, OLD, OTHER, is_shell
 
 CHECK = "pools_have_room"
-GOOD = ("pass", "Every NodePool has room for one node more", ())
+GOOD = ("pass", "Every NodePool has room for one more node", ())
 
 
 def with_pool(limits: object, used: object, *, nodes=(OLD, OTHER), name: str = "web", **more):
@@ -49,7 +49,7 @@ def test_room_enough(limits, used):
     ],
 )
 def test_no_room(limits, used, found):
-    assert told(CHECK, "1.0", with_pool(limits, used)) == ("fail", "1 NodePool has no room for one node more", (found,))
+    assert told(CHECK, "1.0", with_pool(limits, used)) == ("fail", "1 NodePool has no room for one more node", (found,))
 
 
 def test_a_pool_that_is_closed():

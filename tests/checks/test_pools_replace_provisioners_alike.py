@@ -32,7 +32,7 @@ def missing(key: str, wanted: str):
 
 def test_a_pool_with_every_default():
     cluster = at(VERSION, pool(), a_provisioner({"spec.ttlSecondsUntilExpired": 2592000}))
-    assert answer(CHECK, "0.33+", cluster) == ("pass", "Every NodePool launches and disrupts as its Provisioner did")
+    assert answer(CHECK, "0.33+", cluster) == ("pass", "Every NodePool keeps the defaults of its Provisioner")
 
 
 def test_a_pool_without_any():

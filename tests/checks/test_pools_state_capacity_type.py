@@ -6,7 +6,7 @@ from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SP
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
 CHECK = "pools_state_capacity_type"
-GOOD = ("pass", "Every pool states its capacity type", ())
+GOOD = ("pass", "Every NodePool sets its capacity type", ())
 SILENT = Evidence(
     kind="NodePool",
     name="web",
@@ -28,7 +28,7 @@ def test_a_capacity_type_is_stated(row):
 @pytest.mark.parametrize("rows", [(), (LARGE_ENOUGH,)])
 def test_none_is_stated(rows):
     found = told(CHECK, "1.0", with_pool(*rows))
-    assert found == ("fail", "1 pool states no capacity type and may launch spot", (SILENT,))
+    assert found == ("fail", "1 NodePool sets no capacity type: Spot is possible", (SILENT,))
 
 
 def test_only_the_silent_pool_is_named():
@@ -93,7 +93,7 @@ def test_a_provisioner_without_one_asks_for_spot_as_a_pool():
     alpha = a_cluster("0.31.5", kubernetes="1.27").with_docs(old)
     wanted = "karpenter.sh/capacity-type In [on-demand] or with spot"
     row = Evidence(kind="Provisioner", name="web", path="spec.requirements", seen="absent", wanted=wanted)
-    assert told(CHECK, "0.32", alpha) == ("fail", "1 pool states no capacity type and may launch spot", (row,))
+    assert told(CHECK, "0.32", alpha) == ("fail", "1 NodePool sets no capacity type: Spot is possible", (row,))
     assert (
         remedies(CHECK, "0.32", alpha)[0]
         .text.splitlines()[1]

@@ -7,7 +7,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
 
 CHECK = "ports_open"
-GOOD = ("pass", "The controller's ports can be reached", ())
+GOOD = ("pass", "The controller's ports are open", ())
 MINE = {"matchLabels": {"app.kubernetes.io/name": "karpenter"}}
 
 
@@ -53,8 +53,8 @@ def test_open_ports(cluster):
 
 
 def test_nobody_may_call():
-    assert told(CHECK, "1.0", guarded()) == ("fail", "2 ports of the controller are closed", BOTH)
-    assert told(CHECK, "1.0", guarded(selector={})) == ("fail", "2 ports of the controller are closed", BOTH)
+    assert told(CHECK, "1.0", guarded()) == ("fail", "2 controller ports are closed", BOTH)
+    assert told(CHECK, "1.0", guarded(selector={})) == ("fail", "2 controller ports are closed", BOTH)
 
 
 def test_on_the_hosts_network_no_policy_counts():
@@ -69,12 +69,12 @@ def test_on_the_hosts_network_no_policy_counts():
 
 def test_only_the_old_port_is_open():
     found = told(CHECK, "1.0", guarded({"port": 8000}, {"port": 8443}))
-    assert found == ("fail", "1 port of the controller is closed", BOTH[:1])
+    assert found == ("fail", "1 controller port is closed", BOTH[:1])
 
 
 def test_the_webhook_is_needed_until_1_1_runs():
     found = told(CHECK, "1.1+", guarded({"port": 8080}, version="1.0.14", kubernetes="1.30"))
-    assert found == ("fail", "1 port of the controller is closed", BOTH[1:])
+    assert found == ("fail", "1 controller port is closed", BOTH[1:])
 
 
 def test_without_a_controller_there_is_nothing_to_ask():

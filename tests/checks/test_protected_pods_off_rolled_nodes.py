@@ -7,7 +7,7 @@ from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, roll
 
 CHECK = "protected_pods_off_rolled_nodes"
 NODES = machine(OLD, template="default")[1:]
-GOOD = ("pass", "No protected pod runs on a node to be replaced", ())
+GOOD = ("pass", "No protected pod runs on a node that is replaced", ())
 EVICT, KEEP, DISRUPT = (f"karpenter.sh/do-not-{word}" for word in ("evict", "consolidate", "disrupt"))
 
 
@@ -27,7 +27,7 @@ def test_no_pod_asks_to_be_left_alone(annotations):
 def test_pods_that_do(key):
     both = pods(count=2, nodes=(OLD.node, OTHER.node), annotations={key: "true"})
     where = f"2 nodes, first {OLD.node}"
-    said = "2 protected pods or nodes hold the rollout up"
+    said = "2 protected pods or nodes block the rollout"
     assert told(CHECK, "0.33+", rolling(*both)) == ("fail", said, (row(key, where, count=2),))
 
 
@@ -39,13 +39,13 @@ def test_of_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
     three = pods(count=3, nodes=(OLD.node, STAYS), annotations={DISRUPT: "true"})
     found = ask(CHECK, "0.33+", rolling(*three))
     assert (found.summary, found.evidence, found.evidence_exact) == (
-        "at least 1 protected pod or node holds the rollout up", (row(DISRUPT),), False,
+        "at least 1 protected pod or node blocks the rollout", (row(DISRUPT),), False,
     )  # fmt: skip
 
 
 def test_with_one_pod_a_node_the_count_is_exact():
     two = pods(count=2, nodes=(OLD.node, STAYS), annotations={DISRUPT: "true"})
-    assert told(CHECK, "0.33+", rolling(*two))[1] == "1 protected pod or node holds the rollout up"
+    assert told(CHECK, "0.33+", rolling(*two))[1] == "1 protected pod or node blocks the rollout"
 
 
 @pytest.mark.parametrize("key", [KEEP, DISRUPT])

@@ -6,7 +6,7 @@ from tests.builders import ask, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import OLD, OTHER, STAYS, bare, is_shell, pods, rolling, still
 
 CHECK = "provisioners_hold_no_nodes"
-GOOD = ("pass", "No Provisioner stands behind nodes", ())
+GOOD = ("pass", "No Provisioner owns nodes", ())
 WEB, IDLE = provisioner("web", template="d"), provisioner("idle", template="d")
 
 
@@ -32,7 +32,7 @@ def test_a_provisioner_without_nodes():
 )
 def test_what_goes_with_it(docs, workloads):
     found = told(CHECK, "0.33+", rolling(WEB, IDLE, *docs))
-    assert found == ("fail", "2 nodes go when their Provisioners are deleted", (row(workloads),))
+    assert found == ("fail", "2 nodes are still owned by Provisioners", (row(workloads),))
 
 
 def test_it_does_not_arise():

@@ -37,7 +37,7 @@ def with_policy(text: str):
 
 @pytest.mark.parametrize("value", [True, False])
 def test_it_is_stated(value):
-    good = ("pass", "Node classes state public addresses where a policy asks for it")
+    good = ("pass", "Node classes set the public address where a policy requires it")
     assert answer(CHECK, "1.0", beta(value)) == good
 
 
@@ -48,7 +48,7 @@ def test_policies_of_the_organisation_are_for_a_person():
 
 def test_a_policy_that_asks_for_it():
     finding = with_policy('{"Condition": {"Bool": {"ec2:AssociatePublicIPAddress": "false"}}}')
-    seen = "absent, and own asks for ec2:AssociatePublicIpAddress"
+    seen = "absent, and own requires ec2:AssociatePublicIpAddress"
     cause = row("EC2NodeClass", "default", PATH, seen=seen, wanted="false in private subnets")
     assert (finding.status, finding.evidence) == ("fail", (cause,))
     assert parses(finding.remedies) == ["kubectl"]

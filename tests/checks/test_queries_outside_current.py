@@ -9,7 +9,7 @@ def test_what_goes_with_the_hop_is_to_be_searched_for():
     found = ask(CHECK, "1.13", a_cluster("1.1.10"))
     assert (found.status, found.severity, found.evidence) == ("manual", "info", ())
     assert found.summary == (
-        "search rules, dashboards and log queries outside this cluster for: karpenter_ignored_pod_count, "
+        "search rules, dashboards and log queries outside of this cluster for: karpenter_ignored_pod_count, "
         "karpenter_pods_pods_drained_total, karpenter_nodes_eviction_requests_total; "
         'controller="nodeclass.status", controller="nodeclass.termination" '
         "in rules over controller_runtime_ metrics (now nodeclass)"
@@ -35,7 +35,7 @@ def test_of_many_names_the_summary_shows_a_few_and_the_command_all():
 @pytest.mark.parametrize(("hop", "version"), [("0.32", "0.31.4"), ("1.13", "1.12.2")])
 def test_where_no_name_goes_there_is_nothing_to_ask(hop, version):
     found = ask(CHECK, hop, a_cluster(version))
-    assert (found.status, found.summary) == ("not_applicable", "no name of a metric goes on this hop")
+    assert (found.status, found.summary) == ("not_applicable", "no metric name is removed by this upgrade")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

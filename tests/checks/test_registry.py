@@ -75,8 +75,8 @@ def test_what_a_check_answers_and_which_release_brought_the_rule() -> None:
 def test_checks_that_are_not_asked_any_more_stay_in_the_page() -> None:
     old = Retired("old_one", "All was well", "0.1.0", "0.3.0", "Nobody runs it.", ("new_one",))
     line = "- `old_one` (All was well): asked from 0.1.0 to 0.3.0. Nobody runs it. Asked instead: new_one."
-    assert page([a_check()], retired=(old,)).endswith(f"## Not asked any more\n\n{line}\n")
-    assert "Not asked any more" not in page([a_check()])
+    assert page([a_check()], retired=(old,)).endswith(f"## Retired\n\n{line}\n")
+    assert "Retired" not in page([a_check()])
 
 
 def test_no_id_is_used_again() -> None:

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from tests.builders import a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
 
 CHECK = "removed_env_names_unused"
-GOOD = ("pass", "Every variable and gate of the controller is heeded", ())
+GOOD = ("pass", "The target version reads every variable and feature gate", ())
 
 
 def a_row(name: str, seen: str, wanted: str) -> Evidence:
@@ -30,19 +30,19 @@ def test_what_is_heeded_or_written_by_the_chart(env):
 def test_a_variable_that_was_renamed():
     row = a_row("LEADER_ELECT", "renamed at 1.0 with the opposite meaning", "DISABLE_LEADER_ELECTION")
     found = told(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))
-    assert found == ("fail", "1 variable or gate is not heeded any more", (row,))
+    assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 def test_a_variable_that_no_chart_writes():
     row = a_row("LOGGING_CONFIG", "gone at 1.0", "LOG_LEVEL")
     found = told(CHECK, "1.0", a_cluster(env={"LOGGING_CONFIG": "x"}))
-    assert found == ("fail", "1 variable or gate is not heeded any more", (row,))
+    assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 def test_a_variable_that_is_gone():
     found = told(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": "arn", "ASSUME_ROLE_DURATION": "15m"}))
     assert found[1:] == (
-        "1 variable or gate is not heeded any more",
+        "1 variable or feature gate is no longer read",
         (a_row("ASSUME_ROLE_ARN", ROLE, "absent"),),
     )
 
@@ -53,7 +53,7 @@ ROLE = "gone at 1.0: the controller would talk to its own account; chain roles t
 def test_a_gate_that_no_release_knows():
     row = a_row("FEATURE_GATES", "Drfit: no such gate", "without Drfit")
     found = told(CHECK, "1.0", a_cluster(env={"FEATURE_GATES": "Drfit=true,Drift=true"}))
-    assert found == ("fail", "1 variable or gate is not heeded any more", (row,))
+    assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 @pytest.mark.parametrize("gates", ["", ",", "=", "Drift", "Drift=maybe", "Drift=true,,"])

@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "removed_helm_keys_unused"
-GOOD = ("pass", "Every Helm value is read by the hop's chart", ())
+GOOD = ("pass", "The target chart reads every Helm value", ())
 OLD = {"settings": {"aws": {"clusterName": "shop", "tags": {"team": "a"}}}}
 CURRENT = {"settings": {"clusterName": "shop", "interruptionQueue": "shop"}, "replicas": 2}
 
@@ -25,7 +25,7 @@ def test_the_old_names_at_the_hop_that_drops_them():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_values(OLD, version="0.32.10")
     assert told(CHECK, "0.33+", cluster) == (
         "fail",
-        "2 Helm values are not read any more",
+        "2 Helm values are no longer read",
         (
             a_row("settings.aws.clusterName", "read up to 0.32", "settings.clusterName"),
             a_row("settings.aws.tags", "0.32 reads it for alpha templates only", "EC2NodeClass spec.tags"),
@@ -37,7 +37,7 @@ def test_the_spelling_that_no_chart_reads():
     cluster = a_cluster().with_values({"settings": {"interruptionQueueName": "shop"}})
     seen = "no chart reads this spelling: interruption handling is off without a word"
     row = a_row("settings.interruptionQueueName", seen, "settings.interruptionQueue")
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 Helm value is not read any more", (row,))
+    assert told(CHECK, "1.0", cluster) == ("fail", "1 Helm value is no longer read", (row,))
 
 
 def test_a_value_of_a_flux_release():
@@ -48,7 +48,7 @@ def test_a_value_of_a_flux_release():
         "", "gone at 1.0: always json", "absent", namespace="flux-system", path="spec.values.logConfig.logEncoding"
     )
     found = told(CHECK, "1.0", a_cluster().with_docs(release))
-    assert found == ("fail", "1 Helm value is not read any more", (row,))
+    assert found == ("fail", "1 Helm value is no longer read", (row,))
 
 
 @pytest.mark.parametrize("odd", [{"settings": "all"}, {"settings": []}, {"settings": {"aws": "x"}}])
@@ -57,7 +57,7 @@ def test_odd_values_do_not_break_it(odd):
 
 
 def test_without_any_record_the_values_are_unknown():
-    why = "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+    why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
     assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
 
 

@@ -8,7 +8,7 @@ from tests.builders_pods import is_shell, pods
 from tests.newest import NEWEST_MINOR
 
 CHECK = "reserved_capacity_reachable"
-GOOD = ("pass", "Reserved capacity can be used by pods and pools", ())
+GOOD = ("pass", "Pods and NodePools can use reserved capacity", ())
 KEY, TERMS = "karpenter.sh/capacity-type", "spec.capacityReservationSelectorTerms"
 WANTED = "reserved beside on-demand"
 
@@ -42,7 +42,7 @@ def test_a_pod_pinned_to_on_demand():
         seen=f"{KEY} on-demand",
         wanted=WANTED,
     )
-    assert found == ("fail", "1 pod or pool shuts reservations out", (row,))
+    assert found == ("fail", "1 pod or NodePool excludes reserved capacity", (row,))
 
 
 def test_a_pool_without_reserved():

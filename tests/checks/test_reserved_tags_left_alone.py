@@ -7,7 +7,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, a_template, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "reserved_tags_left_alone"
-GOOD = ("pass", "No reserved EC2 tag is set by hand")
+GOOD = ("pass", "No node class sets a reserved EC2 tag")
 
 
 def beta(tags):

@@ -6,7 +6,7 @@ from migrations_app.samples.kubernetes_objects import containers, doc, meta, pod
 from tests.builders import a_cluster, ask, blind, reads, remedies, told
 
 CHECK = "retired_annotations_replaced"
-GOOD = ("pass", "No pod, pool or node relies on a retired annotation", ())
+GOOD = ("pass", "No pod, NodePool or node relies on a removed annotation", ())
 EVICT, CONSOLIDATE, DISRUPT = (f"karpenter.sh/do-not-{verb}" for verb in ("evict", "consolidate", "disrupt"))
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
 
@@ -37,7 +37,7 @@ def test_the_current_key_or_no_protection(annotations):
 def test_a_template_and_its_pods_are_one_row_with_the_number_of_pods():
     row = a_row("Deployment", "web", f"spec.template.metadata.annotations[{EVICT}]", namespace="shop", count=4)
     found = told(CHECK, "1.0", with_workload({EVICT: "true"}))
-    assert found == ("fail", "4 objects rely on a retired annotation", (row,))
+    assert found == ("fail", "4 objects rely on a removed annotation", (row,))
 
 
 @pytest.mark.parametrize("ending", ["Complete", "Failed"])
@@ -54,7 +54,7 @@ def test_a_pod_without_an_owner():
     )
     row = a_row("Pod", "naked", f"metadata.annotations[{EVICT}]", namespace="shop")
     found = told(CHECK, "1.0", a_cluster().with_docs(pod))
-    assert found == ("fail", "1 object relies on a retired annotation", (row,))
+    assert found == ("fail", "1 object relies on a removed annotation", (row,))
 
 
 def test_a_finished_pod_needs_no_protection():

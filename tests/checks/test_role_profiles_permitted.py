@@ -9,7 +9,7 @@ from tests.builders_iam import NODE_ROLE, a_node_role, a_role, permitted, policy
 from tests.newest import NEWEST_MINOR
 
 CHECK = "role_profiles_permitted"
-GOOD = ("pass", "The controller may give nodes their roles", ())
+GOOD = ("pass", "The controller may create instance profiles and pass node roles", ())
 SIX = tuple(f"iam:{verb}InstanceProfile" for verb in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom", "Tag"))
 ALL_OF_THEM = (*SIX, "iam:ListInstanceProfiles", "iam:PassRole")
 
@@ -38,7 +38,7 @@ def test_a_missing_right_on_profiles():
         ),
     )
     found = told(CHECK, "1.0", lacking("iam:GetInstanceProfile"))
-    assert found == ("fail", "1 action on roles and instance profiles is refused to the controller", (row,))
+    assert found == ("fail", "1 IAM action on roles and instance profiles is refused", (row,))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "rollback_loses_nothing"
-GOOD = ("pass", "Going back would lose no setting", ())
+GOOD = ("pass", "A rollback loses no setting", ())
 
 
 def a_pool(*, grace: str = "", **disruption: object):
@@ -17,7 +17,7 @@ def a_pool(*, grace: str = "", **disruption: object):
 
 
 def a_row(path: str, seen: str) -> Evidence:
-    wanted = "written down, to be set again after a way back"
+    wanted = "written down, to be set again after a rollback"
     return Evidence(kind="NodePool", name="general", path=path, seen=seen, wanted=wanted)
 
 
@@ -48,7 +48,7 @@ def test_fields_that_only_v1_has():
         consolidationPolicy="WhenEmptyOrUnderutilized",
         consolidateAfter="1m",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "3 fields of pools would be lost on the way back", rows)
+    assert told(CHECK, "1.0", cluster) == ("fail", "3 NodePool fields would be lost by a rollback", rows)
 
 
 def test_without_pools_there_is_nothing_to_ask():

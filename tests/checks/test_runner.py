@@ -217,7 +217,7 @@ def test_the_registry_is_ordered_and_made_once():
 
 def test_where_aws_was_not_looked_at_it_says_how_to_give_access():
     found = answer(a_check(reads=("nodes", "aws.queue")))
-    told = "AWS was not looked at: give karpdash the cluster's ARN and a role it may assume"
+    told = "AWS not connected: give karpdash the cluster's ARN and a role it may assume"
     assert (found.status, found.summary) == ("unknown", f"{told} (AWS access of the cluster), then scan again")
 
 

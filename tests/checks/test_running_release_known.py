@@ -13,7 +13,7 @@ def contrary(seen: str, wanted: str) -> Evidence:
 
 
 def test_all_sources_agree():
-    assert told(CHECK, "1.0", a_cluster()) == ("pass", "Every source names the same running release", ())
+    assert told(CHECK, "1.0", a_cluster()) == ("pass", "Every source agrees on the running version", ())
 
 
 def test_the_helm_record_against_the_image_is_the_question_of_another_check():
@@ -23,7 +23,7 @@ def test_the_helm_record_against_the_image_is_the_question_of_another_check():
 def test_crds_of_another_release():
     cluster = a_cluster().without("crds").with_docs(*crds(Crds(version="1.1.10")))
     seen = "shape of the CRDs fits 1.1 to 1.6, image tag says 0.37.8"
-    one = "1 source contradicts the release that was told"
+    one = "1 source contradicts the running version"
     assert told(CHECK, "1.0", cluster) == ("fail", one, (contrary(seen, "0.37.8"),))
 
 

@@ -7,7 +7,7 @@ from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 from tests.builders_pods import is_shell, pods
 
 CHECK = "selected_labels_exist"
-GOOD = ("pass", "No workload or pool asks for a label that is gone", ())
+GOOD = ("pass", "No workload or NodePool uses a removed label", ())
 AT = "/spec/template/spec/requirements"
 PODS, IMAGE = "karpenter.k8s.aws/instance-pods", "karpenter.k8s.aws/instance-ami-id"
 
@@ -42,7 +42,7 @@ def test_a_selector(key):
         kind="Deployment", namespace="shop", name="web", path="spec.nodeSelector", seen=f"{key} 29",
         wanted="a label that nodes have", count=2,
     )  # fmt: skip
-    assert found == ("fail", "2 pods or pools ask for a label that is gone", (row,))
+    assert found == ("fail", "2 pods or NodePools use a removed label", (row,))
 
 
 def test_an_affinity():
@@ -65,7 +65,7 @@ def test_requirements():
         ),
         Evidence(kind="Provisioner", name="old", path="spec.requirements", seen=f"{PODS} Exists", wanted="without it"),
     )
-    assert told(CHECK, "0.33+", on_0_32(*docs)) == ("fail", "2 pods or pools ask for a label that is gone", rows)
+    assert told(CHECK, "0.33+", on_0_32(*docs)) == ("fail", "2 pods or NodePools use a removed label", rows)
 
 
 def test_odd_requirements_are_passed_over():

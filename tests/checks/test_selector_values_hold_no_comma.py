@@ -12,7 +12,7 @@ def beta(changes=None):
 
 
 def test_plain_values():
-    assert answer(CHECK, "0.33+", beta()) == ("pass", "No tag value in a selector is a list")
+    assert answer(CHECK, "0.33+", beta()) == ("pass", "No tag value of a selector is a list")
 
 
 @pytest.mark.parametrize("path", TERMS)

@@ -9,7 +9,7 @@ from tests.builders_aws import parse_all
 from tests.fakes.aws_api import a_role
 
 CHECK = "spot_role_present"
-GOOD = ("pass", "The Spot service-linked role exists where spot is possible", ())
+GOOD = ("pass", "The Spot service-linked role exists", ())
 ABSENT = Evidence(
     kind="Role",
     name="AWSServiceRoleForEC2Spot",
@@ -17,7 +17,7 @@ ABSENT = Evidence(
     seen="absent, and no official policy lets the controller create it",
     wanted="present. Else: no spot instance starts. Log: AuthFailure.ServiceLinkedRoleCreationNotPermitted",
 )
-FAILS = ("fail", "1 role that spot launches need is absent", (ABSENT,))
+FAILS = ("fail", "The Spot service-linked role is missing", (ABSENT,))
 
 
 def with_pool(*rows, **aws):
@@ -41,7 +41,7 @@ def test_a_provisioner_counts_too():
 
 @pytest.mark.parametrize("cluster", [with_pool(ON_DEMAND), with_pool(ON_DEMAND, spot_role=()), a_cluster()])
 def test_without_spot_there_is_nothing_to_ask(cluster):
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no pool admits spot", ())
+    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no NodePool allows Spot", ())
 
 
 def test_a_spot_node_that_runs_is_proof():
@@ -59,7 +59,7 @@ def test_an_on_demand_node_is_none():
 def test_without_aws_it_says_how_to_give_access():
     found = ask(CHECK, "1.0", with_pool(SPOT))
     assert (found.status, found.severity) == ("unknown", "warning")
-    assert found.summary.startswith("AWS was not looked at: give karpdash ")
+    assert found.summary.startswith("AWS not connected: give karpdash ")
 
 
 def test_a_refusal_of_aws_is_told():
@@ -69,7 +69,7 @@ def test_a_refusal_of_aws_is_told():
 
 
 def test_an_odd_requirement_leaves_it_open():
-    summary = "whether a pool admits spot is not to be told: a requirement on karpenter.sh/capacity-type is odd"
+    summary = "whether a NodePool allows Spot is not known: a requirement on karpenter.sh/capacity-type is odd"
     odd = ("karpenter.sh/capacity-type", "Near", ("spot",))
     assert told(CHECK, "1.0", with_pool(odd, spot_role=())) == ("unknown", summary, ())
     assert told(CHECK, "1.0", with_pool(odd, spot_role=Seen((a_role("x"),)))) == GOOD

@@ -5,7 +5,7 @@ from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, found, pa
 from tests.newest import NEWEST_MINOR
 
 CHECK = "static_pools_enabled"
-GOOD = ("pass", "Pools with a fixed number of nodes have their gate")
+GOOD = ("pass", "The feature gate StaticCapacity is on where a NodePool needs it")
 FIXED = {"spec.replicas": 3}
 
 
@@ -48,7 +48,7 @@ def test_odd_values_are_unknown_by_their_field(odd):
 def test_elsewhere_it_does_not_arise(changes):
     assert answer(CHECK, NEWEST_MINOR, v1(changes)) == (
         "not_applicable",
-        "no NodePool asks for a fixed number of nodes",
+        "no NodePool sets spec.replicas",
     )
     assert asked_hops(CHECK)[0] == "1.8"
 

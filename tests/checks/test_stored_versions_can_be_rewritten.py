@@ -24,25 +24,25 @@ def at_deployment(path: str, seen: str, wanted: str) -> Evidence:
 
 def test_the_controller_is_able_and_has_done_it():
     found = told(CHECK, "1.1+", storing(done=("true", "true")))
-    assert found == ("pass", "Stored objects are rewritten to v1 by themselves", ())
+    assert found == ("pass", "The controller rewrites all stored objects to v1", ())
 
 
 def test_an_older_patch_rewrites_nothing():
     row = at_deployment("image", "1.0.5", "1.0.6 or a later patch of 1.0")
     found = told(CHECK, "1.1+", storing("1.0.5"))
-    assert found == ("fail", "1 thing keeps stored objects from v1", (row,))
+    assert found == ("fail", "1 obstacle to storing all objects as v1", (row,))
 
 
 def test_without_webhooks_nothing_is_rewritten():
     row = at_deployment("env[DISABLE_WEBHOOK]", "true", "false")
     found = told(CHECK, "1.1+", storing(env={"DISABLE_WEBHOOK": "true"}))
-    assert found == ("fail", "1 thing keeps stored objects from v1", (row,))
+    assert found == ("fail", "1 obstacle to storing all objects as v1", (row,))
 
 
 def test_crds_that_store_beta():
     cluster = storing().without("crds").with_docs(*helm_crds("0.37.8"))
     _, summary, rows = told(CHECK, "1.1+", cluster)
-    assert summary == "3 things keep stored objects from v1"
+    assert summary == "3 obstacles to storing all objects as v1"
     assert {(row.path, row.seen, row.wanted) for row in rows} == {
         ("spec.versions[].storage", "v1beta1 is stored", "v1")
     }
@@ -58,7 +58,7 @@ def test_what_is_left_is_counted():
         count=2,
     )
     found = told(CHECK, "1.1+", storing(done=("true", None, "false")))
-    assert found == ("fail", "2 things keep stored objects from v1", (row,))
+    assert found == ("fail", "2 obstacles to storing all objects as v1", (row,))
 
 
 def test_nothing_but_v1_is_stored():

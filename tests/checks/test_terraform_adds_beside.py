@@ -17,7 +17,7 @@ from tests.builders_pools import (
 )
 
 CHECK = "terraform_adds_beside"
-GOOD = ("pass", "No pool or node class is changed in place by Terraform")
+GOOD = ("pass", "No NodePool or node class is replaced in place by Terraform")
 FIELDS = "metadata.managedFields"
 WRITTEN = {FIELDS: [{"manager": "Terraform", "operation": "Apply"}]}
 

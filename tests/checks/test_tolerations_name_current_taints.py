@@ -7,7 +7,7 @@ from migrations_app.samples.kubernetes_objects import containers, pods_of, templ
 from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
 
 CHECK = "tolerations_name_current_taints"
-GOOD = ("pass", "No toleration names a disruption taint of old", ())
+GOOD = ("pass", "No toleration uses an outdated disruption taint", ())
 AT = "/spec/template/spec/tolerations"
 CORDON = "node.kubernetes.io/unschedulable"
 OLD, NEW = "karpenter.sh/disruption", "karpenter.sh/disrupted"
@@ -42,7 +42,7 @@ def test_the_old_key_alone():
         wanted=NEW,
         count=2,
     )
-    assert told(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate a taint that is gone", (row,))
+    assert told(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate an outdated disruption taint", (row,))
 
 
 def on_0_31(*keys: str, templates: bool = True):
@@ -58,7 +58,7 @@ def test_tolerating_a_cordon_is_not_enough_from_0_32_on():
         kind="DaemonSet", namespace="kube-system", name="log", path="spec.template.spec.tolerations", seen=CORDON,
         wanted=OLD,
     )  # fmt: skip
-    assert told(CHECK, "0.32", on_0_31(CORDON)) == ("fail", "1 pod tolerates a taint that is gone", (row,))
+    assert told(CHECK, "0.32", on_0_31(CORDON)) == ("fail", "1 pod tolerates an outdated disruption taint", (row,))
     assert told(CHECK, "0.32", on_0_31(CORDON, OLD)) == GOOD
 
 

@@ -4,7 +4,7 @@ from tests.builders import asked_hops, remedies
 from tests.builders_pools import a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "ubuntu_images_named"
-GOOD = ("pass", "Ubuntu images are named")
+GOOD = ("pass", "Node classes with Ubuntu select their images")
 TERMS = {"spec.amiSelectorTerms": [{"name": "own-ubuntu-*"}]}
 UBUNTU = {"spec.amiFamily": "Ubuntu"}
 MARK = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"

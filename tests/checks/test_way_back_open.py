@@ -7,13 +7,13 @@ from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remed
 from tests.newest import NEWEST_MINOR, NEWEST_RELEASE
 
 CHECK = "way_back_open"
-GOOD = ("pass", "The hop can be rolled back", ())
+GOOD = ("pass", "A rollback of the upgrade is possible", ())
 
 
 def closed(version: str, wanted: str) -> tuple[str, str, tuple[Evidence, ...]]:
     path = "spec.template.spec.containers[].image"
     row = Evidence(kind="Deployment", namespace="kube-system", name="karpenter", path=path, seen=version, wanted=wanted)
-    return "fail", "No way back from the hop to the running release is known", (row,)
+    return "fail", f"A rollback from the target version to {version} is not possible", (row,)
 
 
 @pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("0.37.7", "1.0"), ("0.31.4", "0.32")])
@@ -45,13 +45,13 @@ def test_a_patch_of_the_same_minor_is_not_asked():
 
 
 def test_a_later_hop_is_asked_when_its_start_runs():
-    why = "the hop starts from 1.0.14, which does not run yet"
+    why = "the upgrade starts from 1.0.14, which does not run yet"
     assert told(CHECK, "1.1+", a_cluster()) == ("not_applicable", why, ())
 
 
 def test_an_unknown_release_is_unknown():
     found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
-    why = "whether the running release can be gone back to is not known: there is no Karpenter Deployment"
+    why = "whether a rollback to the running release is possible is not known: there is no Karpenter Deployment"
     assert found == ("unknown", why, ())
 
 

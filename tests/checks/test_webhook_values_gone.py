@@ -8,7 +8,7 @@ from migrations_app.inventory.parts import UnparsableObject
 from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
 
 CHECK = "webhook_values_gone"
-GOOD = ("pass", "No Helm value speaks of webhooks any more", ())
+GOOD = ("pass", "No Helm value sets webhooks", ())
 
 
 def charts(main: dict | None, crds: dict | None = None):
@@ -36,12 +36,12 @@ def test_values_without_webhooks(values):
 def test_values_of_either_chart():
     found = told(CHECK, "1.1+", charts({"webhook": {"enabled": True}}, {"webhook": {"port": 8443}}))
     rows = (a_row("enabled"), a_row("port", "karpenter-crd"))
-    assert found == ("fail", "2 values still speak of webhooks", rows)
+    assert found == ("fail", "2 Helm values still set webhooks", rows)
 
 
 def test_one_value():
     found = told(CHECK, "1.1+", charts(None, {"webhook": {"serviceName": "karpenter"}}))
-    assert found == ("fail", "1 value still speaks of webhooks", (a_row("serviceName", "karpenter-crd"),))
+    assert found == ("fail", "1 Helm value still sets webhooks", (a_row("serviceName", "karpenter-crd"),))
 
 
 def test_where_nothing_tells_there_is_nothing_to_ask():
@@ -74,7 +74,7 @@ def test_what_flux_tells_fails_where_helm_is_unread():
     cluster = delivered({"webhook": {"enabled": False}}).unseen("helm_releases")
     status, said, rows = told(CHECK, "1.1+", cluster)
     assert (status, said, [row.path for row in rows]) == (
-        "fail", "at least 1 value still speaks of webhooks", ["spec.values.webhook.enabled"],
+        "fail", "at least 1 Helm value still sets webhooks", ["spec.values.webhook.enabled"],
     )  # fmt: skip
 
 

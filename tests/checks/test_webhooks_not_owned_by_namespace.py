@@ -29,7 +29,7 @@ def test_a_namespace_owns_it():
         seen="Namespace kube-system",
         wanted="none, as 0.33.10, 0.34.11, 0.35.10, 0.36.7, 0.37.5 and later leave it",
     )
-    assert told(CHECK, "1.0", owned("Namespace")) == ("fail", "1 configuration is owned by a namespace", (row,))
+    assert told(CHECK, "1.0", owned("Namespace")) == ("fail", "1 webhook configuration is owned by a namespace", (row,))
 
 
 def test_without_webhooks_there_is_nothing_to_ask():

@@ -5,7 +5,7 @@ from tests.builders import ask, blind, reads, remedies, told
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 
 CHECK = "workloads_keep_a_pod"
-GOOD = ("pass", "No workload on a node to be replaced is a single pod", ())
+GOOD = ("pass", "No workload on a node that is replaced has only one pod", ())
 
 
 def row(kind: str = "Deployment", name: str = "web") -> Evidence:
@@ -36,7 +36,7 @@ def test_workloads_that_go_on(docs):
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_single_pod(kind):
-    said = "1 workload is away while its node is replaced"
+    said = "1 single-replica workload will be down"
     assert told(CHECK, "0.33+", rolling(*pods(kind))) == ("fail", said, (row(kind),))
 
 

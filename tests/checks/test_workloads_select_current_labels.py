@@ -68,7 +68,7 @@ def test_the_history_of_a_cron_job_starts_no_pods(ending):
 def test_a_node_selector(kind):
     row = a_row("spec.template.spec.nodeSelector", f"{OLD} web", kind=kind)
     found = told(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, kind=kind))
-    assert found == ("fail", "3 pods are placed by a label that is gone", (row,))
+    assert found == ("fail", "3 pods select the removed label karpenter.sh/provisioner-name", (row,))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,11 @@ OWN = Evidence(
 
 @pytest.mark.parametrize(("hop", "version"), [("0.33+", "0.32.10"), ("1.0", "0.35.12")])
 def test_a_rule_of_the_controller_that_its_chart_does_not_render(hop, version):
-    assert told(CHECK, hop, an_override(version, OLD)) == ("fail", "1 pod is placed by a label that is gone", (OWN,))
+    assert told(CHECK, hop, an_override(version, OLD)) == (
+        "fail",
+        "1 pod selects the removed label karpenter.sh/provisioner-name",
+        (OWN,),
+    )
     assert told(CHECK, hop, an_override(version, OLD, NEW)) == GOOD
 
 

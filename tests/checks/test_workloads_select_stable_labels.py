@@ -9,7 +9,7 @@ from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, t
 from tests.builders_pods import is_shell, pods
 
 CHECK = "workloads_select_stable_labels"
-GOOD = ("pass", "No workload or pool uses beta labels of Kubernetes", ())
+GOOD = ("pass", "No workload or NodePool uses beta labels of Kubernetes", ())
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 
@@ -31,7 +31,7 @@ def test_a_selector(key):
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path="spec.nodeSelector", seen=f"{key} x", wanted=ALIASES[key]
     )
-    assert found == ("fail", "1 pod or pool uses a beta label of Kubernetes", (row,))
+    assert found == ("fail", "1 pod or NodePool uses a beta node label", (row,))
 
 
 def test_a_spread_key_and_requirements():

@@ -134,7 +134,7 @@ def test_a_wrong_target_names_the_option(karpdash: Karpdash, bundle: Bundle, tar
     ("content", "told"),
     [
         (None, "cannot be read: No such file or directory"),
-        (b"", "no Kubernetes object is in it"),
+        (b"", "no Kubernetes objects found"),
         (b"a: [1\n", "line"),
         (b'{"a": ', ""),
     ],

@@ -11,7 +11,7 @@ from tests.journeys.running import Up
 from tests.servers.waiting import eventually
 
 pytestmark = pytest.mark.timeout(600)
-UNWRITTEN = "no sign of life could be written"
+UNWRITTEN = "the heartbeat could not be written"
 
 
 def test_a_stop_while_the_database_is_locked_kills_nobody(tmp_path: Path) -> None:  # R28

@@ -55,7 +55,7 @@ def test_what_a_stop_leaves_is_whole(up: Up) -> None:
 
 def test_a_killed_supervisor_takes_its_children_along(up: Up) -> None:
     up.start().serving()
-    eventually(lambda: int(up.rows(ALIVE)[0][0]) == len(LANES), what="each worker to give a sign of life", seconds=60)
+    eventually(lambda: int(up.rows(ALIVE)[0][0]) == len(LANES), what="each worker to write a heartbeat", seconds=60)
     family = up.family()
     assert len(live(family)) >= len(PARTS)
     assert up.end(signal.SIGKILL) == -signal.SIGKILL

@@ -144,7 +144,7 @@ def test_ways_back_start_with_the_release_one_comes_from(current: str, target: s
 def test_a_start_that_cannot_take_over_again_is_told() -> None:
     step = only("0.32.1", "0.37.8", kubernetes="1.29")
     assert step.rollback_caveats == (
-        "Older patches hash without a version and may drift every node",
+        "Rolling back to older patches may drift every node",
         "0.32.1, where this step starts, is not known to be able to take over again",
         "Kubernetes 1.29 is outside what these support: 0.33.12, 0.33.4, 0.32.10, 0.32.9",
     )

@@ -30,7 +30,7 @@ def test_finalizers_without_a_controller_block_and_are_told(stuck):
     report = report_of(an_empty_cluster().with_docs(stuck))
     (line,) = report.hops
     assert (line.hop, line.verdict) == ("clean-up", "blocked")
-    assert line.reasons == ("1 object carries a finalizer that nobody serves",)
+    assert line.reasons == ("1 object has an orphaned finalizer",)
     assert (report.cluster.stage, exit_code(report)) == ("unknown", 1)
     assert judged_columns(report)["blockers"] == 1
 

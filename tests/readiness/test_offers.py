@@ -64,8 +64,8 @@ def test_the_largest_count_of_several_checks_is_said():
 @pytest.mark.parametrize(
     ("checks", "why"),
     [
-        ((), "nothing calls for it at the hops that were judged"),
-        ((a_finding(CHECK, status="pass"),), "nothing calls for it at the hops that were judged"),
+        ((), "not needed for the upgrades that were checked"),
+        ((a_finding(CHECK, status="pass"),), "not needed for the upgrades that were checked"),
         (
             (a_finding(CHECK, status="unknown", summary="crds: forbidden"),),
             "not known yet: Crds owned by helm: crds: forbidden",
@@ -150,8 +150,8 @@ def test_a_check_without_an_action_has_no_row():
     ("given", "why"),
     [
         ({"may_prepare": False, "source": "sample", "is_latest": False}, MAY_NOT),
-        ({"may_prepare": True, "source": "sample"}, "A sample is only looked at."),
-        ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is only looked at."),
+        ({"may_prepare": True, "source": "sample"}, "A sample is read-only."),
+        ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is read-only."),
         ({"may_prepare": True, "source": "kubeconfig", "is_latest": False}, OLDER),
         ({"may_prepare": True, "source": "eks"}, ""),
     ],

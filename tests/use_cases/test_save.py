@@ -26,7 +26,7 @@ def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
     row = Evidence(kind="Provisioner", name="default", path="metadata.name")
     return Finding(
         id=check_id, hop=hop, phase="resources", title="t", status=status, severity="blocker", why="w",
-        summary="1 Provisioner is left", evidence_total=1, evidence=(row,),
+        summary="1 Provisioner still exists", evidence_total=1, evidence=(row,),
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def test_a_cluster_that_goes_down(ada):
     # 20 of 40 objects and 7 of 10 nodes are done; nothing is to do from v1beta1 to v1
     assert "Done: 80 % of the way from v1alpha5 to v1, in 1 cluster" in page
     assert "60 % done Legacy objects 20 left of 40" in page
-    assert "-7.0 a week, gone 11 Dec 2026" in page
+    assert "-7.0 a week, done 11 Dec 2026" in page
     assert "Without progress in the last four weeks there is no projected end." in page
     assert "2026-11-21 80 % 20 3 0 0 1" in page
 

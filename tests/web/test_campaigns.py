@@ -170,11 +170,11 @@ def test_an_approver_types_the_name(client, fleet, cleo, woken):
     assert sent(client, "approve", row, **told, typed="to v1").status_code == 302
     row.refresh_from_db()
     assert row.state == "approved"
-    assert "Take back my approval" in shown(client, row)
+    assert "Withdraw my approval" in shown(client, row)
     assert sent(client, "take-back", row).status_code == 302
     row.refresh_from_db()
     assert row.state == "awaiting_approval"
-    assert "does not count any more" in shown(client, row)
+    assert "no longer counts" in shown(client, row)
 
 
 def test_the_live_part_is_sent_once(client, fleet, ada):

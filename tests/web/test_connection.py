@@ -50,7 +50,7 @@ def given(aws, row):
 
 def test_a_cluster_without_a_way_in(ada, shop):
     words = text(ada.get(url(shop)))
-    assert "None: the controller's role, node roles and the queue are not looked at." in words
+    assert "None: the controller's role, node roles and the interruption queue are not read." in words
     assert "Generate the external ID" in words
     assert "Remove role" not in words
 
@@ -88,7 +88,7 @@ def test_a_proven_role_is_kept(ada, aws, shop):
     answer = ada.post(url(shop), second(draft), follow=True)
     shop.refresh_from_db()
     assert (shop.eks_arn, shop.role_arn, shop.external_id) == (ARN, ROLE, draft.external_id)
-    assert "The role is proven and kept" in text(answer)
+    assert "Role tested and saved" in text(answer)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_an_unguarded_role_is_not_kept(ada, aws, shop):  # T20
     draft = eks.drafted(aws)
     aws.roles[ROLE] = ""
     tested = ada.post(url(shop), second(draft, do="try"))
-    assert "The role is not guarded." in text(tested)
+    assert "External ID not enforced." in text(tested)
     kept = ada.post(url(shop), second(draft))
     assert (kept.status_code, "the role can be taken without the external id" in text(kept)) == (422, True)
 
@@ -120,7 +120,7 @@ def test_a_role_can_be_tried_first(ada, aws, shop):
     aws.cluster("https://127.0.0.1:8", eks.CA)
     words = text(ada.post(url(shop), second(eks.drafted(aws), do="try")))
     shop.refresh_from_db()
-    assert ("The role is guarded." in words, shop.eks_arn) == (True, "")
+    assert ("External ID enforced." in words, shop.eks_arn) == (True, "")
     assert "The kubeconfig goes to https://127.0.0.1:9, EKS names https://127.0.0.1:8" in words
 
 
@@ -151,14 +151,14 @@ def test_not_when_somebody_else_changed_it(ada, aws, shop):
 def test_the_test_of_a_cluster_with_a_way_in_proves_it_again(ada, aws, shop):  # T20
     given(aws, shop)
     words = text(ada.post(url(shop)))
-    assert ("The role is guarded." in words, "No connection." in words) == (True, False)
+    assert ("External ID enforced." in words, "No connection." in words) == (True, False)
     aws.roles[ROLE] = ""
-    assert "The role is not guarded." in text(ada.post(url(shop)))
+    assert "External ID not enforced." in text(ada.post(url(shop)))
 
 
 def test_the_test_of_an_eks_cluster_goes_all_the_way(ada, aws):
     words = text(ada.post(url(eks.registered(aws))))
-    assert "The role is guarded." in words
+    assert "External ID enforced." in words
     assert "No connection. No connection to the API server." in words
 
 

@@ -43,7 +43,7 @@ def test_objects_that_were_not_kept_yet(ben):
 
 def test_a_cluster_without_any(ben):
     answer = show(ben, a_cluster_with())
-    assert "The cluster holds no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass." in text(answer)
+    assert "The cluster has no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass." in text(answer)
     assert "download=" not in answer.content.decode()
 
 
@@ -223,7 +223,7 @@ def test_a_look_at_the_past_shows_the_newest_objects_and_says_so(ben):
     cluster = a_cluster_with(POOL)
     old = a_snapshot(cluster, at=NOW.replace(year=2025))
     a_snapshot(cluster, at=NOW)
-    assert "Objects are kept from the newest scan only" in text(show(ben, cluster, at=str(old.pk)))
+    assert "Objects are stored from the newest scan only" in text(show(ben, cluster, at=str(old.pk)))
 
 
 def test_user_data_of_somebody_else_is_only_text(ben):

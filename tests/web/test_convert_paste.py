@@ -64,7 +64,7 @@ def test_nothing_to_convert_is_said(ben):
 @pytest.mark.parametrize("manifests", ["", " \n\t"])
 def test_an_empty_form_says_what_is_missing(ben, manifests):
     answer = send(ben, manifests)
-    assert (answer.status_code, "Nothing was given here." in text(answer)) == (422, True)
+    assert (answer.status_code, "This field is required." in text(answer)) == (422, True)
 
 
 def test_a_file_is_read_and_named(ben):
@@ -134,6 +134,6 @@ def test_a_page_shows_so_many_lines_and_the_files_everything(ben):
     pools = [{**POOL, "metadata": {"name": f"p{i}"}} for i in range(400)]
     answer = send(ben, as_text(*pools))
     assert len(cards(answer)) == 400
-    assert "Not shown: this page has enough lines already." in text(answer)
+    assert "Not shown: the page has reached its limit of lines." in text(answer)
     assert answer.content.decode().count('<td class="old"') < 7000
     assert downloaded(send(ben, as_text(*pools), download="yaml"))[1].count("kind: NodePool") == 400

@@ -45,7 +45,7 @@ def test_the_page_offers_it(ada, url):
 
 def test_a_proven_kubeconfig_is_kept(ada, there, url):
     answer = ada.post(url, form(there), follow=True)
-    assert "The new kubeconfig is proven and kept; plans made before it are over." in text(answer)
+    assert "New kubeconfig tested and saved; earlier plans are no longer valid." in text(answer)
     assert TOKEN not in answer.content.decode()
     assert (version(), TOKEN.encode() in unsealed(Cluster.objects.get())) == (2, True)
 
@@ -53,13 +53,13 @@ def test_a_proven_kubeconfig_is_kept(ada, there, url):
 def test_it_is_only_tested(ada, there, url):
     words = text(ada.post(url, form(there, do="kubeconfig-try")))
     assert "Connected." in words
-    assert "can not be told" not in words
+    assert "Cannot tell whether" not in words
     assert version() == 1
 
 
 def test_a_test_names_another_cluster(ada, url):
     with EvilServer(OneCluster("uid-2")) as other:
-        assert "It leads to another cluster" in text(ada.post(url, form(other, do="kubeconfig-try")))
+        assert "It connects to another cluster" in text(ada.post(url, form(other, do="kubeconfig-try")))
         answer = ada.post(url, form(other, typed_name="shop"))
     assert (answer.status_code, version()) == (422, 1)
     assert "the namespace kube-system there is not the one that was known" in text(answer)
@@ -67,7 +67,7 @@ def test_a_test_names_another_cluster(ada, url):
 
 def test_an_unknown_cluster_asks_for_the_name(ada, url):
     with EvilServer(OneCluster("")) as hidden:
-        assert "the cluster's name has to be typed" in text(ada.post(url, form(hidden, do="kubeconfig-try")))
+        assert "type the cluster's name to save it" in text(ada.post(url, form(hidden, do="kubeconfig-try")))
         answer = ada.post(url, form(hidden))
         assert (answer.status_code, version()) == (422, 1)
         assert "type the cluster's name to keep it all the same" in text(answer)

@@ -183,7 +183,7 @@ def test_causes_are_listed_by_the_clusters_that_they_block(ada):
     first = blocked_by("shop", "legacy_provisioners_gone", "two")
     blocked_by("media", "legacy_provisioners_gone")
     page = ada.get("/fleet/causes")
-    assert rows(page)[0].startswith("4 Provisioners are left")
+    assert rows(page)[0].startswith("4 Provisioners still exist")
     assert rows(page)[0].endswith("2 media shop 1")
     assert rows(page)[1].startswith("two of shop two")
     assert f"/clusters/{first.pk}/#check-legacy_provisioners_gone" in links(page)

@@ -42,7 +42,7 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
     saved = ada.post(f"{made.url}change", {"name": "team", "version": "3"}, follow=True)
     assert "The change is saved." in text(saved)
     assert rows(ada.get("/groups/")) == ["team 1 default Clusters of team · Progress of team"]
-    assert "That is not its name" in text(ada.post(f"{made.url}remove", {"name": "shop"}, follow=True))
+    assert "The name does not match" in text(ada.post(f"{made.url}remove", {"name": "shop"}, follow=True))
     ada.post(f"{made.url}remove", {"name": "team"})
     assert (members(), Cluster.objects.count()) == ({}, 2)
 
@@ -113,7 +113,7 @@ def test_several_clusters_are_labelled_at_once(ada, pair):
     answer = ada.post("/fleet/labels", sent, follow=True)
     assert answer.redirect_chain == [("/?view=flat", 302)]
     assert "2 clusters labelled region:mars." in text(answer)
-    assert "since their ARN says otherwise: known." in text(answer)
+    assert "because their ARN differs: known." in text(answer)
     assert [labels(one) for one in pair] == [["region:mars"]] * 2
     ada.post("/fleet/labels", {"every": "on", "query": "label=region:mars&q=a", "key": "region", "value": ""})
     assert [labels(one) for one in pair] == [[], ["region:mars"]]

@@ -71,7 +71,7 @@ def test_a_cluster_never_scanned(ben):
 def test_a_snapshot_older_than_the_sheet(ben):
     cluster = a_cluster()
     a_snapshot(cluster)
-    assert "The next scan fills it." in text(show(ben, cluster))
+    assert "Scan again to fill this page." in text(show(ben, cluster))
 
 
 def test_no_karpenter(ben):
@@ -82,13 +82,13 @@ def test_no_karpenter(ben):
 
 def test_a_release_that_is_not_known(ben):
     answer = shown(ben, a_controller_role(OLD), steps=(), running="")
-    assert "No release to judge for" in text(answer)
+    assert "Running version unknown" in text(answer)
     assert ARN in text(answer).replace("/ ", "/")
 
 
 def test_the_matrix(ben):
     answer = shown(ben, a_controller_role(OLD))
-    assert titles(answer) == ["Refused", "Only with a setting", "Allowed"]
+    assert titles(answer) == ["Refused", "Conditional", "Allowed"]
     rows = needs(answer)
     assert "iam:CreateInstanceProfile 0.31.4 \u2013 Not needed 0.32.10 Missing 0.37.8 Missing 1.0.14 Missing" in rows
     assert "ec2:DescribeImages 0.31.4 Allowed 0.32.10 Allowed 0.37.8 Allowed 1.0.14 Allowed" in rows
@@ -120,7 +120,7 @@ def test_every_form_of_the_patch(ben):
     body = unescape(answer.content.decode())
     assert 'resource "aws_iam_policy" "karpenter_0_32_10_gaps_1"' in body
     assert "enable_karpenter_instance_profile_creation = true" in body
-    assert "On the role today It stays until nobody wants to roll back. controller (managed policy)" in text(answer)
+    assert "On the role today Keep it until a rollback is no longer needed. controller (managed policy)" in text(answer)
     assert "To be attached Before the controller moves to 0.32.10." in text(answer)
 
 
@@ -185,14 +185,14 @@ def test_several_roles_have_a_patch_each(ben):
 def test_without_a_look_into_aws(ben):
     answer = shown(ben, controller_roles=Unseen("forbidden", "may not"))
     said = text(answer)
-    assert "What the controller may do could not be looked at. Forbidden" in said
+    assert "The controller's permissions could not be read. Forbidden" in said
     assert "may not." in said
     assert "ec2:CreateFleet 0.31.4 Unknown 0.32.10 Unknown 0.37.8 Unknown 1.0.14 Unknown" in needs(answer)
     assert not any("Missing" in row or "Allowed" in row for row in needs(answer))
     assert titles(answer)[0] == "Needed"
     assert tabs(answer) == ["JSON", "CloudFormation", "Terraform", "New role"]
-    assert "For 0.31.4 It stays until nobody wants to roll back." in said
-    assert "Cannot tell for 0.32.10 Nobody could look at the role." in said
+    assert "For 0.31.4 Keep it until a rollback is no longer needed." in said
+    assert "Cannot tell for 0.32.10 The role could not be read." in said
 
 
 def test_the_first_release_has_nothing_before_it(ben):
@@ -220,8 +220,8 @@ def test_roles_and_sizes(ben):
 @pytest.mark.parametrize(
     ("simulation", "expected"),
     [
-        (Unseen("forbidden", "may not"), "AWS was not asked to simulate. Forbidden"),
-        (Seen(()), "AWS agrees. 0 requests judged alike."),
+        (Unseen("forbidden", "may not"), "AWS did not simulate the requests. Forbidden"),
+        (Seen(()), "AWS agrees. 0 requests match."),
     ],
 )
 def test_beside_the_simulation(ben, simulation, expected):
@@ -232,7 +232,7 @@ def test_where_aws_judges_otherwise(ben):
     odd = CrossCheck(release="1.0.14", role_arn=ARN, action="iam:PassRole", resource="r", ours="allowed",
                      theirs="explicitDeny", agreement="disagree", because="an SCP")  # fmt: skip
     said = text(shown(ben, a_controller_role(OLD), simulation=Seen((odd,))))
-    assert "cannot tell on 0, and judges these otherwise." in said
+    assert "cannot tell on 0, and differs on these." in said
     assert "iam:PassRole r 1.0.14 allowed explicitDeny an SCP" in said
 
 
@@ -279,7 +279,7 @@ def test_an_older_snapshot_shows_its_own_sheet(ben):
     cluster = with_sheet(a_sheet(a_controller_role(OLD)))
     old = cluster.latest_id
     a_snapshot(cluster, a_report("shop-prod", legacy={"Machine": 9}))
-    assert "The next scan fills it." in text(show(ben, cluster))
+    assert "Scan again to fill this page." in text(show(ben, cluster))
     assert "Policy to add before 0.32.10" in text(show(ben, cluster, at=str(old)))
 
 

@@ -49,7 +49,7 @@ def test_a_uid_that_could_not_be_read_is_said(ada):
     row = shop(kube_system_uid="", identity_error="forbidden")
     assert "Which cluster this is, is not known." in page(ada, row)
     row = shop("again", identity_error="forbidden")
-    assert "Not proven to be the same cluster." in page(ada, row)
+    assert "Cluster identity not verified." in page(ada, row)
 
 
 def test_two_registrations_name_each_other(ada):

@@ -173,7 +173,7 @@ def begun(shop, ada):
 def test_the_way_back_is_shown_before_it_is_taken(client, begun):
     first = JourneyStepRow.objects.get(journey=begun, place=0)
     body = shown(client, begun)
-    assert ("Take back to a step" in body, "journey-take-back" in body, "Show what is undone" in body) == (
+    assert ("Roll back to a step" in body, "journey-take-back" in body, "Show what is undone" in body) == (
         True, False, True,
     )  # fmt: skip
     assert f'value="{first.step}"' in body
@@ -196,7 +196,7 @@ def test_it_is_taken_back_with_a_reason(client, begun, woken, django_capture_on_
     first.refresh_from_db()
     assert first.state == "undoing"
     body = shown(client, begun)
-    for words in ("On the way back to step", "the dashboards are red", "Being taken back"):
+    for words in ("Rolling back to step", "the dashboards are red", "Being rolled back"):
         assert words in body, words
 
 

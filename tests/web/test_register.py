@@ -111,9 +111,9 @@ def test_credentials_are_never_sent_back(ada, woken, looked):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kubeconfig": ""}, "Nothing was given here."),
-        ({"way": "file"}, "Nothing was given here."),
-        ({"way": "bundle"}, "Nothing was given here."),
+        ({"kubeconfig": ""}, "This field is required."),
+        ({"way": "file"}, "This field is required."),
+        ({"way": "bundle"}, "This field is required."),
         ({"name": ""}, "This field is required."),
         ({"name": "x" * 121}, "at most 120 characters"),
         ({"way": "carrier pigeon"}, "Select a valid choice"),
@@ -180,7 +180,7 @@ def test_a_refused_kubeconfig_in_the_test(ada, looked):
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"kubeconfig": ""}, "Nothing was given here."), ({"way": "bundle"}, "A bundle needs no connection")],
+    [({"kubeconfig": ""}, "This field is required."), ({"way": "bundle"}, "A bundle needs no connection")],
 )
 def test_nothing_to_test(ada, looked, changes, words):
     answer = ada.post("/clusters/new", form(do="test", **changes))

@@ -115,7 +115,7 @@ def test_a_proven_role_is_registered_and_scanned(ada, aws, woken, django_capture
     [
         ({"draft": ""}, "Generate the external ID first"),
         ({"draft": "forged"}, "karpdash gave no such draft to you"),
-        ({"role_arn": ""}, "Nothing was given here."),
+        ({"role_arn": ""}, "This field is required."),
         ({"role_arn": "x"}, "the ARN of a role to take is needed"),
         ({"role_arn": "arn:aws:iam::999988887777:role/foreign"}, "the role is in account 999988887777"),
         ({"name": ""}, "This field is required."),
@@ -150,7 +150,7 @@ def test_the_external_id_of_a_form_is_ignored(ada, aws, woken):  # T12
 def test_the_test_tells_of_guard_and_server(ada, aws):
     answer = ada.post(NEW, form(eks.drafted(aws), do="test", name=""), headers={"HX-Request": "true"})
     words = text(answer)
-    assert "The role is guarded." in words
+    assert "External ID enforced." in words
     assert f"AWS describes {ARN}" in words
     assert "No connection. No connection to the API server." in words
     assert "<html" not in answer.content.decode()
@@ -160,7 +160,7 @@ def test_the_test_tells_of_a_missing_guard(ada, aws):  # T20
     draft = eks.drafted(aws)
     aws.roles[ROLE] = ""
     words = text(ada.post(NEW, form(draft, do="test")))
-    assert "The role is not guarded." in words
+    assert "External ID not enforced." in words
     assert "Role can be assumed without the external ID." in words
 
 

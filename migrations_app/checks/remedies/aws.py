@@ -16,8 +16,8 @@ from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 POLICIES = f"{AWS_PREFIX}controller_roles"
 GIVE_ACCESS = "give karpdash the cluster's ARN and a role it may assume (AWS access of the cluster), then scan again"
-NOT_LOOKED_AT = f"AWS was not looked at: {GIVE_ACCESS}"
-HAND_IN = "or hand in the policies of the controller's role (karpdash scan --iam-policy)"
+NOT_LOOKED_AT = f"AWS not connected: {GIVE_ACCESS}"
+HAND_IN = "or provide the policies of the controller's role (karpdash scan --iam-policy)"
 AWS_NOT_ASKED = Reason("aws_not_asked", AWS_PREFIX.rstrip("."), NOT_ASKED.why)
 
 

@@ -224,7 +224,7 @@ def removal(
     steps = (
         ObjectDelete(
             target=replace(target, name=one.name), when=when, needs=needs, done=f"{target.kind} {one.name} is gone",
-            final="the object is gone; its source or a backup makes it anew",
+            final="the object is deleted; its source or a backup recreates it",
         )
         for one in found
     )  # fmt: skip

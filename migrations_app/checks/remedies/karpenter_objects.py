@@ -196,7 +196,7 @@ def finalizers_removed(
     """How to take Karpenter's finalizers off nodes and the objects `beside` them, the question about their instances
     first."""
     columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
-    note = "First see that the instance is gone: without the finalizer nobody ends it, and it goes on costing"
+    note = "First check that the instance is terminated: without the finalizer it keeps running and is billed"
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
     every = (*beside, *((ChangeTarget("Node", one.name, resource="node"), one) for one in nodes))
     return in_cluster(group(look, *(_without_finalizers(target, one) for target, one in every)))

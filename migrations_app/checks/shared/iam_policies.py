@@ -181,7 +181,7 @@ def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Itera
     gone = removable(policies, release=release, site=site)
     old = [one for one in gone if one.statement not in added.statements and one not in before]
     if old:
-        yield _comments([f"Once {release} runs and nobody wants to go back, this may go:"])
+        yield _comments([f"Once {release} runs and a rollback is no longer needed, this may be removed:"])
         yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])
 
 

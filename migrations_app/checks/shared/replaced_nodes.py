@@ -13,7 +13,7 @@ from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
 
-NOTHING_ROLLED = "the hop replaces no node that is there now"
+NOTHING_ROLLED = "the upgrade replaces no node that exists now"
 LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
 """The taint by which the guide keeps new pods away from what a Provisioner launches."""
 BOUND = LowerBound("of large groups of pods only some nodes are kept")

@@ -123,7 +123,7 @@ def _from_answer(wrong: b.ClientError, right: AwsPermission) -> errors.ReadError
 def _refused(right: AwsPermission, text: str) -> str:
     """A message with the action that AWS names, since a call may be refused because of another action than its own."""
     if right.operation == "AssumeRole":
-        return "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"
+        return "AssumeRole denied: by the role's trust policy, its external ID, or the policy of karpdash"
     named = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)
     why = next((words for sign, words in _DENIALS if sign in text), "no policy of karpdash's role allows it")
     return f"may not {named[1] if named else right.action}: {why}"

@@ -247,7 +247,7 @@ class _BundleReader:
     def bundle(self) -> Bundle:
         self._index.settle()
         if not self._index.places and self._manifest is None:
-            raise InvalidBundle("no Kubernetes object is in it", code="bundle_empty")
+            raise InvalidBundle("no Kubernetes objects found", code="bundle_empty")
         return Bundle(self._index, manifest=self._manifest, version=self._version, iam=self._iam)
 
 

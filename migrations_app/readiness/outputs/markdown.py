@@ -79,7 +79,7 @@ def _hops(report: Report) -> Iterator[str]:
     lands = {step.hop: step.release for step in report.target.path}
     if report.hops:
         yield from table(
-            ("Hop", "Lands on", "Verdict", "Done", "Checks"),
+            ("Hop", "Target version", "Verdict", "Done", "Checks"),
             (
                 (hop.hop, lands.get(hop.hop, ""), VERDICTS[hop.verdict], f"{hop.done_percent} %", counted(hop.counts))
                 for hop in report.hops
@@ -103,14 +103,15 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def group_section(group: FindingGroup) -> Iterator[str]:
-    """A finding with title, why, evidence and remedies; or what several of them wait for, below one heading."""
+    """A finding with heading, why, evidence and remedies; or what several of them wait for, below one heading."""
     first = group.first
     if group.alone:
-        yield f"### {first.status}, {first.severity}: {text(first.title)}"
+        ask = first.status == "manual"
+        yield f"### {first.status}, {first.severity}: {text(first.title if ask else first.summary or first.title)}"
         yield ""
-        yield f"{text(first.summary)} (`{first.id}`, {first.phase}). {text(first.why)}"
+        yield f"{f'{text(first.summary)}. ' if ask else ''}{text(first.why)} (`{first.id}`, {first.phase})"
     else:
-        yield f"### {first.status}, {first.severity}: {len(group.findings)} checks wait for one thing"
+        yield f"### {first.status}, {first.severity}: {len(group.findings)} checks depend on one cause"
         yield ""
         named = ", ".join(f"`{finding.id}`" for finding in group.findings)
         yield f"{text(group.summary)} ({named})."

@@ -95,7 +95,7 @@ def _step(step: StepView) -> Iterator[str]:
         yield f"- [ ] {text(step.stage.does)}"
         yield from _ways(step.commands, step.actions)
     if step.back:
-        yield f"- Way back from here on: {text(step.back)}."
+        yield f"- Rollback from here: {text(step.back)}."
     for lost in step.no_return:
         yield f"- **Point of no return.** {text(lost.what)}. {text(lost.back)}."
 

@@ -74,8 +74,8 @@ def _step(step: StepView) -> Iterator[str]:
     yield from _commands(step.commands)
     yield from _actions(step.actions)
     if step.back:
-        yield f"       way back from here on: {plain(step.back)}"
-    yield from (f"   {RULE} no return: {plain(one.what)}. {plain(one.back)}" for one in step.no_return)
+        yield f"       rollback from here: {plain(step.back)}"
+    yield from (f"   {RULE} point of no return: {plain(one.what)}. {plain(one.back)}" for one in step.no_return)
 
 
 def _item(item: ItemView) -> Iterator[str]:

@@ -128,7 +128,7 @@ def _group(group: FindingGroup, paint: Paint, *, told: set[OpenQuestion]) -> Ite
 def _infos(groups: list[FindingGroup]) -> Iterator[str]:
     """What is only good to know, a line each."""
     if groups:
-        yield f"  Good to know: {len(groups)}"
+        yield f"  Info: {len(groups)}"
     for group in groups:
         yield f"    {_MARKS[group.status]} {ids(group)}: {plain(group.summary)}"
 

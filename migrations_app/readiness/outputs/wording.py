@@ -33,12 +33,12 @@ def landing(step: PathStep) -> Iterator[str]:
     """What is to be known about a landing, a line each."""
     if step.why:
         yield f"Why here: {step.why}"
-    fits = {True: "fits", False: "does not fit: move Kubernetes first", None: "not known whether it fits"}
+    fits = {True: "supported", False: "not supported: upgrade Kubernetes first", None: "support not known"}
     yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
     yield from (f"Needs: {need}" for need in step.needs)
     yield from (f"Note: {note}" for note in step.notes)
-    yield f"Way back: {', '.join(step.rollback_to) or 'none'}"
-    yield from (f"Before going back: {caveat}" for caveat in step.caveats)
+    yield f"Rollback to: {', '.join(step.rollback_to) or 'none'}"
+    yield from (f"Before a rollback: {caveat}" for caveat in step.caveats)
 
 
 def forecast_number(line: ForecastLine) -> str:

@@ -92,18 +92,18 @@ SECRETS = """
 ## To read Karpenter's Helm release: karpdash-scan-releases
 
 Helm keeps its releases in Secrets. karpdash asks for those labelled `owner=helm` in the namespaces of Karpenter's
-controllers, and of each keeps the chart, its version and the values. RBAC cannot narrow Secrets by label: **whoever may
-list them can read every Secret of that namespace**. So this role stands alone, for a RoleBinding in the namespace of
-Karpenter's release. Leave it out if that is too much; the part `helm_releases` is unknown then.
+controllers, and of each keeps the chart, its version and the values. RBAC cannot narrow Secrets by label: **an account
+that may list them can read every Secret of that namespace**. So this role is separate, for a RoleBinding in the
+namespace of Karpenter's release. Leave it out if that is too much; the part `helm_releases` is unknown then.
 
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""
 ACTING = """
 ## To act: karpdash-act
 
-For a cluster where karpdash may do more than look, bound beside `karpdash-scan`. Without it every action is refused at
-its preview, with the rules that are missing. To allow single actions only, take the rules of those from the table
-below, with `get` on the same objects; which actions may be used on a cluster is a policy of karpdash as well.
+For a cluster where karpdash may do more than read, bound in addition to `karpdash-scan`. Without it every action is
+refused at its preview, with the rules that are missing. To allow single actions only, take the rules of those from the
+table below, with `get` on the same objects; which actions may be used on a cluster is a policy of karpdash as well.
 There is no `deletecollection`, no deletion of namespaces, no Secret, no exec and no impersonation in it.
 
 | API group | resources | verbs | only |
@@ -112,10 +112,11 @@ BY_HELM = """
 ## To upgrade the controller by helm: karpdash-upgrade-controller
 
 Off by default: it needs `KARPDASH_CONTROLLER_UPGRADES=1` and these two roles, in
-[upgrade-controller.yaml](../deploy/rbac/upgrade-controller.yaml). **Who holds them can become what Karpenter is**:
+[upgrade-controller.yaml](../deploy/rbac/upgrade-controller.yaml). **An account with these roles can get
+every permission of Karpenter**:
 `escalate` and `bind` let it write the rights of the controller. What helm sends is limited to the plan that people
 approved, but the account is not. The first role is for a ClusterRoleBinding. Names are those of the charts without
-overrides; a preview tells each rule that your values need beside them.
+overrides; a preview lists each further rule that your values need.
 
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""
@@ -136,7 +137,7 @@ Changing a version needs `KARPDASH_CONTROLLER_UPGRADES=1` as well; pausing and r
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""
 BY_DELIVERY_LEADER = """
-The second one, `karpdash-deliveries-controller`, is for the controller's namespace: it tells who leads afterwards.
+The second one, `karpdash-deliveries-controller`, is for the controller's namespace: it shows the leader afterwards.
 
 | API group | resources | verbs | only |
 | --- | --- | --- | --- |"""

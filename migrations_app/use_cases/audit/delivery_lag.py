@@ -47,7 +47,7 @@ def why_blocked() -> str:
     if late is None:
         return ""
     cause = f" ({late.detail})" if late.detail else ""
-    return f"the audit log can not be carried outside: {late.target} is {late.behind} events behind{cause}"
+    return f"the audit sink is unavailable: {late.target} is {late.behind} events behind{cause}"
 
 
 def _lag(row: AuditSink, head: int) -> Lag:

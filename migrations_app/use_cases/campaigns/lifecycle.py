@@ -163,5 +163,5 @@ def _starter(person: Person) -> dict[str, Any]:
 
 def _refuse_changes() -> None:
     if everything_stopped():
-        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
     assert_writable()

@@ -158,7 +158,7 @@ def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
     """Raises Conflict `rollout_paused` if its rollout stopped by itself meanwhile: a person looks at that one first."""
     made = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
     if made.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
-        raise Conflict("its rollout stopped by itself: settle it there first", code="rollout_paused")
+        raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
 
 
 def withdraw_journeys(here: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:

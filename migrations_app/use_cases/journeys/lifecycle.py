@@ -254,7 +254,7 @@ def _cause(code: str, words: str = "") -> dict[str, Any]:
 def refuse_changes() -> None:
     """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
     if everything_stopped():
-        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
     assert_writable()
 
 

@@ -283,7 +283,7 @@ def refuse_if_stopped(work: ExecutionContext) -> None:
     if now.wish:
         raise StopRequested(f"asked to {now.wish}", code=now.wish)
     if everything_stopped():
-        raise StopRequested("everything that changes clusters is stopped", code="kill_switch")
+        raise StopRequested("the kill switch is on: all changes are stopped", code="kill_switch")
     if why := delivery_lag.why_blocked():
         raise StopRequested(why, code="audit")
 

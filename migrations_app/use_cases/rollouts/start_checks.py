@@ -66,7 +66,7 @@ def refuse_start(row: Rollout, person: Person) -> None:
     the service account of that token.
     """
     if everything_stopped():
-        raise Conflict("everything that changes clusters is stopped", code="kill_switch")
+        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
     assert_writable()
     policy = policy_of(row.cluster_id)
     if policy.version != row.policy_version:

@@ -64,7 +64,7 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
     InvalidInput (code `read_only`) for a bundle or a sample.
     """
     if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
-        raise InvalidInput("a bundle or a sample is only looked at", where=cluster.name, code="read_only")
+        raise InvalidInput("a bundle or a sample is read-only", where=cluster.name, code="read_only")
     if cluster.source == Cluster.Source.TWIN:
         yield SampleWriter(cluster.pk)
         return

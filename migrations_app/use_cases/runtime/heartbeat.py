@@ -25,7 +25,7 @@ def beat(name: str, lanes: Iterable[str]) -> None:
             if not Pulse.objects.filter(pk=name[:200]).update(lanes=told, seen_at=Now()):
                 Pulse.objects.bulk_create([Pulse(name=name[:200], lanes=told, seen_at=Now())], ignore_conflicts=True)
     except Error:
-        log.warning("no sign of life could be written")
+        log.warning("the heartbeat could not be written")
         connection.close()
 
 

@@ -172,7 +172,7 @@ def stranded() -> tuple[uuid.UUID, ...]:
 
 
 def _give_up(scan: Scan, now: datetime) -> None:
-    detail = f"the worker ended in the middle of the scan, {ATTEMPTS} times"
+    detail = f"the worker was lost during the scan, {ATTEMPTS} times"
     with transaction.atomic():
         gone = Scan.objects.filter(ABANDONED_STATES, pk=scan.pk, fence=scan.fence)
         ended = gone.update(

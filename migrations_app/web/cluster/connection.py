@@ -157,7 +157,7 @@ def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         except REFUSALS as refused:
             explain(form, refused)
         else:
-            messages.success(request, _("The role is proven and kept; the next scan reads the AWS account with it."))
+            messages.success(request, _("Role tested and saved; the next scan reads the AWS account with it."))
             return redirect("cluster-connection", context["head"].id)
     return _page(request, context, form=form)
 
@@ -198,7 +198,7 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         named = refused.where in form.fields
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
         return _page(request, context, file=form)
-    messages.success(request, _("The new kubeconfig is proven and kept; plans made before it are over."))
+    messages.success(request, _("New kubeconfig tested and saved; earlier plans are no longer valid."))
     return redirect("cluster-connection", context["head"].id)
 
 
@@ -218,10 +218,8 @@ def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 SAME = {
     "same": "",
-    "other": _("It leads to another cluster than the one that is registered here: it would not be kept."),
-    "unknown": _(
-        "Whether it leads to the same cluster can not be told: to keep it, the cluster's name has to be typed."
-    ),
+    "other": _("It connects to another cluster than the registered one, so it is not saved."),
+    "unknown": _("Cannot tell whether it connects to the same cluster: type the cluster's name to save it."),
 }
 STEPS = {
     "draft": _drafted,

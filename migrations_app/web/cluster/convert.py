@@ -89,7 +89,7 @@ class PasteForm(ConversionForm):
         cleaned = super().clean() or {}
         chosen, pasted = cleaned.get("file"), cleaned.get("manifests") or ""
         if chosen is None and not pasted.strip():
-            self.add_error("manifests", _("Nothing was given here."))
+            self.add_error("manifests", _("This field is required."))
         elif chosen is not None and chosen.size > MIB:
             self.add_error("file", _("Larger than 1 MiB; use the karpdash command."))
         elif len(pasted) > MIB:

@@ -77,7 +77,7 @@ def remove(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         try:
             clusters.remove(cluster_id, typed_name=form.cleaned_data["name"])
         except InvalidInput:
-            form.add_error("name", _("That is not its name. Nothing was removed."))
+            form.add_error("name", _("The name does not match. Nothing was removed."))
         else:
             messages.success(request, _("{name} is removed from karpdash.").format(name=head.name))
             return redirect("fleet")

@@ -217,7 +217,7 @@ def _worst(cells: Iterable[IamCell]) -> Look:
         return min(refused, key=lambda look: look.tone)._replace(id="refused")
     if always:
         return UNKNOWN._replace(id="doubt")
-    return Look(_("Only with a setting"), "muted", "info", id="rare") if open_cells else ALLOWED
+    return Look(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
 
 
 def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
@@ -233,7 +233,7 @@ def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyFo
         PolicyForm(
             "json",
             "JSON",
-            _("Attach it to the role beside what is there."),
+            _("Attach it to the role in addition to its policies."),
             _listed(patch.documents, form="json", number=number),
         ),
         PolicyForm(
@@ -290,7 +290,7 @@ def _panels(
         today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
         moves = _("Before the controller moves to {release}.")
         return (
-            PolicyComparison(_("On the role today"), _("It stays until nobody wants to roll back."), tuple(today)),
+            PolicyComparison(_("On the role today"), _("Keep it until a rollback is no longer needed."), tuple(today)),
             PolicyComparison(_("To be attached"), moves.format(release=column.release), _texts(patch.documents)),
         )
     place = sheet.columns.index(column)
@@ -300,7 +300,7 @@ def _panels(
     return (
         PolicyComparison(
             _("For {release}").format(release=before.release),
-            _("It stays until nobody wants to roll back."),
+            _("Keep it until a rollback is no longer needed."),
             _texts(before.whole),
         ),
         PolicyComparison(

@@ -17,7 +17,7 @@ VERDICT_NOTES = {
     "denied": _("a Deny applies, or the boundary stops it"),
     "blocked_by_condition": _("named, but a condition is not met"),
     "blocked_by_resource": _("named, but not for this resource"),
-    "unknown": _("hangs on what nobody states"),
+    "unknown": _("depends on unknown settings"),
 }
 ANSWERS = {
     "yes": Look(_("Enough"), "pass", "pass", id="yes"),
@@ -37,7 +37,7 @@ KINDS = {"aws_managed": _("managed by AWS"), "customer_managed": _("managed poli
 
 ACTION_GROUPS = (
     (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
-    (Look(_("Cannot be told"), "unknown", "unknown", _("always needed"), id="doubt"), False),
-    (Look(_("Only with a setting"), "muted", "info", _("that is not assumed here"), id="rare"), True),
+    (Look(_("Unknown"), "unknown", "unknown", _("always needed"), id="doubt"), False),
+    (Look(_("Conditional"), "muted", "info", _("the setting is not on here"), id="rare"), True),
     (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
 )

@@ -94,7 +94,7 @@ def _try(form: RegisterForm) -> AccessAttempt:
     if wrong:
         return AccessAttempt(refused=" ".join(wrong))
     if form.cleaned_data["way"] == "bundle":
-        return AccessAttempt(refused=_("A bundle needs no connection; register it and the scan tells what it holds."))
+        return AccessAttempt(refused=_("A bundle needs no connection; register it, and the scan shows its content."))
     try:
         return AccessAttempt(clusters.try_kubeconfig(form.secret(), context=form.cleaned_data.get("context", "")))
     except InvalidInput as refused:

@@ -31,7 +31,7 @@ class WaiveForm(forms.Form):
     hop = forms.ChoiceField(
         required=False,
         label=_("For the upgrade"),
-        help_text=_("What a person checked for one upgrade says nothing about the next one."),
+        help_text=_("A manual check for one upgrade is not valid for the next one."),
         choices=[("", _("Every upgrade")), *((hop, hop) for hop in every_hop())],
     )
     reason = forms.CharField(

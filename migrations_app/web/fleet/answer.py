@@ -173,8 +173,7 @@ def words_of(cause: Cause) -> str:
     check = _by_id().get(cause.check)
     if len(cause.clusters) == 1 or check is None or not cause.evidence:
         return cause.clusters[0].summary
-    one, several = check.says
-    return (one if cause.evidence == 1 else several).format(count=cause.evidence)
+    return check.says[1].format(count=cause.evidence)
 
 
 @cache

@@ -45,7 +45,7 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
         more = _(" and {count} more").format(count=len(refused) - NAMED) if len(refused) > NAMED else ""
         messages.warning(
             request,
-            _("Left as they are, since their ARN says otherwise: {names}{more}.").format(
+            _("Not changed, because their ARN differs: {names}{more}.").format(
                 names=", ".join(refused[:NAMED]), more=more
             ),
         )

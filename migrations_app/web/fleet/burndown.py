@@ -33,7 +33,7 @@ from migrations_app.web.fleet.progress_chart import WAY, WORDS, ProgressDay, cha
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
     "objects": (_("Legacy objects"), _("Provisioners, AWSNodeTemplates and Machines")),
     "nodes": (_("Legacy nodes"), _("to be replaced by nodes of NodePools")),
-    "stored_versions": (_("Older stored versions"), _("CRDs that do not store v1 alone")),
+    "stored_versions": (_("Legacy stored versions"), _("CRDs that do not store v1 alone")),
     "claims": (_("Claims not stored as v1"), _("Machines, and NodeClaims that are not rewritten")),
 }
 """The word of each measure for what is left, and what it counts."""

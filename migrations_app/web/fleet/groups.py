@@ -28,7 +28,7 @@ class GroupForm(forms.Form):
         max_value=10_080,
         required=False,
         label=_("Minutes between scans"),
-        help_text=_("For clusters without an interval of their own; of several groups the shortest counts."),
+        help_text=_("For clusters without an interval of their own; with several groups the shortest applies."),
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -101,7 +101,7 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     try:
         number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
         if out:
-            said = ngettext("{number} cluster taken out.", "{number} clusters taken out.", number)
+            said = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
         else:
             said = ngettext("{number} cluster put in.", "{number} clusters put in.", number)
         messages.success(request, said.format(number=number))
@@ -116,7 +116,7 @@ def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Removes the group after its name was typed."""
     row = group_of(group_id)
     if request.POST.get("name", "") != row.name:
-        messages.error(request, _("That is not its name. Nothing was removed."))
+        messages.error(request, _("The name does not match. Nothing was removed."))
         return redirect("group", group_id)
     arrange.drop_group(group_id)
     messages.success(request, _("The group {name} is removed; its clusters stay.").format(name=row.name))

@@ -136,7 +136,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """Resends a delivery."""
     transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
-    messages.success(request, _("It is on its way again."))
+    messages.success(request, _("Sent again."))
     return redirect("notifications")
 
 

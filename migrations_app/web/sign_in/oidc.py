@@ -121,9 +121,7 @@ def _failed(request: HttpRequest, why: str, *, kept: Kept) -> HttpResponse:
     log.warning("sign-in at the identity provider refused", extra={"why": why})
     again = "again" in kept and request.user.is_authenticated
     sign_in.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
-    messages.error(
-        request, _("The sign-in at the identity provider did not succeed. Try once more, or ask your admin.")
-    )
+    messages.error(request, _("The sign-in at the identity provider did not succeed. Try again, or ask your admin."))
     return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': kept['next']})}" if again else "login")
 
 

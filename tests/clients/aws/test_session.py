@@ -61,7 +61,7 @@ def test_a_foreign_role_is_refused(sts):  # T20
     stub = sts({ROLE: "karpdash-1", FOREIGN: "of-somebody-else"})
     with pytest.raises(Forbidden) as caught:
         session(stub, role_arn=FOREIGN).keys()
-    told = "the role does not let karpdash in: its trust policy, the external id, or our own policy refuses"
+    told = "AssumeRole denied: by the role's trust policy, its external ID, or the policy of karpdash"
     assert caught.value.message == told
 
 

@@ -19,7 +19,7 @@ def test_the_head_and_the_table_of_hops() -> None:
     lines = render(a_report()).splitlines()
     assert lines[0] == "# Karpenter readiness of prod-1"
     assert lines[8:11] == [
-        "| Hop | Lands on | Verdict | Done | Checks |",
+        "| Hop | Target version | Verdict | Done | Checks |",
         "| --- | --- | --- | --- | --- |",
         "| 0.33+ | 0.37.8 | blocked | 28 % | 3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable |",
     ]
@@ -31,11 +31,11 @@ def test_open_findings_have_sections_and_passed_ones_none() -> None:
     assert headings == [
         "# Karpenter readiness of prod-1",
         "## Hop 0.33+",
-        "### fail, blocker: Title of gone",
-        "### unknown, blocker: Title of webhook",
+        "### fail, blocker: Summary of gone",
+        "### unknown, blocker: crds could not be read: forbidden",
         "### manual, blocker: Title of backup",
-        "### fail, warning: Title of marks",
-        "### fail, info: Title of note",
+        "### fail, warning: Summary of marks",
+        "### fail, info: Summary of note",
         "## Waived",
         "## Not read whole",
     ]
@@ -43,8 +43,8 @@ def test_open_findings_have_sections_and_passed_ones_none() -> None:
 
 def test_a_finding_shows_evidence_and_remedy() -> None:
     lines = render(a_report((a_report().checks[0],))).splitlines()
-    at = lines.index("### fail, blocker: Title of gone")
-    assert lines[at + 2] == "Summary of gone (`gone`, resources). Why gone"
+    at = lines.index("### fail, blocker: Summary of gone")
+    assert lines[at + 2] == "Why gone (`gone`, resources)"
     assert lines[at + 4] == "- Provisioner pool-0 spec: seen x, wanted y"
     assert lines[at + 12 : at + 17] == [
         "Remedy by kubectl:",
@@ -69,7 +69,7 @@ def test_a_report_with_nothing_open_is_short() -> None:
 def test_what_waits_for_one_thing_is_one_section() -> None:
     found = tuple(unread(name, "pods") for name in ("one", "two"))
     lines = render(a_report(found)).splitlines()
-    at = lines.index("### unknown, blocker: 2 checks wait for one thing")
+    at = lines.index("### unknown, blocker: 2 checks depend on one cause")
     assert lines[at + 2 : at + 5] == ["pods could not be read: forbidden (`one`, `two`).", "", ""]
     assert sum("kubectl apply" in line for line in lines) == 1
 

@@ -46,7 +46,7 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived,
   x fail    warning workloads  marks: Summary of marks
       - Pod shop/cart-1: seen do-not-evict (500 objects)
   ~ waived  warning resources  accepted: accepted by Ada until May: known
-  Good to know: 1
+  Info: 1
     x note: Summary of note
 
 Not read whole

@@ -183,7 +183,12 @@ def test_what_may_go_is_said_once_in_a_plan(name: str, way: str) -> None:
 
 
 def test_what_may_go_is_said_where_a_release_stops_to_need_it() -> None:
-    said = {one.hop for one in report("alpha_030", "aws").checks for each in one.remedies if "this may go" in each.text}
+    said = {
+        one.hop
+        for one in report("alpha_030", "aws").checks
+        for each in one.remedies
+        if "this may be removed" in each.text
+    }
     assert said == {"0.33+", "1.0"}
 
 

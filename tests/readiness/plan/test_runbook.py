@@ -54,8 +54,8 @@ def test_the_table_numbers_hops_and_stages() -> None:
         "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % done",
         "   Not ready: 1 blocker. Next: Summary of gone",
         "   Why here: alpha is gone",
-        "   Kubernetes 1.23 to 1.29: not known whether it fits",
-        "   Way back: 0.32.10",
+        "   Kubernetes 1.23 to 1.29: support not known",
+        "   Rollback to: 0.32.10",
         "   Not known: crds could not be read: forbidden",
         "     keeps open: webhook",
     ]
@@ -69,13 +69,13 @@ def test_the_table_numbers_hops_and_stages() -> None:
         "1.7 After, clean-up: Clean up: no work in this hop; the next one lists what is left",
         "1.8 Verify: Rescan to confirm that the upgrade is complete",
     ]
-    assert [line.strip() for line in lines if "way back" in line] == [
-        "way back from here on: still on 0.32.10, nothing changed",
-        "way back from here on: 0.32.10 still runs; apply its own CRDs again",
-        "way back from here on: Back to 0.32.10",
+    assert [line.strip() for line in lines if "rollback from here" in line] == [
+        "rollback from here: still on 0.32.10, nothing changed",
+        "rollback from here: 0.32.10 still runs; apply its own CRDs again",
+        "rollback from here: Back to 0.32.10",
     ]
-    assert [line[:58] for line in lines if "no return" in line] == [
-        "   -------------------- no return: Deleting an alpha CRD d"
+    assert [line[:67] for line in lines if "no return" in line] == [
+        "   -------------------- point of no return: Deleting an alpha CRD d"
     ]
 
 
@@ -86,9 +86,9 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
     lines = plan_markdown.render(runbook(report)).splitlines()
     assert "## 1. Hop 1.0: land on 1.0.9" in lines
     assert "**Not ready: 1 blocker.** Next: Summary of gone" in lines
-    assert "- Kubernetes 1.23 to 1.29: does not fit: move Kubernetes first" in lines
+    assert "- Kubernetes 1.23 to 1.29: not supported: upgrade Kubernetes first" in lines
     assert "- Needs: IAM first" in lines
-    assert "- Before going back: no way back to alpha" in lines
+    assert "- Before a rollback: no way back to alpha" in lines
     assert [line for line in lines if line.startswith("- [ ]")] == [
         "- [ ] fail, blocker: **Summary of gone** (`gone`)",
         "- [ ] Install the CRDs of 1.0.9",

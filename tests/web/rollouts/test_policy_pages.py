@@ -38,7 +38,7 @@ def test_a_policy_is_changed_and_shown(gil):
 
 def test_a_cluster_gets_its_own_and_gives_it_up(gil, shop):
     path = f"/clusters/{shop.pk}/policy"
-    assert "The policy of all clusters holds here" in text(gil.get(path))
+    assert "Uses the global policy" in text(gil.get(path))
     gil.post(path, FORM)
     assert ("This cluster has a policy of its own." in text(gil.get(path)), policy_row(shop.pk).own) == (True, True)
     assert "shop version 2" in text(gil.get("/policy"))

@@ -146,7 +146,7 @@ def test_destruction_asks_for_the_password_again(cleo, shop):  # A44
     ("prepare", "words"),
     [
         (lambda row: None, "0 of 1 approvals hold"),
-        (lambda row: KillSwitch.objects.create(on=True), "everything that changes clusters is stopped"),
+        (lambda row: KillSwitch.objects.create(on=True), "the kill switch is on: all changes are stopped"),
         (
             lambda row: Policy.objects.create(version=1, frozen=True, frozen_why="holidays"),
             "changes are frozen: holidays",
@@ -326,7 +326,7 @@ def test_checklist_rows_offer_what_mends_them(ada, ben, shop):
 def test_a_sample_is_only_looked_at(ada, db):
     sample = a_cluster("demo", source="sample")
     a_snapshot(sample)
-    assert "A sample is only looked at." in text(ada.get(f"/clusters/{sample.pk}/rollouts"))
+    assert "A sample is read-only." in text(ada.get(f"/clusters/{sample.pk}/rollouts"))
 
 
 def test_the_kill_switch_stands_on_every_page_that_can_change_something(ada, ben, shop):  # A36

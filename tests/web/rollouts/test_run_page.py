@@ -176,10 +176,10 @@ def test_before_the_end_there_is_no_receipt(ada, shop, state):
 def test_pause_and_abort_say_what_follows(ada, shop):
     said = text(ada.get(f"/rollouts/{running(shop, deleted('a')).pk}/"))
     assert "The cluster stays locked for this rollout until it is resumed or aborted." in said
-    assert "What was done stays: 0 of 1 steps" in said
+    assert "Finished steps are not undone: 0 of 1 steps" in said
 
 
-@pytest.mark.parametrize(("state", "counted"), [("running", "Drawn after"), ("succeeded", "No nodes were counted")])
+@pytest.mark.parametrize(("state", "counted"), [("running", "Shown after"), ("succeeded", "No nodes were counted")])
 def test_a_run_that_ended_waits_for_no_count(ada, shop, state, counted):
     row = running(shop, state=state)
     Rollout.objects.filter(pk=row.pk).update(finished_at=timezone.now() if state == "succeeded" else None)
@@ -205,4 +205,4 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
 
 def test_nobody_who_can_approve_is_said(ada, shop):
     row = a_rollout(shop, remove(), state="awaiting_approval", author=User.objects.get(username="ada"))
-    assert "Nobody but the author may approve plans of this cluster." in text(ada.get(f"/rollouts/{row.pk}/"))
+    assert "Nobody else may approve plans of this cluster." in text(ada.get(f"/rollouts/{row.pk}/"))

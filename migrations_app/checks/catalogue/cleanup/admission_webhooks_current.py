@@ -1,4 +1,4 @@
-"""No admission webhook is left that the running release does not answer."""
+"""Fails for each admission webhook of Karpenter that the running version does not serve, or without an endpoint."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,22 @@ from migrations_app.karpenter.release_facts import admission_row, admits
 
 check = Check(
     __name__,
-    title="No stale admission webhook is left",
+    title="Every admission webhook has a running backend",
     phase="cleanup",
     severity="blocker",
-    why="They fail closed: while nobody answers, every write to pools, claims and node classes is refused.",
+    why=(
+        "These webhooks fail closed: without a backend the API server refuses every write to NodePools, NodeClaims "
+        "and node classes."
+    ),
     how=(
-        "Each admission webhook of Karpenter is compared with those the running release answers, and its "
-        "Service with its ready endpoints."
+        "Compares each admission webhook of Karpenter with those that the running version serves, and its Service "
+        "with its ready endpoints."
     ),
     reads=("webhooks", "controller", "services"),
-    says=("{count} admission webhook is answered by nobody", "{count} admission webhooks are answered by nobody"),
+    says=(
+        "{count} admission webhook has no backend and refuses writes",
+        "{count} admission webhooks have no backend and refuse writes",
+    ),
     resolved_by=("remove_stale_webhooks",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""No CRD of the alpha kinds is left behind."""
+"""Fails for each CRD of the three alpha kinds that is still installed."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,13 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="No alpha CRD is left behind",
+    title="No alpha CRD is left",
     phase="cleanup",
     severity="info",
-    why="The chart leaves them in place; they do no harm but make the cluster look as if it were half-way.",
-    how="The names of the CRDs are compared with the three of the alpha kinds.",
+    why="The chart does not delete them. They do no harm, but the cluster looks as if the upgrade were unfinished.",
+    how="Compares the names of the installed CRDs with the three of the alpha kinds.",
     reads=("crds", "provisioners", "awsnodetemplates", "machines"),
-    says=("{count} alpha CRD is left behind", "{count} alpha CRDs are left behind"),
+    says=("{count} alpha CRD still exists", "{count} alpha CRDs still exist"),
     hops=hops_from(CONVERTED),
     resolved_by=("remove_legacy",),
     sources=("aws/karpenter-provider-aws@v0.33.0:charts/karpenter/crds",),

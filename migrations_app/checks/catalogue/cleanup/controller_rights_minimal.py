@@ -1,4 +1,4 @@
-"""The controller holds no right in the cluster that no release asks for any more."""
+"""Fails for each Kubernetes permission of the controller that no release from the target version on needs."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,22 @@ from migrations_app.karpenter.tables.rbac_rows import RbacRight, outlived
 
 check = Check(
     __name__,
-    title="The controller holds no right it has outgrown",
+    title="The controller has no outdated Kubernetes permission",
     phase="cleanup",
     severity="info",
-    why="A right that nothing asks for serves an intruder alone; the chart drops its own, roles of one's own keep it.",
-    how="Rules of ClusterRoles that the chart does not write, against the rights that came to an end before the hop.",
+    why=(
+        "A permission that is not needed helps only an attacker. The chart removes its own; hand-written roles keep "
+        "them."
+    ),
+    how=(
+        "Compares the rules of ClusterRoles that the chart does not write with the permissions that ended before the "
+        "target version."
+    ),
     reads=("controller_rbac",),
-    says=("{count} right is not asked for any more", "{count} rights are not asked for any more"),
+    says=(
+        "{count} Kubernetes permission of the controller is no longer needed",
+        "{count} Kubernetes permissions of the controller are no longer needed",
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v0.34.0:charts/karpenter/templates/clusterrole-core.yaml",

@@ -1,4 +1,4 @@
-"""What karpdash paused for a rollout delivers again."""
+"""Fails for each GitOps delivery with the annotation karpdash.io/paused, which karpdash sets for a rollout."""
 
 import json
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from migrations_app.inventory.facts.managers import BY_HAND
 
 check = Check(
     __name__,
-    title="No delivery stays paused by karpdash",
+    title="No GitOps delivery is still paused by karpdash",
     phase="cleanup",
     severity="warning",
-    why=(
-        "A delivery that was paused for a rollout and never resumed brings neither upgrades nor corrections, and "
-        "nobody is told."
+    why="A paused delivery applies neither upgrades nor corrections, and its tool does not report that.",
+    how=(
+        "Reads the annotation karpdash.io/paused, which karpdash sets when it pauses a delivery and removes when it "
+        "resumes it."
     ),
-    how="The annotation karpdash.io/paused, which karpdash sets with a pause and takes off when it resumes.",
     reads=("deliveries",),
-    says=("{count} delivery is still paused", "{count} deliveries are still paused"),
+    says=("{count} GitOps delivery is still paused", "{count} GitOps deliveries are still paused"),
     sources=("argoproj/argo-cd@master:docs/user-guide/auto_sync.md",),
     remedy_tools=("flux", "argocd"),
     resolved_by=("resume_deliveries",),

@@ -1,4 +1,4 @@
-"""Every finalizer of Karpenter belongs to a controller that will take it off."""
+"""Fails for each object with a finalizer of Karpenter that no running controller removes."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -16,19 +16,19 @@ from migrations_app.karpenter.releases import serves
 
 check = Check(
     __name__,
-    title="Every finalizer has a controller that takes it off",
+    title="Every finalizer has a controller that removes it",
     phase="cleanup",
     severity="warning",
-    why="Deleting what carries a finalizer that nobody serves hangs for ever, and with it the drain of a node.",
+    why=(
+        "An object with an orphaned finalizer cannot be deleted: it stays terminating for ever, and a node never "
+        "finishes its drain."
+    ),
     how=(
-        "karpenter.sh/termination on nodes, by the generation of their labels, against the release that runs; "
-        "without a controller Karpenter's finalizers on Machines, NodeClaims and node classes too."
+        "Compares karpenter.sh/termination on nodes, by the generation of their labels, with the running version; "
+        "without a controller also Karpenter's finalizers on Machines, NodeClaims and node classes."
     ),
     reads=("nodes", "controller"),
-    says=(
-        "{count} object carries a finalizer that nobody serves",
-        "{count} objects carry finalizers that nobody serves",
-    ),
+    says=("{count} object has an orphaned finalizer", "{count} objects have orphaned finalizers"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",
         "aws/karpenter-provider-aws@v0.33.12:pkg/providers/instance/instance.go",

@@ -1,4 +1,4 @@
-"""No alpha AWSNodeTemplate is left."""
+"""Fails for each alpha AWSNodeTemplate that still exists."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,13 @@ check = Check(
     title="No AWSNodeTemplate is left",
     phase="cleanup",
     severity="warning",
-    why="From 0.33 on nobody reads it; what it said has to stand in an EC2NodeClass before its Provisioner goes.",
-    how="AWSNodeTemplates are listed in every version that was ever served.",
+    why=(
+        "From 0.33 on Karpenter does not read it: its settings have to be in an EC2NodeClass before its Provisioner "
+        "is deleted."
+    ),
+    how="Lists AWSNodeTemplates in every version that was ever served.",
     reads=("awsnodetemplates",),
-    says=("{count} AWSNodeTemplate is left", "{count} AWSNodeTemplates are left"),
+    says=("{count} AWSNodeTemplate still exists", "{count} AWSNodeTemplates still exist"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     resolved_by=("convert_and_apply", "remove_legacy", "forced_deletion"),

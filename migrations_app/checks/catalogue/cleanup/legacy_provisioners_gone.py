@@ -1,4 +1,4 @@
-"""No alpha Provisioner is left."""
+"""Fails for each alpha Provisioner that still exists."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,13 @@ check = Check(
     title="No Provisioner is left",
     phase="cleanup",
     severity="warning",
-    why="From 0.33 on nobody acts on it: its nodes are left alone, and karpenter-crd deletes it together with its CRD.",
-    how="Provisioners are listed in every version that was ever served.",
+    why=(
+        "From 0.33 on no controller reads it: its nodes are not managed, and karpenter-crd deletes it together with "
+        "its CRD."
+    ),
+    how="Lists Provisioners in every version that was ever served.",
     reads=("provisioners",),
-    says=("{count} Provisioner is left", "{count} Provisioners are left"),
+    says=("{count} Provisioner still exists", "{count} Provisioners still exist"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     resolved_by=("convert_and_apply", "remove_legacy", "forced_deletion"),

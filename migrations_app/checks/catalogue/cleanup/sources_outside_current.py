@@ -1,4 +1,4 @@
-"""Manifests, policies and scripts that no cluster shows say what the hop's release still heeds."""
+"""Lists the words that end with the target version, for a person to search in Git and pipelines."""
 
 import re
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ check = Check(
     title="Manifests, policies and scripts outside the cluster are current",
     phase="cleanup",
     severity="info",
-    why="A pipeline that applies what the new release refuses fails later, when nobody thinks of the upgrade.",
-    how="The words that lose their meaning between the two releases are listed; a person searches for them.",
+    why="A pipeline that applies what the target version refuses fails later, when nobody thinks of the upgrade.",
+    how="Lists the words that end between the two releases; a person searches for them.",
     reads=("controller",),
-    says=("{count} word to search for", "{count} words to search for"),
+    says=("{count} name to search for in Git and pipelines", "{count} names to search for in Git and pipelines"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

@@ -1,4 +1,4 @@
-"""No Helm value speaks of webhooks where there are none any more."""
+"""Fails for each Helm value below webhook in the charts of 1.1 and later, which do not read it."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,15 @@ from migrations_app.karpenter.hops import hops_from
 
 check = Check(
     __name__,
-    title="No Helm value speaks of webhooks any more",
+    title="No Helm value sets webhooks",
     phase="cleanup",
     severity="info",
-    why="1.1 has no webhooks, its charts read no value about them: nothing is lost, but they mislead their readers.",
-    how="The values below webhook that the charts karpenter and karpenter-crd were given.",
+    why=(
+        "1.1 has no webhooks and its charts do not read these values: they have no effect and mislead the next reader."
+    ),
+    how="Reads the values below webhook that the charts karpenter and karpenter-crd were given.",
     reads=("controller",),
-    says=("{count} value still speaks of webhooks", "{count} values still speak of webhooks"),
+    says=("{count} Helm value still sets webhooks", "{count} Helm values still set webhooks"),
     hops=hops_from("1.1+"),
     sources=("aws/karpenter-provider-aws@v1.1.10:charts/karpenter/values.yaml",),
     remedy_tools=CHART_TOOLS,

@@ -1,4 +1,4 @@
-"""The controller can resolve names even when every node that it manages is gone."""
+"""Fails if all DNS pods run on Karpenter nodes while the chart lets the controller use the cluster's DNS."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,16 @@ PLACE = "spec.nodeName"
 DNS_LABEL, DNS_PODS = "k8s-app", "kube-dns"
 check = Check(
     __name__,
-    title="The controller resolves names without its own nodes",
+    title="DNS for the controller does not depend on Karpenter nodes",
     phase="controller",
     severity="warning",
     why=(
-        "From 0.34 on the chart lets the controller ask the cluster's DNS: where that runs on its own nodes only, "
+        "From 0.34 on the chart lets the controller use the cluster's DNS. If DNS runs on Karpenter nodes only, "
         "neither can start without the other."
     ),
-    how="dnsPolicy as the hop's chart sets it, against the owners of the nodes that the pods of CoreDNS run on.",
+    how="Compares dnsPolicy as the target chart sets it with the owners of the nodes that the CoreDNS pods run on.",
     reads=("controller", "pods", "nodes"),
-    says=("The only DNS pod waits for a Karpenter node", "All {count} DNS pods wait for Karpenter nodes"),
+    says=("The only DNS pod runs on a Karpenter node", "All {count} DNS pods run on Karpenter nodes"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

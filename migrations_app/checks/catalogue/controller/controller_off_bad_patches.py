@@ -1,4 +1,4 @@
-"""The running controller is no patch with a known fault."""
+"""Fails if the running patch is in the table of patches with a known bug."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from migrations_app.karpenter.releases import bad_reasons, find
 
 check = Check(
     __name__,
-    title="The running patch has no known fault",
+    title="The running version has no known bug",
     phase="controller",
     severity="warning",
-    why="A hop rests on what the running patch does; these patches are known not to do it.",
-    how="The running patch is looked up in the table of patches that are known to be bad.",
+    why="The upgrade relies on behaviour of the running version that does not work in these patches.",
+    how="Looks the running version up in the table of patches with known bugs.",
     reads=("controller",),
-    says=("{count} fault of the running patch is known", "{count} faults of the running patch are known"),
+    says=("Known bug in Karpenter {seen}", "The running version has {count} known bugs"),
     # 1.1 needs what only 1.0.6 and later do: rewriting every stored object.
     severity_at={BETA_LEFT: "blocker"},
     sources=(

@@ -1,4 +1,4 @@
-"""The controller does not run on nodes that it manages itself."""
+"""Fails for each controller pod that runs on a node that Karpenter owns."""
 
 from collections.abc import Iterator
 
@@ -12,22 +12,19 @@ OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
 check = Check(
     __name__,
-    title="The controller runs on nodes that it does not manage",
+    title="The controller does not run on Karpenter nodes",
     phase="controller",
     severity="warning",
     why=(
-        "Draining its own node stops the controller in the middle of a replacement, "
-        "and nobody is left to launch the next one."
+        "When the controller's own node is drained, the controller stops in the middle of a replacement, and no new "
+        "node is launched."
     ),
     how=(
-        "The node under each controller pod is looked up among the nodes that Karpenter owns. It blocks where the hop "
-        "replaces the nodes under all of them."
+        "Looks the node of each controller pod up among the nodes that Karpenter owns. It blocks if the upgrade "
+        "replaces the nodes of all of them."
     ),
     reads=("controller_pods", "nodes"),
-    says=(
-        "{count} pod of the controller runs on a Karpenter node",
-        "{count} pods of the controller run on Karpenter nodes",
-    ),
+    says=("{count} controller pod runs on a Karpenter node", "{count} controller pods run on Karpenter nodes"),
     severity_at=dict.fromkeys((ALPHA_LEFT, CONVERTED, *hops_from("1.12")), "blocker"),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
     remedy_tools=("kubectl",),

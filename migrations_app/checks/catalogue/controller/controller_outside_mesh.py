@@ -1,4 +1,4 @@
-"""No service mesh stands between the API server and the conversion webhook."""
+"""Fails for each controller pod in a service mesh that stops the API server from calling the conversion webhook."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,16 @@ from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 
 check = Check(
     __name__,
-    title="No mesh keeps the API server from the webhook",
+    title="No service mesh blocks the conversion webhook",
     phase="controller",
     severity="warning",
-    why="A sidecar that asks for the mesh's certificates refuses the API server: every conversion fails.",
+    why="A sidecar that requires the mesh's certificates refuses the API server: every conversion fails.",
     how=(
-        "What an injector leaves on the controller's pods, what their template asks for and, outside kube-system, what "
-        "their Namespace asks for by label or annotation; and exempted ports."
+        "Reads the marks of an injector on the controller's pods, what their template requests and, outside "
+        "kube-system, what their Namespace requests by label or annotation; and exempted ports."
     ),
     reads=("controller", "controller_pods"),
-    says=("{count} pod of the controller is part of a mesh", "{count} pods of the controller are part of a mesh"),
+    says=("{count} controller pod is in a service mesh", "{count} controller pods are in a service mesh"),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "istio/istio.io@master:content/en/docs/reference/config/annotations/index.html",

@@ -1,4 +1,4 @@
-"""The controller may do in the cluster what its release needs, and the hop's where nobody else sees to that."""
+"""Fails for each resource on which the controller's ClusterRoles lack a permission that its version needs."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,13 +15,16 @@ from migrations_app.karpenter.versions import Release
 ROLES = "bound to the controller"
 check = Check(
     __name__,
-    title="The controller may do in the cluster what its release needs",
+    title="The controller has every Kubernetes permission of its version",
     phase="controller",
     severity="warning",
-    why="A controller without a right it needs hangs half-way: nodes are not ended, stored versions are not rewritten.",
-    how="The rules of the ClusterRoles bound to its service account, against what the charts grant release by release.",
+    why="A controller without a permission it needs stops half-way: nodes stay, stored versions are not rewritten.",
+    how="Compares the ClusterRoles of the controller's service account with what the charts of both releases grant.",
     reads=("controller", "controller_rbac"),
-    says=("{count} resource lacks rights of the controller", "{count} resources lack rights of the controller"),
+    says=(
+        "The controller lacks permissions on {count} resource",
+        "The controller lacks permissions on {count} resources",
+    ),
     severity_at={CONVERTED: "blocker", BETA_LEFT: "blocker"},
     sources=(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/templates/clusterrole-core.yaml",
@@ -66,7 +69,7 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
     if any(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
-        yield from chart_values(case, {}, about="The chart writes its ClusterRoles anew")
+        yield from chart_values(case, {}, about="The chart writes its ClusterRoles again")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
     yield granting(case, dict.fromkeys(rights))

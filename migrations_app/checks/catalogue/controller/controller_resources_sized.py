@@ -1,4 +1,4 @@
-"""The controller has the memory and CPU that a cluster of this size needs, and is not killed for want of it."""
+"""Fails for each limit too small for the number of nodes, and for out-of-memory kills and frequent restarts."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,16 @@ RESTARTS = 5
 """Restarts of one container from which on something is wrong whatever the reason."""
 check = Check(
     __name__,
-    title="The controller has room to work",
+    title="The controller has enough CPU and memory",
     phase="controller",
     severity="warning",
-    why="From 0.34 on nodes are disrupted in batches, which takes more memory: a killed controller starts all over.",
-    how="Limits of the controller's container are compared with the number of nodes; restarts and OOMKilled are read.",
+    why="From 0.34 on Karpenter disrupts nodes in batches, which takes more memory: a killed controller starts over.",
+    how="Compares the limits of the controller's container with the number of nodes; reads restarts and OOMKilled.",
     reads=("controller", "controller_pods", "nodes"),
-    says=("{count} sign that the controller is too small", "{count} signs that the controller is too small"),
+    says=(
+        "{count} sign that the controller needs more CPU or memory",
+        "{count} signs that the controller needs more CPU or memory",
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -60,7 +63,7 @@ def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
     for one in (pod.status.container_statuses if pod.status else None) or ():
         ended = (one.last_state.terminated.reason if one.last_state and one.last_state.terminated else None) or ""
         if ended == "OOMKilled" or (one.restart_count or 0) >= RESTARTS:
-            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not told'}"
+            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not known'}"
             yield at(pod, f"status.containerStatuses[{one.name}]", seen=seen, wanted="no restarts")
 
 

@@ -1,4 +1,4 @@
-"""Every replica of the controller finds a node, in a zone of its own where the hop's chart asks for that."""
+"""Fails if not every replica of the controller fits on a node, in its own zone where the chart requires it."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,16 @@ SPREAD = "topologySpreadConstraints"
 REQUIRED = "DoNotSchedule"
 check = Check(
     __name__,
-    title="Every replica of the controller finds a node",
+    title="Every controller replica can be scheduled",
     phase="controller",
     severity="warning",
     why=(
-        "From 1.0 on the chart demands a zone for each replica: with too few the second one stays pending, and "
-        "an upgrade that waits for it fails."
+        "From 1.0 on the chart requires a zone for each replica: with too few zones the second one stays pending, "
+        "and an upgrade that waits for it fails."
     ),
-    how="The nodes that the Deployment's placement allows, and their zones, are counted against its replicas.",
+    how="Counts the nodes that the Deployment may run on, and their zones, and compares them with its replicas.",
     reads=("controller", "nodes"),
-    says=("{count} thing keeps replicas of the controller pending",) * 2,
+    says=("{count} cause keeps a controller replica pending", "{count} causes keep controller replicas pending"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",

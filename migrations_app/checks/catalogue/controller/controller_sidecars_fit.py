@@ -1,4 +1,4 @@
-"""Containers that were added to the controller's pod bring the security context that they need."""
+"""Fails for each sidecar in the Helm values that has no securityContext of its own."""
 
 from collections.abc import Iterator
 
@@ -11,19 +11,16 @@ from migrations_app.inventory.facts.controller import ABSENT, given_values, valu
 KEY = "controller.sidecarContainer"
 check = Check(
     __name__,
-    title="Sidecars of the controller bring their own security context",
+    title="Every controller sidecar has its own security context",
     phase="controller",
     severity="info",
     why=(
-        "The chart's own context came and went: fixed for all containers at 0.30, for its own only from 0.31 on, and "
-        "from 0.34 on the pod's volumes have a group that sidecars may not expect."
+        "The chart's security context changed: with 0.30 it covered all containers, from 0.31 on only the "
+        "controller's, and from 0.34 on the pod's volumes have a group that sidecars may not expect."
     ),
-    how="controller.sidecarContainer of the Helm values: each entry needs a securityContext.",
+    how="Reads controller.sidecarContainer of the Helm values: each entry needs a securityContext.",
     reads=("controller",),
-    says=(
-        "{count} sidecar has no security context of its own",
-        "{count} sidecars have no security context of their own",
-    ),
+    says=("{count} controller sidecar has no security context", "{count} controller sidecars have no security context"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",
@@ -39,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if values is None:
-        yield Unknown("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
+        yield Unknown("Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them")
         return
     given = value_at(values.tree, KEY)
     if given is ABSENT:

@@ -1,4 +1,4 @@
-"""Whoever reads the controller's metrics finds them on the port of the hop's release."""
+"""Fails for each Service or monitor that uses a metrics port which changes with the target chart."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,16 @@ SECOND = 8001
 """Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
 check = Check(
     __name__,
-    title="Metrics stay on their port",
+    title="The metrics port stays the same",
     phase="controller",
     severity="info",
-    why="Scrape jobs and policies that name the port find nothing there; on the host two ports may clash.",
-    how="The port of the controller's Service and of monitors that name Karpenter, against the hop's chart and values.",
+    why="Scrape jobs and policies that name the port find nothing there; on the host network two ports may conflict.",
+    how=(
+        "Compares the port of the controller's Service and of monitors that name Karpenter with the target chart and "
+        "its values."
+    ),
     reads=("controller", "services", "monitors"),
-    says=("{count} port of the controller changes", "{count} ports of the controller change"),
+    says=("{count} controller port changes", "{count} controller ports change"),
     hops=(*hops_between("0.29", "0.32"), CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

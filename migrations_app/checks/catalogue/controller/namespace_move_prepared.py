@@ -1,4 +1,4 @@
-"""The controller lives where later charts expect it; a move is prepared before it is made."""
+"""Fails if the controller runs outside of kube-system, which is recommended from 0.33 on."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,19 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 HOME = "kube-system"
 check = Check(
     __name__,
-    title="The controller lives in kube-system, or stays where it is",
+    title="The controller runs in kube-system",
     phase="controller",
     severity="info",
-    why="Moved without its trust policy the controller loses every right in AWS, and the old one may go on beside it.",
-    how="The namespace of the Deployment against the one that is recommended from 0.33 on; nothing has to move.",
+    why=(
+        "If it moves without a new trust policy the controller loses its access to AWS, and the old controller may "
+        "keep running."
+    ),
+    how=(
+        "Compares the namespace of the Deployment with the one that is recommended from 0.33 on; it does not have to "
+        "move."
+    ),
     reads=("controller",),
-    says=("The controller lives outside of kube-system", "{count} controllers live outside of kube-system"),
+    says=("The controller runs outside of kube-system", "{count} controllers run outside of kube-system"),
     hops=(ALPHA_LEFT,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("kubectl",),

@@ -1,4 +1,4 @@
-"""Nothing but this controller adds and removes nodes."""
+"""Fails for each group of nodes that a second autoscaler scales: cluster-autoscaler or EKS Auto Mode."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,19 @@ from migrations_app.karpenter.versions import minor_order
 GROUP = "spec.template.spec.nodeClassRef.group"
 check = Check(
     __name__,
-    title="One autoscaler runs",
+    title="Only one autoscaler runs",
     phase="controller",
     severity="warning",
     why=(
-        "Two autoscalers answer the same pending pods, and each removes nodes that the other has counted on. "
-        "Before 1.1 a controller acts on pools of EKS Auto Mode too."
+        "Two autoscalers launch nodes for the same pending pods, and each removes nodes that the other needs. Before "
+        "1.1 a controller also acts on NodePools of EKS Auto Mode."
     ),
-    how="cluster-autoscaler's pods and ready Deployments, and pools whose node class is of EKS Auto Mode before 1.1.",
+    how=(
+        "Reads cluster-autoscaler's pods and ready Deployments, and, before 1.1, NodePools whose node class is of "
+        "EKS Auto Mode."
+    ),
     reads=("controller", "pods", "deployments", "nodepools"),
-    says=("{count} thing is scaled by somebody else too", "{count} things are scaled by somebody else too"),
+    says=("{count} object is scaled by a second autoscaler", "{count} objects are scaled by a second autoscaler"),
     sources=(
         "kubernetes-sigs/karpenter@v1.1.5:pkg/utils/nodeclaim/nodeclaim.go",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/getting-started/migrating-from-cas/_index.md",

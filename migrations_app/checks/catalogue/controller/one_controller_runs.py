@@ -1,4 +1,4 @@
-"""Exactly one Karpenter controller runs, and all of its replicas are ready."""
+"""Fails if no Karpenter Deployment runs, if more than one does, or if replicas are not ready."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,19 @@ from migrations_app.inventory.objects.karpenter import Workload
 
 check = Check(
     __name__,
-    title="Exactly one controller runs",
+    title="Exactly one Karpenter controller runs",
     phase="controller",
     severity="blocker",
     why=(
-        "Two controllers fight over the same instances; "
-        "none at all means that nothing will be replaced, drained or converted."
+        "Two controllers manage the same instances against each other; without one no node is replaced, drained or "
+        "converted."
     ),
-    how="The Karpenter Deployments of all namespaces are counted, with their ready replicas.",
+    how="Counts the Karpenter Deployments of all namespaces and their ready replicas.",
     reads=("controller",),
-    says=("{count} Deployment is one too many, or not ready", "{count} Deployments are too many, or not ready"),
+    says=(
+        "{count} controller Deployment is missing, surplus or not ready",
+        "{count} controller Deployments are surplus or not ready",
+    ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("kubectl",),
 )
@@ -65,6 +68,6 @@ def _described(row: Evidence) -> Observation:
 def _chosen(row: Evidence) -> PersonTask:
     return PersonTask(
         what=f"take the Helm release of {row.namespace}/{row.name} out, or the other one",
-        why="which of the two manages the nodes is not told by the cluster",
+        why="the cluster does not show which of the two manages the nodes",
         where="the namespaces of both, and the events of the NodeClaims",
     )

@@ -1,4 +1,4 @@
-"""The API server and the scrapers reach the ports of the controller."""
+"""Fails for each port of the controller that a NetworkPolicy closes to the API server or the metrics scrapers."""
 
 from collections.abc import Iterator
 
@@ -22,16 +22,16 @@ from migrations_app.karpenter.tables.port_rows import PortRow, ports_of
 
 check = Check(
     __name__,
-    title="The controller's ports can be reached",
+    title="The controller's ports are open",
     phase="controller",
     severity="warning",
-    why="While the API server cannot call the webhook, every read of an object in its other version fails.",
+    why="While the API server cannot call the webhook, every read of an object in another version fails.",
     how=(
-        "Ingress of the NetworkPolicies that select the controller's pods, against the ports of the hop's release; "
-        "on the host's network a person looks at the nodes' security groups."
+        "Compares the ingress of NetworkPolicies that select the controller's pods with the ports of the target "
+        "version; on the host network a person checks the nodes' security groups."
     ),
     reads=("controller", "network_policies"),
-    says=("{count} port of the controller is closed", "{count} ports of the controller are closed"),
+    says=("{count} controller port is closed", "{count} controller ports are closed"),
     hops=hops_between("0.29", "1.1+"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

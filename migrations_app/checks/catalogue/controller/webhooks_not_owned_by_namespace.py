@@ -1,4 +1,4 @@
-"""No webhook configuration is owned by a namespace, which misleads Argo CD."""
+"""Fails for each webhook configuration of Karpenter with a Namespace as its owner."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,13 @@ check = Check(
     title="No webhook configuration is owned by a namespace",
     phase="controller",
     severity="info",
-    why="Argo CD follows the owner and watches the whole namespace: its memory grows without end.",
-    how="metadata.ownerReferences of Karpenter's webhook configurations.",
+    why="Argo CD follows the owner and watches the whole namespace: its memory use grows without limit.",
+    how="Reads metadata.ownerReferences of Karpenter's webhook configurations.",
     reads=("webhooks",),
-    says=("{count} configuration is owned by a namespace", "{count} configurations are owned by a namespace"),
+    says=(
+        "{count} webhook configuration is owned by a namespace",
+        "{count} webhook configurations are owned by a namespace",
+    ),
     sources=("aws/karpenter-provider-aws#7080",),
     remedy_tools=("kubectl",),
 )

@@ -1,4 +1,4 @@
-"""No alpha object is deleted with its CRD when the chart of the CRDs leaves it out."""
+"""Fails for each alpha CRD that Helm or a pruning tool deletes when the chart no longer contains it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,16 +15,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="Alpha CRDs outlive the chart that brought them",
+    title="No chart upgrade deletes the alpha CRDs",
     phase="crds",
     severity="blocker",
     why=(
-        "The charts from 0.33 on have no alpha CRDs: Helm, or a tool that prunes, deletes them with every object, "
-        "and through their owners the nodes."
+        "The charts from 0.33 on contain no alpha CRDs. Helm, or a tool that prunes, deletes these CRDs with every "
+        "object, and the nodes that the objects own."
     ),
-    how="Who owns the alpha CRDs, whether that owner would prune them, and how many objects of each kind are left.",
+    how="Reads who owns the alpha CRDs, whether that owner would prune them, and how many objects they have.",
     reads=("crds", "provisioners", "awsnodetemplates", "machines"),
-    says=("{count} CRD would be deleted with its objects", "{count} CRDs would be deleted with their objects"),
+    says=("{count} alpha CRD and its objects would be lost", "{count} alpha CRDs and their objects would be lost"),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v0.33.0:charts/karpenter-crd/templates",

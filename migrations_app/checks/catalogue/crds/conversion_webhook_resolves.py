@@ -1,4 +1,4 @@
-"""The conversion webhook of every CRD that converts calls a Service that is there and answers."""
+"""Fails for each CRD whose conversion webhook calls a Service that is missing, not ready or not the controller's."""
 
 from collections.abc import Iterator
 
@@ -17,16 +17,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="The conversion webhook answers",
+    title="The conversion webhook can be reached",
     phase="crds",
     severity="blocker",
-    why="While it does not, every read of an object stored in the other version fails, the controller's too.",
-    how="Service and port in spec.conversion of each CRD: there, ready, the controller's; lists that do not convert.",
+    why="Until it answers, every read of an object stored in another version fails, the controller's reads too.",
+    how="Reads Service and port in spec.conversion of each CRD: present, ready, the controller's; and failing lists.",
     reads=("crds", "services", "controller"),
-    says=(
-        "{count} CRD converts through a webhook that cannot answer",
-        "{count} CRDs convert through a webhook that cannot answer",
-    ),
+    says=("{count} CRD has an unreachable conversion webhook", "{count} CRDs have an unreachable conversion webhook"),
     severity_at={ALPHA_LEFT: "warning"},  # the hop to the latest patch of 0.33 to 0.37 itself puts it right
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""The chart of the CRDs is of one release with the controller's, and says the same of the webhook."""
+"""Fails for each difference between karpenter-crd and the controller's chart: version, or webhook values."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
 
 check = Check(
     __name__,
-    title="The chart of the CRDs agrees with the controller's",
+    title="Both Helm charts agree",
     phase="crds",
     severity="warning",
-    why="The two charts are told apart what belongs together: CRDs of another release, or that call another Service.",
-    how="The release of both charts, and webhook.* of karpenter-crd against the controller's Service, name by name.",
+    why="If the two charts differ, the CRDs are of another release or call another Service.",
+    how="Compares the release of both charts, and webhook.* of karpenter-crd with the controller's Service.",
     reads=("controller", "services"),
-    says=("{count} value of karpenter-crd does not fit", "{count} values of karpenter-crd do not fit"),
+    says=("{count} value differs between the two charts", "{count} values differ between the two charts"),
     sources=(
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter-crd/values.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

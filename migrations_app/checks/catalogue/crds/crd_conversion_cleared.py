@@ -1,4 +1,4 @@
-"""The conversion of the CRDs will go with the hop, whoever wrote it."""
+"""Fails for each CRD whose spec.conversion would stay in part, because the tool that applies the CRD merges."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,21 @@ from migrations_app.karpenter.releases import crd_set
 
 check = Check(
     __name__,
-    title="Nothing is left of the conversion after the hop",
+    title="No CRD keeps a conversion webhook after the upgrade",
     phase="crds",
     severity="warning",
     why=(
-        "The CRDs of 1.1 have no conversion: tools that merge leave what the controller wrote, and the API server "
+        "The CRDs of 1.1 have no conversion. Tools that merge keep what the controller wrote, and the API server "
         "refuses a webhook without its strategy."
     ),
-    how="spec.conversion of the three CRDs, who wrote it, and whether the tool that applies the CRDs replaces it.",
+    how=(
+        "Reads spec.conversion of the three CRDs, who wrote it, and whether the tool that applies the CRDs replaces it."
+    ),
     reads=("crds",),
-    says=("{count} CRD would keep parts of its conversion", "{count} CRDs would keep parts of their conversion"),
+    says=(
+        "{count} CRD would keep part of its conversion settings",
+        "{count} CRDs would keep part of their conversion settings",
+    ),
     hops=(BETA_LEFT,),
     resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws#7619", "kubernetes-sigs/karpenter#2157"),

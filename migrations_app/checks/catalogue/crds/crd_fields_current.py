@@ -1,4 +1,4 @@
-"""The CRDs hold every field that the running release writes."""
+"""Fails for each field that the running version writes and that the schema of its CRD lacks."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,16 @@ from migrations_app.karpenter.versions import Release
 
 check = Check(
     __name__,
-    title="The CRDs hold every field of the running release",
+    title="Every CRD has the fields of the running version",
     phase="crds",
     severity="blocker",
-    why="Fields that a CRD does not know are dropped or refused: nodes are not launched, settings are lost in silence.",
+    why=(
+        "The API server drops or refuses fields that a CRD does not know: nodes are not launched, settings are lost "
+        "without an error."
+    ),
     how=(
-        "A few telling fields in the schema of each served version, against the release that brought them. "
-        "From 1.1 on it warns: the first step of the hop brings the CRDs, and nothing is converted on the way."
+        "Compares a few fields that were added by a known release with the schema of each served version. From 1.1 "
+        "on it is a warning: the first step of the upgrade installs the CRDs, and no object is converted then."
     ),
     reads=("crds", "controller"),
     says=("{count} field is missing from a CRD", "{count} fields are missing from CRDs"),

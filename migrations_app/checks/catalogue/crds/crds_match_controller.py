@@ -1,4 +1,4 @@
-"""The CRDs in the cluster are those of the running controller, or already those of the hop."""
+"""Fails for each CRD whose versions are neither those of the running version nor those of the target version."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,16 @@ from migrations_app.karpenter.releases import crd_set
 
 check = Check(
     __name__,
-    title="The CRDs belong to the running controller",
+    title="The CRDs match the running version",
     phase="crds",
     severity="blocker",
     why=(
-        "Helm never upgrades CRDs with the controller's chart; "
-        "a controller on older CRDs restarts, or its fields are pruned."
+        "Helm never upgrades the CRDs in the controller's chart. On older CRDs the controller restarts, or its "
+        "fields are dropped."
     ),
-    how="Served and stored versions of each CRD are compared with those that the running release ships.",
+    how="Compares served and stored versions of each CRD with those that the running version ships.",
     reads=("crds", "controller"),
-    says=("{count} CRD does not fit the running controller", "{count} CRDs do not fit the running controller"),
+    says=("{count} CRD does not match the running version", "{count} CRDs do not match the running version"),
     resolved_by=("upgrade_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

@@ -1,4 +1,4 @@
-"""No CRD of Karpenter is being deleted."""
+"""Fails for each CRD of Karpenter that is being deleted."""
 
 from collections.abc import Iterator
 
@@ -14,11 +14,8 @@ check = Check(
     title="No CRD is being deleted",
     phase="crds",
     severity="blocker",
-    why=(
-        "Deleting a CRD deletes its objects, and their nodes with them; "
-        "while it hangs, nothing can be created or converted."
-    ),
-    how="Deletion timestamp and condition Terminating of each CRD are read.",
+    why="Deleting a CRD deletes its objects and their nodes; until it ends, no object can be created or converted.",
+    how="Reads the deletion timestamp and the condition Terminating of each CRD.",
     reads=("crds",),
     says=("{count} CRD is being deleted", "{count} CRDs are being deleted"),
     sources=("kubernetes/kubernetes: CustomResourceDefinition condition Terminating",),

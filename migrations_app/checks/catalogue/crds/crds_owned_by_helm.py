@@ -1,4 +1,4 @@
-"""Somebody upgrades the CRDs: the karpenter-crd release, GitOps or Terraform."""
+"""Fails for each CRD that neither the karpenter-crd release nor GitOps nor Terraform manages."""
 
 from collections.abc import Iterator
 
@@ -16,19 +16,19 @@ from migrations_app.karpenter.versions import Release
 
 check = Check(
     __name__,
-    title="The CRDs belong to the karpenter-crd release or to a tool",
+    title="Every CRD is managed by the karpenter-crd chart or another tool",
     phase="crds",
     severity="warning",
     why=(
-        "CRDs that nobody owns stay behind at every upgrade, "
-        "and karpenter-crd refuses to take them over without its marks."
+        "Unmanaged CRDs stay as they are at every upgrade, and karpenter-crd does not take them over without Helm's "
+        "marks."
     ),
     how=(
-        "Helm's label and annotations on each CRD are read and compared with the release records and their manifests; "
-        "a label of Flux's HelmRelease counts only where that replaces CRDs."
+        "Compares Helm's label and annotations on each CRD with the release records and their manifests; a label of "
+        "Flux's HelmRelease counts only where Flux replaces CRDs."
     ),
     reads=("crds",),
-    says=("{count} CRD is owned by no release and no tool", "{count} CRDs are owned by no release and no tool"),
+    says=("{count} CRD is unmanaged", "{count} CRDs are unmanaged"),
     resolved_by=("adopt_crds",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/troubleshooting.md",

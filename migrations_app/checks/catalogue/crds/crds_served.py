@@ -1,4 +1,4 @@
-"""What every CRD says is served is served."""
+"""Fails for each version that a CRD declares as served and that the API server's discovery does not list."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from migrations_app.checks.shell import no_option
 
 check = Check(
     __name__,
-    title="Every version that a CRD serves is served",
+    title="The API server serves every version that a CRD declares",
     phase="crds",
     severity="blocker",
-    why="A CRD that was not accepted serves nothing, whatever it says; the controller cannot start its caches on it.",
-    how="Every version that a CRD says it serves is looked up in the API server's discovery.",
+    why="The API server serves nothing of a CRD that it did not accept; the controller cannot start its caches on it.",
+    how="Looks every version that a CRD declares as served up in the API server's discovery.",
     reads=("crds", "discovery"),
     says=("{count} version of a CRD is not served", "{count} versions of CRDs are not served"),
     sources=("Kubernetes documentation, CustomResourceDefinition, conditions NamesAccepted and Established",),

@@ -1,4 +1,4 @@
-"""No Job of a chart's post-install hook is left unfinished."""
+"""Fails for each post-install hook Job of a Karpenter chart that has not succeeded."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from migrations_app.inventory.facts.controller import is_hook_job
 
 check = Check(
     __name__,
-    title="No hook Job is left unfinished",
+    title="Every hook Job has succeeded",
     phase="crds",
     severity="warning",
-    why="Six patches set up conversion in a Job: while it has not ended well, CRDs do not convert and Argo CD waits.",
-    how="Jobs named *-post-install-hook that belong to a chart of Karpenter: status.succeeded.",
+    why="Six patches set up conversion in a Job: until it succeeds, CRDs do not convert and Argo CD waits.",
+    how="Reads status.succeeded of Jobs named *-post-install-hook that belong to a chart of Karpenter.",
     reads=("jobs",),
-    says=("{count} hook Job has not ended well", "{count} hook Jobs have not ended well"),
+    says=("{count} hook Job has not succeeded", "{count} hook Jobs have not succeeded"),
     sources=(
         "aws/karpenter-provider-aws#6765",
         "aws/karpenter-provider-aws@v1.0.0:charts/karpenter/templates/post-install-hook.yaml",

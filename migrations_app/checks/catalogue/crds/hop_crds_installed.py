@@ -1,4 +1,4 @@
-"""The CRDs that the hop's release needs are installed."""
+"""Fails for each CRD that is not yet of the target version."""
 
 from collections.abc import Iterator
 
@@ -16,19 +16,16 @@ SHOWN = 3
 
 check = Check(
     __name__,
-    title="The CRDs of the hop's release are installed",
+    title="The CRDs of the target version are installed",
     phase="crds",
     severity="info",
     why=(
-        "They are the first step of the hop itself: "
-        "the new controller cannot list kinds or versions that are not served."
+        "The CRDs are the first step of the upgrade: the new controller cannot list kinds or versions that are not "
+        "served."
     ),
-    how="Served and stored versions and telling fields of each CRD, against those that the hop's release ships.",
+    how="Compares served and stored versions and a few fields of each CRD with those that the target version ships.",
     reads=("crds",),
-    says=(
-        "{count} CRD has to be brought to the hop's release before the controller",
-        "{count} CRDs have to be brought to the hop's release before the controller",
-    ),
+    says=("{count} CRD must be upgraded before the controller", "{count} CRDs must be upgraded before the controller"),
     resolved_by=("upgrade_crds",),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
     remedy_tools=CHART_TOOLS,

@@ -1,4 +1,4 @@
-"""GitOps does not apply the static CRDs of the controller's chart beside those of karpenter-crd."""
+"""Fails for each GitOps object that applies the CRDs inside the controller's chart."""
 
 import json
 from collections.abc import Iterator
@@ -14,16 +14,19 @@ from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="Only one source delivers the CRDs",
+    title="Only one source applies the CRDs",
     phase="crds",
     severity="warning",
     why=(
-        "The CRDs inside the controller's chart name a fixed conversion service: "
-        "each sync takes back what karpenter-crd and the controller write there."
+        "The CRDs inside the controller's chart name a fixed conversion service: each sync reverts what "
+        "karpenter-crd and the controller write there."
     ),
-    how="Flux and Argo CD objects that deliver the main chart are read for whether they leave its CRDs out.",
+    how="Reads whether the Flux and Argo CD objects that deliver the main chart leave its CRDs out.",
     reads=("deliveries",),
-    says=("{count} GitOps object applies static CRDs", "{count} GitOps objects apply static CRDs"),
+    says=(
+        "{count} GitOps object applies the CRDs of the controller's chart",
+        "{count} GitOps objects apply the CRDs of the controller's chart",
+    ),
     hops=(CONVERTED, BETA_LEFT),
     sources=("aws/karpenter-provider-aws#6867", "aws/karpenter-provider-aws#6824", "aws/karpenter-provider-aws#7619"),
     remedy_tools=("kubectl", "flux", "argocd"),

@@ -1,4 +1,4 @@
-"""The CRDs of features that are off until somebody asks for them are there, and nobody else's."""
+"""Fails for each CRD of an optional feature that is missing or belongs to another Helm release."""
 
 from collections.abc import Iterator
 
@@ -19,12 +19,12 @@ check = Check(
     title="The CRDs of optional features are installed",
     phase="crds",
     severity="info",
-    why="NodeOverlays and CapacityBuffers cannot be used without them; the group of the latter is shared with others.",
-    how="The CRDs without a generation in the set of the running release, and which Helm release they belong to.",
+    why="NodeOverlays and CapacityBuffers need their CRDs; other projects use the group of the latter, too.",
+    how="Reads the CRDs of the running version whose kinds have no legacy version, and their Helm release.",
     reads=("crds", "controller"),
     says=(
-        "{count} CRD of an optional feature is missing or not ours",
-        "{count} CRDs of optional features are missing or not ours",
+        "{count} CRD of an optional feature is missing or not Karpenter's",
+        "{count} CRDs of optional features are missing or not Karpenter's",
     ),
     sources=(
         "aws/karpenter-provider-aws@v1.7.0:pkg/apis/crds",

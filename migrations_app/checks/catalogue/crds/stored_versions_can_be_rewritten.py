@@ -1,4 +1,4 @@
-"""The controller can rewrite every stored object to v1 by itself, and how far it has come."""
+"""Fails for each setting that stops the rewrite of stored objects to v1, and each object not rewritten yet."""
 
 from collections.abc import Iterator
 
@@ -17,13 +17,13 @@ SINCE = "1.0.6"
 SWITCH = "DISABLE_WEBHOOK"
 check = Check(
     __name__,
-    title="Stored objects are rewritten to v1 by themselves",
+    title="The controller rewrites all stored objects to v1",
     phase="crds",
     severity="warning",
-    why="Only 1.0.6 and later rewrite what is stored, with webhooks on and v1 as the version that CRDs store.",
-    how="The release, DISABLE_WEBHOOK, the storage version of the CRDs, and stored-version-migrated on every object.",
+    why="Only 1.0.6 and later rewrite stored objects, with webhooks on and v1 as the storage version of the CRDs.",
+    how="Reads the release, DISABLE_WEBHOOK, the storage version of the CRDs, and stored-version-migrated on objects.",
     reads=("controller", "crds", "nodepools", "ec2nodeclasses", "nodeclaims"),
-    says=("{count} thing keeps stored objects from v1", "{count} things keep stored objects from v1"),
+    says=("{count} obstacle to storing all objects as v1", "{count} obstacles to storing all objects as v1"),
     hops=(BETA_LEFT,),
     sources=(
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/migration/crd/controller.go",

@@ -1,4 +1,4 @@
-"""Only v1 is stored: status.storedVersions of the three CRDs no longer lists v1beta1."""
+"""Fails for each CRD whose status.storedVersions still lists v1beta1."""
 
 from collections.abc import Iterator
 
@@ -17,10 +17,10 @@ check = Check(
     phase="crds",
     severity="blocker",
     why=(
-        "CRDs without v1beta1 are refused while it is listed as stored, "
-        "and objects stored in it could not be read again."
+        "The API server refuses CRDs without v1beta1 while it is listed as stored, and could not read objects stored "
+        "as v1beta1."
     ),
-    how="status.storedVersions of each converted CRD is read.",
+    how="Reads status.storedVersions of each converted CRD.",
     reads=("crds",),
     says=("{count} CRD still lists v1beta1 as stored", "{count} CRDs still list v1beta1 as stored"),
     hops=hops_from(BETA_LEFT),

@@ -1,4 +1,4 @@
-"""The controller may do all that the next release needs."""
+"""Fails for each AWS action that the target version needs and that the controller's IAM role refuses."""
 
 from collections.abc import Iterator
 
@@ -8,22 +8,22 @@ from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
     __name__,
-    title="The controller may do all that the release needs",
+    title="The controller has every IAM permission of the target version",
     phase="iam",
     severity="blocker",
     why=(
-        "A call that AWS refuses stops launches, terminations or the start of the controller, "
-        "and a stale condition refuses as surely as a missing action."
+        "A call that AWS refuses stops launches, terminations or the start of the controller. A condition that no "
+        "longer matches refuses as surely as a missing action."
     ),
     reads=("aws.controller_roles",),
     says=(
-        "{count} action that the release needs is refused to the controller",
-        "{count} actions that the release needs are refused to the controller",
+        "{count} IAM permission of the controller is missing",
+        "{count} IAM permissions of the controller are missing",
     ),
     how=(
-        "Every request that the release makes here is put to an evaluator of the role's policies and its boundary; "
-        "settings of the cluster decide which requests those are. "
-        "It warns where the controller does its work without what is refused."
+        "Evaluates every request that the target version makes in this cluster against the role's policies and its "
+        "boundary; the settings of the cluster decide which requests those are. It is a warning where the controller "
+        "works without the refused request."
     ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:pkg/operator/operator.go, pkg/providers, pkg/controllers",

@@ -1,4 +1,4 @@
-"""The controller's service account names its IAM role."""
+"""Fails for each controller whose service account has no annotation with a usable IAM role."""
 
 import re
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}", re.
 
 check = Check(
     __name__,
-    title="The controller's service account names its IAM role",
+    title="The controller's service account has an IAM role",
     phase="iam",
     severity="warning",
     why=(
-        "Each release asks for permissions of its own; "
-        "they have to be added to this role before the controller is upgraded."
+        "Each release needs permissions of its own; they have to be added to this role before the controller is "
+        "upgraded."
     ),
-    how="The annotation with the role's ARN is read from the service account that the Deployment names.",
+    how="Reads the annotation with the role's ARN from the service account that the Deployment names.",
     reads=("controller", "controller_accounts"),
-    says=("{count} service account names no usable IAM role", "{count} service accounts name no usable IAM role"),
+    says=("{count} service account has no usable IAM role", "{count} service accounts have no usable IAM role"),
     sources=(
         "AWS EKS User Guide, IAM roles for service accounts",
         "AWS EKS User Guide, EKS Pod Identity",

@@ -1,4 +1,4 @@
-"""The role of the controller trusts the controller's service account."""
+"""Fails for each IAM role of the controller whose trust policy refuses the controller's service account."""
 
 from collections.abc import Iterator
 
@@ -13,18 +13,18 @@ EITHER = frozenset({"irsa", "pod_identity"})
 
 check = Check(
     __name__,
-    title="The role of the controller trusts its service account",
+    title="The controller can assume its IAM role",
     phase="iam",
     severity="blocker",
     why=(
-        "Without trust the controller has no credentials at all. Trust names the namespace: where Karpenter moves to "
-        "kube-system, as advised from 0.33 on, it has to follow first."
+        "Without this trust the controller has no credentials. The trust policy names the namespace: change it first "
+        "if Karpenter moves to kube-system, as recommended from 0.33 on."
     ),
     reads=("aws.controller_roles",),
-    says=("{count} role does not let the controller in", "{count} roles do not let the controller in"),
+    says=("{count} IAM role does not trust the controller", "{count} IAM roles do not trust the controller"),
     how=(
-        "The call by which the pods get the role is put to its trust policy: the token's provider, sub and aud, or "
-        "pods.eks.amazonaws.com with both its calls."
+        "Evaluates the call by which the pods get the role against its trust policy: the token's provider, sub and "
+        "aud, or pods.eks.amazonaws.com with both its calls."
     ),
     sources=(
         "AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identity",

@@ -1,4 +1,4 @@
-"""What every installation has to grant before the hop is known to be granted here, or a person vouches for it."""
+"""Asks a person to confirm the IAM actions that are new with the target version, where no policy was read."""
 
 from collections.abc import Iterator
 
@@ -22,20 +22,20 @@ from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 check = Check(
     __name__,
-    title="What the hop needs anew from IAM is known to be granted",
+    title="The new IAM permissions of the upgrade are known to be granted",
     phase="iam",
     severity="blocker",
     why=(
-        "The release before does not ask for it, so whoever did nothing may be refused after the landing. "
-        "Without policies nobody looked, and that is not ready."
+        "The running version does not need them, so they may be missing after the upgrade. Without the policies "
+        "karpdash cannot tell, and that is not ready."
     ),
     how=(
-        "The actions that the hop's release asks for are compared with those of the release before; where there are "
-        "new ones, policies have to be there: by access to AWS, by scan --iam-policy or in the bundle. "
-        "A waiver for the hop records the word of a person who looked."
+        "Compares the actions that the target version needs with those of the release before. Where there are new "
+        "ones, the policies must be known: by access to AWS, by scan --iam-policy or in the bundle. A waiver for the "
+        "upgrade records what a person confirmed."
     ),
     reads=("controller",),
-    says=("{count} action is not known to be granted", "{count} actions are not known to be granted"),
+    says=("{count} new IAM permission may not be granted", "{count} new IAM permissions may not be granted"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("iam",),
 )
@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     roles = case.inventory.aws.controller_roles
     if not actions:
-        yield NotApplicable("the hop asks for no action that the release before it does not need")
+        yield NotApplicable("the upgrade needs no new action")
     elif roles == NOT_ASKED:
         named = ", ".join(actions)
         yield ManualCheck(

@@ -1,4 +1,4 @@
-"""Every instance profile and every role that a node class names exists in AWS."""
+"""Fails for each role or instance profile that a node class names and that does not exist or cannot be used in IAM."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,16 +11,16 @@ from migrations_app.inventory.parts import Part, Unseen
 
 check = Check(
     __name__,
-    title="The instance profiles and roles that node classes name exist",
+    title="Every role and instance profile of a node class exists",
     phase="iam",
     severity="blocker",
     why=(
-        "Without them nothing is launched. An update of the official stack to 0.32 deletes the profile that "
-        "older templates and the default still point at."
+        "Without them no node is launched. An update of the official CloudFormation stack to 0.32 deletes the "
+        "instance profile that older templates and the default still name."
     ),
     reads=("ec2nodeclasses", "awsnodetemplates", "settings"),
-    says=("{count} instance profile or role is of no use", "{count} instance profiles and roles are of no use"),
-    how="Each name in spec.role, spec.instanceProfile and aws.defaultInstanceProfile is asked for in IAM.",
+    says=("{count} role or instance profile cannot be used", "{count} roles or instance profiles cannot be used"),
+    how="Looks each name in spec.role, spec.instanceProfile and aws.defaultInstanceProfile up in IAM.",
     sources=(
         "aws/karpenter-provider-aws@v0.37.8:pkg/providers/instanceprofile/instanceprofile.go",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

@@ -1,4 +1,4 @@
-"""The controller may end and tag the instances that exist: its conditions fit the tags they really carry."""
+"""Fails for each instance that the controller may not terminate or tag, because a policy condition needs other tags."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,19 @@ from migrations_app.inventory.parts import Unseen
 
 check = Check(
     __name__,
-    title="The controller's policies fit the tags of the instances",
+    title="The policy conditions match the tags of the instances",
     phase="iam",
     severity="blocker",
     why=(
-        "Instances keep the tags of the release that launched them: where a condition asks for others, "
-        "the controller can neither end nor tag them, though no action is missing."
+        "Instances keep the tags of the release that launched them. Where a condition requires other tags, the "
+        "controller can neither terminate nor tag them, although no action is missing."
     ),
     reads=("aws.controller_roles", "aws.instances"),
-    says=("{count} instance is out of the controller's reach", "{count} instances are out of the controller's reach"),
-    how="Each request that the releases of the hop make on an instance is judged with that instance's own tags.",
+    says=(
+        "The controller's IAM policies do not allow it to manage {count} instance",
+        "The controller's IAM policies do not allow it to manage {count} instances",
+    ),
+    how="Evaluates each request that the releases of the upgrade make on an instance with that instance's own tags.",
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
         "terraform-aws-modules/terraform-aws-eks#3134, #3305; awslabs/cdk-eks-blueprints#1004",

@@ -1,4 +1,4 @@
-"""Every instance carries the tags by which the release after the hop finds its instances."""
+"""Fails for each instance without the tags by which the target version lists its instances."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,16 @@ MACHINES = "0.28"
 BEFORE = hops_between(MACHINES, "0.31")
 check = Check(
     __name__,
-    title="Every instance is found by the release after the hop",
+    title="Every instance has the tags of the target version",
     phase="iam",
     severity="warning",
     why=(
-        "The controller lists instances by tags. One that lacks them runs on unseen: nothing ends it, "
-        "no interruption is handled, and its claim may be removed."
+        "The controller lists instances by tags. It does not see an instance without them: the instance is not "
+        "terminated, its interruptions are not handled, and its NodeClaim may be removed."
     ),
     reads=("aws.instances",),
-    says=("{count} instance is not found by its tags", "{count} instances are not found by their tags"),
-    how="The tags of all instances of Karpenter's in EC2 are compared with those that the release lists by.",
+    says=("{count} instance lacks tags of the target version", "{count} instances lack tags of the target version"),
+    how="Compares the tags of all Karpenter instances in EC2 with those by which the target version lists instances.",
     hops=(*BEFORE, *hops_from(ALPHA_LEFT)),
     severity_at=dict.fromkeys((*BEFORE, ALPHA_LEFT, BETA_LEFT), "blocker"),
     sources=(

@@ -1,4 +1,4 @@
-"""The interruption queue that the controller is told of exists, and AWS may send to it."""
+"""Fails if the configured interruption queue does not exist, or if its policy does not let AWS send messages."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,16 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="The interruption queue exists and AWS may send to it",
+    title="The interruption queue exists and receives AWS events",
     phase="iam",
     severity="blocker",
     why=(
-        "From 0.33 to 1.3 the controller panics at start when its queue does not answer; before and after "
-        "it logs that, and nobody drains nodes ahead of a spot interruption."
+        "From 0.33 to 1.3 the controller panics at start when its queue does not answer; other releases log an "
+        "error, and no node is drained before a Spot interruption."
     ),
     reads=("controller", "settings"),
-    says=("{count} fault keeps interruptions from the controller", "{count} faults keep interruptions from it"),
-    how="The configured name is looked up in SQS, and the queue's own policy is judged for the two senders.",
+    says=("The interruption queue has {count} fault", "The interruption queue has {count} faults"),
+    how="Looks the configured name up in SQS, and evaluates the queue's own policy for the two senders.",
     severity_at=dict.fromkeys((*hops_between("0.28", "0.32"), *hops_from("1.4")), "warning"),
     sources=(
         "aws/karpenter-provider-aws@v0.33.10:pkg/controllers/controllers.go",
@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif isinstance(named, Unseen):
         yield could_not_read("the name of the queue", named)
     elif not named.items:
-        yield NotApplicable("no interruption queue is configured: nobody drains nodes ahead of a spot interruption")
+        yield NotApplicable("no interruption queue is configured: nodes are not drained before a Spot interruption")
     elif wrong := bad_name(named.items[0]):
         yield _row(named.items[0], SETTING.env, seen=wrong, wanted=f"the name of a queue. {_effect(case)}")
     elif isinstance(found, Unseen):

@@ -1,4 +1,4 @@
-"""While capacity of Provisioners exists, 0.32 may still launch, tag and end it."""
+"""Fails for each action on capacity of Provisioners that the controller's role refuses to 0.32."""
 
 from collections.abc import Iterator
 
@@ -8,19 +8,22 @@ from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
     __name__,
-    title="The rights over capacity of Provisioners are still there",
+    title="0.32 may still manage the capacity of Provisioners",
     phase="iam",
     severity="blocker",
     why=(
-        "The document of 0.32 alone lets the controller neither replace nor terminate what a Provisioner launched: "
+        "With the policy of 0.32 alone the controller can neither replace nor terminate what a Provisioner launched: "
         "such nodes drain and their instances stay."
     ),
     reads=("provisioners", "machines", "nodes", "aws.controller_roles"),
     says=(
-        "{count} action on capacity of Provisioners is refused to 0.32",
-        "{count} actions on capacity of Provisioners are refused to 0.32",
+        "{count} IAM action on Provisioner capacity is refused to 0.32",
+        "{count} IAM actions on Provisioner capacity are refused to 0.32",
     ),
-    how="The requests of 0.32 for what carries the tag karpenter.sh/provisioner-name are put to the role's policies.",
+    how=(
+        "Evaluates the requests of 0.32 on resources with the tag karpenter.sh/provisioner-name against the role's "
+        "policies."
+    ),
     hops=BOTH_HOPS,
     sources=(
         "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/upgrading/v1beta1-migration.md",

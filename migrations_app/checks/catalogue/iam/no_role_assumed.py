@@ -1,4 +1,4 @@
-"""The controller assumes no other role by its own setting."""
+"""Fails for each setting that makes the controller assume another IAM role: 1.0 ignores it."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,19 @@ OLD_VALUE = "settings.aws.assumeRoleARN"
 
 check = Check(
     __name__,
-    title="The controller assumes no other role",
+    title="The controller assumes no second IAM role",
     phase="iam",
     severity="warning",
     why=(
-        "From 1.0 on the setting is ignored: the controller talks to its own account, "
-        "and finds none of its instances there."
+        "From 1.0 on the setting is ignored: the controller uses its own account, and finds none of its instances "
+        "there."
     ),
-    how="ASSUME_ROLE_ARN is read from the Deployment, and its value from the Helm values.",
+    how="Reads ASSUME_ROLE_ARN from the Deployment, and its value from the Helm values.",
     reads=("controller",),
-    says=("{count} setting makes the controller assume a role", "{count} settings make the controller assume a role"),
+    says=(
+        "{count} setting makes the controller assume another IAM role",
+        "{count} settings make the controller assume another IAM role",
+    ),
     hops=hops_from(CONVERTED),
     severity_at={CONVERTED: "blocker"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),

@@ -1,4 +1,4 @@
-"""Nodes of every node class may join: their role is real, has its policies, and the cluster lets it in."""
+"""Fails for each node role that does not exist, lacks its policies, or has no access to the cluster."""
 
 import re
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ PLACEHOLDER = re.compile(r"[$<{]|ROLE_?NAME", re.ASCII)
 NO_ROLE = "the name of an IAM role"
 check = Check(
     __name__,
-    title="The role of every node class may join",
+    title="The role of every node class may join the cluster",
     phase="iam",
     severity="warning",
-    why="A node whose role the cluster does not know never registers: its pods stay pending once the old node is gone.",
+    why="A node whose role has no access to the cluster never registers: its pods stay pending after the drain.",
     reads=("ec2nodeclasses", "aws_auth"),
-    says=("{count} fault keeps nodes of a node class out", "{count} faults keep nodes of node classes out"),
-    how="Each role is looked for in aws-auth and, where AWS was read, in IAM and among the access entries of EKS.",
+    says=("{count} fault stops nodes from joining the cluster", "{count} faults stop nodes from joining the cluster"),
+    how="Looks each role up in aws-auth and, where AWS was read, in IAM and among the access entries of EKS.",
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "AWS EKS User Guide, access entries and aws-auth",

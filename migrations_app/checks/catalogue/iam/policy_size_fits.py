@@ -1,4 +1,4 @@
-"""What the release adds to the controller's policies fits the size that IAM stores."""
+"""Fails for each role with no policy in which the missing permissions fit within IAM's size limits."""
 
 from collections.abc import Iterator
 
@@ -11,18 +11,18 @@ from migrations_app.inventory.aws_facts.permissions import roomiest
 
 check = Check(
     __name__,
-    title="The policies have room for what the release adds",
+    title="The new permissions fit into the controller's IAM policies",
     phase="iam",
     severity="warning",
     why=(
-        "IAM takes no managed policy beyond 6,144 characters, no eleventh on a role and no more than 10,240 inline: "
-        "the update that adds the rights fails halfway."
+        "IAM allows 6,144 characters in a managed policy, ten managed policies on a role and 10,240 characters "
+        "inline: an update beyond that fails halfway."
     ),
     reads=("aws.controller_roles",),
-    says=("{count} role has no policy with room for the rights", "{count} roles have no policy with room for them"),
+    says=("{count} role has no space for the new permissions", "{count} roles have no space for the new permissions"),
     how=(
-        "The statements that close the gaps are merged into each policy of the role and counted as IAM counts them; "
-        "as policies of their own they need a free place among ten, or characters in the role."
+        "Merges the missing statements into each policy of the role and counts the characters as IAM does; as "
+        "policies of their own they need a free place among ten, or inline characters in the role."
     ),
     sources=(
         "AWS IAM User Guide, IAM and AWS STS quotas",

@@ -1,4 +1,4 @@
-"""Where a policy asks for it, node classes say whether their instances get a public address."""
+"""Fails for each node class without associatePublicIPAddress where a policy of the controller requires it."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,22 @@ from migrations_app.karpenter.hops import CONVERTED
 
 check = Check(
     __name__,
-    title="Node classes state public addresses where a policy asks for it",
+    title="Node classes set the public address where a policy requires it",
     phase="iam",
     severity="info",
-    why="Up to 0.37 Karpenter sent false for private subnets, 1.0 sends nothing: a policy that asks for it denies.",
-    how="associatePublicIPAddress of each class, beside policies and boundaries of the controller that name the key.",
+    why=(
+        "Up to 0.37 Karpenter sent false for private subnets, 1.0 sends nothing: a policy that requires the value "
+        "refuses the launch."
+    ),
+    how=(
+        "Reads associatePublicIPAddress of each node class, and policies and boundaries of the controller that name "
+        "the key."
+    ),
     reads=("ec2nodeclasses",),
-    says=("{count} node class leaves the address open", "{count} node classes leave the address open"),
+    says=(
+        "{count} node class does not set associatePublicIPAddress",
+        "{count} node classes do not set associatePublicIPAddress",
+    ),
     hops=(CONVERTED,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
@@ -39,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     policies = sorted(_naming(case.inventory))
     for one in classes:
         if one.get(PATH) is None and policies:
-            seen = f"absent, and {', '.join(policies)} asks for {CONDITION}"
+            seen = f"absent, and {', '.join(policies)} requires {CONDITION}"
             yield cause(one, PATH, seen=seen, wanted="false in private subnets")
         elif one.get(PATH) is None:
             yield ManualCheck(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")

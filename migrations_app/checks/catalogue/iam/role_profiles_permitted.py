@@ -1,4 +1,4 @@
-"""The controller may make instance profiles of the nodes' roles and pass those roles on."""
+"""Fails for each action on instance profiles and iam:PassRole that the controller's role lacks for a node role."""
 
 from collections.abc import Iterator
 
@@ -8,22 +8,22 @@ from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
     __name__,
-    title="The controller may give nodes their roles",
+    title="The controller may create instance profiles and pass node roles",
     phase="iam",
     severity="blocker",
     why=(
-        "From 0.32 on the controller makes the instance profile of each spec.role itself: "
-        "without the right to, or to pass that role, the node class is never ready and nothing is launched."
+        "From 0.32 on the controller creates the instance profile of each spec.role itself: without permission for "
+        "that, or to pass that role, the node class is never ready and no node is launched."
     ),
     reads=("aws.controller_roles",),
     says=(
-        "{count} action on roles and instance profiles is refused to the controller",
-        "{count} actions on roles and instance profiles are refused to the controller",
+        "{count} IAM action on roles and instance profiles is refused",
+        "{count} IAM actions on roles and instance profiles are refused",
     ),
     how=(
-        "The requests about instance profiles and iam:PassRole for each role that nodes run as are put to an evaluator "
-        "of the role's policies; node classes that all name spec.instanceProfile need only the latter and the list. "
-        "It warns where the refusal only leaves profiles behind."
+        "Evaluates the requests about instance profiles and iam:PassRole for each node role against the role's "
+        "policies; node classes that all name spec.instanceProfile need only the latter and the list. It is a "
+        "warning where the refusal only leaves unused instance profiles."
     ),
     hops=PROFILE_HOPS,
     sources=(

@@ -1,4 +1,4 @@
-"""AWS judges the controller's requests as karpdash does."""
+"""Fails for each request that SimulatePrincipalPolicy answers differently from karpdash."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,22 @@ from migrations_app.inventory.parts import NOT_ASKED, Unseen
 MOST_COMMANDS = 5
 check = Check(
     __name__,
-    title="AWS judges the controller's permissions as karpdash does",
+    title="AWS and karpdash agree on the controller's permissions",
     phase="iam",
     severity="warning",
     why=(
-        "A policy of the organisation or a condition that only AWS can fill in may refuse what the role's own "
-        "documents allow: where the two disagree, every other answer about permissions is in doubt."
+        "A policy of the organisation, or a condition that only AWS can evaluate, may refuse what the role's own "
+        "documents allow: where the two differ, every other answer about permissions is uncertain."
     ),
     reads=("aws.identity",),
-    says=("{count} request is judged otherwise by AWS", "{count} requests are judged otherwise by AWS"),
-    how="The requests of the running release are put to SimulatePrincipalPolicy; each answer is compared with ours.",
+    says=(
+        "AWS evaluates {count} request differently from karpdash",
+        "AWS evaluates {count} requests differently from karpdash",
+    ),
+    how=(
+        "Sends the requests of the running version to SimulatePrincipalPolicy, and compares each answer with that of "
+        "karpdash."
+    ),
     sources=("AWS IAM API Reference, SimulatePrincipalPolicy",),
     remedy_tools=("iam",),
 )

@@ -1,4 +1,4 @@
-"""The account has the role without which EC2 starts no spot instance."""
+"""Fails if a NodePool allows Spot and the Spot service-linked role does not exist in the account."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,16 @@ ROLE = "AWSServiceRoleForEC2Spot"
 SERVICE = "spot.amazonaws.com"
 check = Check(
     __name__,
-    title="The Spot service-linked role exists where spot is possible",
+    title="The Spot service-linked role exists",
     phase="iam",
     severity="blocker",
     why=(
-        "The first spot launch of an account needs it, and the controller may not create it. "
-        "A NodePool that names no capacity type takes spot where its Provisioner never did."
+        "The first Spot launch of an account needs the role, and the controller may not create it. A NodePool that "
+        "sets no capacity type launches Spot where its Provisioner did not."
     ),
     reads=("nodepools", "provisioners"),
-    says=("{count} role that spot launches need is absent", "{count} roles that spot launches need are absent"),
-    how="The role is asked for in IAM where a pool admits spot; a spot node of Karpenter's that runs proves it too.",
+    says=("The Spot service-linked role is missing", "{count} Spot service-linked roles are missing"),
+    how="Looks the role up in IAM where a NodePool allows Spot; a running Spot node of Karpenter's proves it, too.",
     sources=(
         "Amazon EC2 User Guide, service-linked role for Spot Instance requests",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/troubleshooting.md",
@@ -39,11 +39,11 @@ STAYS = "the role serves the whole account; without spot instances it may be del
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     possible, found = spot_possible(case.inventory), case.inventory.aws.spot_role
     if possible is False:
-        yield NotApplicable("no pool admits spot")
+        yield NotApplicable("no NodePool allows Spot")
     elif found.items or _spot_runs(case):
         return
     elif possible is None:
-        yield Unknown(f"whether a pool admits spot is not to be told: a requirement on {labels.CAPACITY_TYPE} is odd")
+        yield Unknown(f"whether a NodePool allows Spot is not known: a requirement on {labels.CAPACITY_TYPE} is odd")
     elif isinstance(found, Unseen):
         yield could_not_read("aws.spot_role", found)
     else:

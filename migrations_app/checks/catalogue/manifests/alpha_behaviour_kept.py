@@ -1,4 +1,4 @@
-"""No setting of the alpha objects would be lost on the way without anybody's having seen it."""
+"""Fails for each setting of an alpha object that v1beta1 drops or reads in another way."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,14 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="Nothing of the alpha objects changes its meaning",
+    title="Every alpha setting keeps its meaning in v1beta1",
     phase="resources",
     severity="warning",
-    why="v1beta1 drops these settings or understands them otherwise: a pool copied by hand behaves differently.",
-    how="Each object is converted as `karpdash convert` does it; what is lost or has to be written out is a cause.",
+    why="v1beta1 drops these settings or reads them in another way: a NodePool copied by hand behaves differently.",
+    how=(
+        "Converts each object as `karpdash convert` does; each setting that is lost or has to be written out is one "
+        "result."
+    ),
     reads=("provisioners", "awsnodetemplates"),
     says=("{count} setting changes its meaning in v1beta1", "{count} settings change their meaning in v1beta1"),
     hops=("0.32", ALPHA_LEFT),

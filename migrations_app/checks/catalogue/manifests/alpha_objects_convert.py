@@ -1,4 +1,4 @@
-"""Every Provisioner and AWSNodeTemplate has a successor that the API server takes."""
+"""Fails for each field of a Provisioner or AWSNodeTemplate that has no counterpart in v1beta1."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,13 @@ check = Check(
     title="Every Provisioner and AWSNodeTemplate can be converted",
     phase="resources",
     severity="warning",
-    why="What has no counterpart in v1beta1 has to be decided by a person before 0.32 can be left.",
-    how="Each object is converted as `karpdash convert` does it; errors and open decisions are the causes.",
+    why="A person has to decide about every field without a counterpart in v1beta1 before the cluster can leave 0.32.",
+    how="Converts each object as `karpdash convert` does; each error and each open decision is one result.",
     reads=("provisioners", "awsnodetemplates"),
-    says=("{count} field keeps an object from being converted", "{count} fields keep objects from being converted"),
+    says=(
+        "{count} field has no v1beta1 form, so its object cannot be converted",
+        "{count} fields have no v1beta1 form, so their objects cannot be converted",
+    ),
     hops=("0.32", ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=(

@@ -1,4 +1,4 @@
-"""No Argo CD Application waits for beta pools to become healthy, which they never do."""
+"""Fails for each v1beta1 object without conditions that Argo CD tracks: such an object never becomes healthy there."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,18 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="No Argo CD Application waits for beta objects",
+    title="No Argo CD Application waits for v1beta1 objects",
     phase="resources",
     severity="info",
-    why="Argo CD from 3.1 on asks for conditions that v1beta1 objects do not have: they are Progressing for ever.",
-    how="Objects tracked by Argo CD, served as v1beta1 and without status.conditions. Its own version is not read.",
+    why="From 3.1 on Argo CD waits for conditions that v1beta1 objects do not have: they stay Progressing for ever.",
+    how=(
+        "Reads objects that Argo CD tracks, that are served as v1beta1 and that have no status.conditions. The "
+        "version of Argo CD is not read."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
     says=(
-        "{count} object has no health that Argo CD could see",
-        "{count} objects have no health that Argo CD could see",
+        "{count} v1beta1 object never becomes healthy in Argo CD",
+        "{count} v1beta1 objects never become healthy in Argo CD",
     ),
     hops=("0.32", ALPHA_LEFT, CONVERTED),
     sources=("argoproj/argo-cd@master:resource_customizations/karpenter.sh/NodePool/health.lua",),

@@ -1,4 +1,4 @@
-"""No setting of the v1beta1 objects changes its meaning with 1.0 without anybody's having seen it."""
+"""Fails for each setting of a v1beta1 object that v1 drops or reads in another way."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,14 @@ from migrations_app.karpenter.hops import CONVERTED
 
 check = Check(
     __name__,
-    title="Nothing of the v1beta1 objects changes its meaning",
+    title="Every v1beta1 setting keeps its meaning in v1",
     phase="resources",
     severity="warning",
-    why="v1 drops these settings, or heeds what v1beta1 did not: pools launch or disrupt otherwise than before.",
-    how="Each v1beta1 object is converted as `karpdash convert` does it; what is lost on the way is a cause.",
+    why=(
+        "v1 drops these settings, or applies settings that v1beta1 ignored: NodePools launch or disrupt nodes in "
+        "another way."
+    ),
+    how="Converts each v1beta1 object as `karpdash convert` does; each setting that is lost is one result.",
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} setting changes its meaning in v1", "{count} settings change their meaning in v1"),
     hops=(CONVERTED,),

@@ -1,4 +1,4 @@
-"""Every v1beta1 NodePool and EC2NodeClass has a v1 form that the API server takes."""
+"""Fails for each field of a v1beta1 NodePool or EC2NodeClass that v1 refuses."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,16 @@ check = Check(
     title="Every v1beta1 object can be converted",
     phase="resources",
     severity="blocker",
-    why="The conversion webhook writes placeholders where it knows no answer, and such classes and pools are not used.",
-    how="Each v1beta1 object is converted as `karpdash convert` does it; errors and open decisions are the causes.",
+    why=(
+        "Where a field has no v1 form the conversion webhook writes a placeholder, and Karpenter does not use such "
+        "node classes and NodePools."
+    ),
+    how="Converts each v1beta1 object as `karpdash convert` does; each error and each open decision is one result.",
     reads=("nodepools", "ec2nodeclasses"),
-    says=("{count} field keeps an object from being converted", "{count} fields keep objects from being converted"),
+    says=(
+        "{count} field has no v1 form, so its object cannot be converted",
+        "{count} fields have no v1 form, so their objects cannot be converted",
+    ),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

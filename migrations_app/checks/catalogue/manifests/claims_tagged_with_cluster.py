@@ -1,4 +1,4 @@
-"""Every instance carries the tag by which 1.1 finds it."""
+"""Fails for each NodeClaim whose instance lacks the tag by which 1.1 lists instances."""
 
 from collections.abc import Iterator
 
@@ -13,19 +13,16 @@ from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="Every instance is tagged with its cluster",
+    title="Every instance has the cluster tag",
     phase="resources",
     severity="blocker",
     why=(
-        "1.1 lists instances by that tag only: one without it is not seen, nobody ends it any more, "
-        "and its claim is removed once the node is not ready."
+        "1.1 lists instances by this tag only. It does not see an instance without it: the instance is never "
+        "terminated, and its NodeClaim is removed once the node is not ready."
     ),
-    how="The annotation that tells of the tag is read from every NodeClaim, and the tag itself where AWS shows it.",
+    how="Reads the annotation of every NodeClaim that records the tag, and the tag itself where AWS was read.",
     reads=("nodeclaims",),
-    says=(
-        "{count} claim's instance is not tagged with its cluster",
-        "{count} claims' instances are not tagged with their cluster",
-    ),
+    says=("{count} instance has no cluster tag", "{count} instances have no cluster tag"),
     hops=(BETA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v1.0.14:pkg/controllers/nodeclaim/tagging/controller.go",

@@ -1,4 +1,4 @@
-"""No setting lives on in an annotation that only 1.0 heeds."""
+"""Fails for each annotation in which the conversion to v1 keeps settings: 1.0 reads it, 1.1 does not."""
 
 from collections.abc import Iterator
 
@@ -16,15 +16,18 @@ from migrations_app.karpenter.hops import BETA_LEFT
 
 check = Check(
     __name__,
-    title="No setting lives in a compatibility annotation",
+    title="No setting is kept in a compatibility annotation",
     phase="resources",
     severity="blocker",
-    why="1.1 ignores these annotations: new nodes lack the kubelet settings and the Ubuntu family that they carried.",
-    how="The annotations of pools and node classes are searched for the two keys in which conversion keeps settings.",
+    why="1.1 ignores these annotations: new nodes lose the kubelet settings and the Ubuntu family that they hold.",
+    how=(
+        "Searches the annotations of NodePools and node classes for the two keys in which the conversion keeps "
+        "settings."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
     says=(
-        "{count} compatibility annotation still carries settings",
-        "{count} compatibility annotations still carry settings",
+        "{count} compatibility annotation still holds settings",
+        "{count} compatibility annotations still hold settings",
     ),
     hops=(BETA_LEFT,),
     resolved_by=("convert_and_apply",),

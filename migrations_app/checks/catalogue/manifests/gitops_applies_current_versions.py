@@ -1,4 +1,4 @@
-"""Nobody applies manifests of a version that the hop's release does not serve."""
+"""Fails for each object that a tool still applies as v1beta1, which the target version does not serve."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,17 @@ from migrations_app.karpenter.hops import CONVERTED, hops_from
 OLD = "/v1beta1"
 check = Check(
     __name__,
-    title="Every manifest is of a version that is served",
+    title="Every manifest uses a served version",
     phase="resources",
     severity="warning",
     why=(
-        "From 1.1 on v1beta1 is not served: a manifest of it cannot be applied, and a Helm release that holds one "
-        "cannot be upgraded. Under 1.0 server-side apply of it may already fail: Flux and Argo CD try again for ever."
+        "From 1.1 on v1beta1 is not served: its manifests cannot be applied, and a Helm release that contains one "
+        "cannot be upgraded. Under 1.0 server-side apply of v1beta1 may already fail: Flux and Argo CD retry for "
+        "ever."
     ),
     how=(
-        "Field managers and kubectl's last applied text with apiVersion v1beta1, and objects in Helm's manifests; "
-        "at 1.0 the managers of Flux and Argo CD alone, which apply by themselves."
+        "Reads field managers and kubectl's last applied configuration with apiVersion v1beta1, and objects in "
+        "Helm's manifests; at 1.0 only the managers of Flux and Argo CD, which apply without a person."
     ),
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} object is still applied as v1beta1", "{count} objects are still applied as v1beta1"),

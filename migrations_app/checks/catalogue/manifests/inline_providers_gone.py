@@ -1,4 +1,4 @@
-"""No Provisioner, Machine or NodeClaim carries its provider inline."""
+"""Fails for each Provisioner, Machine or NodeClaim with an inline provider."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -13,13 +13,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="No provider is given inline",
+    title="No object has an inline provider",
     phase="resources",
     severity="warning",
-    why="A NodePool has no place for it: without an EC2NodeClass of its own nothing is launched in its stead.",
-    how="spec.provider of Provisioners, and the annotation that keeps it on Machines and NodeClaims.",
+    why=(
+        "A NodePool cannot have an inline provider: it needs an EC2NodeClass before it can replace such a Provisioner."
+    ),
+    how="Reads spec.provider of Provisioners, and the annotation that keeps it on Machines and NodeClaims.",
     reads=("provisioners", "machines", "nodeclaims"),
-    says=("{count} object carries its provider inline", "{count} objects carry their provider inline"),
+    says=("{count} object has an inline provider", "{count} objects have inline providers"),
     hops=("0.32", ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),

@@ -1,4 +1,4 @@
-"""Every pool and claim names the group and kind of its node class."""
+"""Fails for each NodePool or NodeClaim whose node class reference lacks group or kind."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,10 @@ check = Check(
     title="Every node class reference is complete",
     phase="resources",
     severity="blocker",
-    why="From 1.1 on a reference without group or kind is invalid: its claims can be neither changed nor deleted.",
-    how="Group and kind of the node class reference are read from every NodePool and NodeClaim.",
+    why=(
+        "From 1.1 on a reference without group or kind is not valid: its NodeClaims can be neither changed nor deleted."
+    ),
+    how="Reads group and kind of the node class reference of every NodePool and NodeClaim.",
     reads=("nodepools", "nodeclaims"),
     says=("{count} node class reference is incomplete", "{count} node class references are incomplete"),
     hops=(BETA_LEFT,),

@@ -1,4 +1,4 @@
-"""Every pool names a node class that is there."""
+"""Fails for each NodePool that names an EC2NodeClass which does not exist."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="The node class of every pool is there",
+    title="The node class of every NodePool exists",
     phase="resources",
     severity="warning",
-    why="A pool without its node class launches nothing: nodes that a rollout drains get no successor there.",
-    how="The name in the node class reference of each NodePool is looked up among the EC2NodeClasses.",
+    why="A NodePool without its node class launches nothing: drained nodes get no replacement there.",
+    how="Looks the name in the node class reference of each NodePool up among the EC2NodeClasses.",
     reads=("nodepools", "ec2nodeclasses"),
-    says=("{count} pool names a node class that is not there", "{count} pools name node classes that are not there"),
+    says=(
+        "{count} NodePool names a node class that does not exist",
+        "{count} NodePools name node classes that do not exist",
+    ),
     hops=hops_from(ALPHA_LEFT),
     severity_at={CONVERTED: "blocker"},
     sources=(

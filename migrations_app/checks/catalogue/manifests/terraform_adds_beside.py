@@ -1,4 +1,4 @@
-"""What Terraform holds is replaced by new objects beside the old ones, never in place."""
+"""Fails for each NodePool, node class or alpha object that Terraform manages."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -26,13 +26,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="No pool or node class is changed in place by Terraform",
+    title="No NodePool or node class is replaced in place by Terraform",
     phase="resources",
     severity="warning",
-    why="For another apiVersion or kind Terraform destroys the object and makes it anew: all its nodes are drained.",
-    how="Field managers and marks of pools, templates and node classes that tell of Terraform or its kubectl provider.",
+    why="If apiVersion or kind changes, Terraform destroys the object and creates it anew: all its nodes are drained.",
+    how="Reads field managers and marks of NodePools, node classes and alpha objects for Terraform and its provider.",
     reads=("nodepools", "ec2nodeclasses", "provisioners", "awsnodetemplates"),
-    says=("{count} object is held by Terraform", "{count} objects are held by Terraform"),
+    says=("{count} object is managed by Terraform", "{count} objects are managed by Terraform"),
     hops=("0.32", ALPHA_LEFT, CONVERTED),
     sources=(
         "hashicorp/terraform-provider-kubernetes: resource kubernetes_manifest, changes that replace",

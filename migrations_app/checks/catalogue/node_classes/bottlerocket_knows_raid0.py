@@ -1,4 +1,4 @@
-"""Where local disks of Bottlerocket nodes are joined, the image is new enough for it."""
+"""Fails for each Bottlerocket node class with instanceStorePolicy RAID0 and an image older than 1.22.0."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,19 @@ from migrations_app.karpenter.release_facts import BOTTLEROCKET, BOTTLEROCKET_RA
 
 check = Check(
     __name__,
-    title="Bottlerocket images know RAID0 where it is asked for",
+    title="Bottlerocket images support RAID0 where it is set",
     phase="resources",
     severity="warning",
-    why="From 1.1 on Karpenter passes the policy on; an image older than 1.22.0 does not know it, and never joins.",
-    how="instanceStorePolicy RAID0 of Bottlerocket classes, beside the release in their alias or in status.amis.",
+    why=(
+        "From 1.1 on Karpenter passes the policy to the image. An image older than 1.22.0 does not know it, and its "
+        "nodes never join."
+    ),
+    how=(
+        "Reads instanceStorePolicy RAID0 of Bottlerocket node classes, and the image version in their alias or in "
+        "status.amis."
+    ),
     reads=("ec2nodeclasses",),
-    says=("{count} image is too old for RAID0", "{count} images are too old for RAID0"),
+    says=("{count} Bottlerocket image is too old for RAID0", "{count} Bottlerocket images are too old for RAID0"),
     hops=hops_from(BETA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=OBJECT_TOOLS,
@@ -36,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     asking = [one for one in classes if text(one, POLICY) == "RAID0" and family(one) == BOTTLEROCKET]
     if not asking:
-        yield NotApplicable("no Bottlerocket class asks for RAID0")
+        yield NotApplicable("no Bottlerocket node class sets RAID0")
     for one in asking:
         images = dict(_images(one))
         if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):

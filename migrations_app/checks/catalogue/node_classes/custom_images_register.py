@@ -1,4 +1,4 @@
-"""Nodes with user data of their own register on a release that insists on the taint."""
+"""Fails for each node class or NodeClaim with own user data without the taint, where the target patch requires it."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,22 @@ from migrations_app.karpenter.release_facts import enforces_unregistered
 
 check = Check(
     __name__,
-    title="Nodes with user data of their own register",
+    title="Nodes with custom user data register",
     phase="resources",
     severity="blocker",
-    why="These releases leave a node out that joins without karpenter.sh/unregistered: it is replaced over and over.",
-    how="userData of Custom classes, and of those that start the kubelet by themselves, where the hop's patch insists.",
+    why=(
+        "These releases do not register a node that joins without karpenter.sh/unregistered: it is replaced again "
+        "and again."
+    ),
+    how=(
+        "Reads userData of node classes with the family Custom, and of those that start the kubelet themselves, "
+        "where the target patch requires the taint."
+    ),
     reads=("ec2nodeclasses",),
-    says=("{count} node class or claim lacks the taint", "{count} node classes and claims lack the taint"),
+    says=(
+        "{count} node class or NodeClaim lacks the karpenter.sh/unregistered taint",
+        "{count} node classes and NodeClaims lack the karpenter.sh/unregistered taint",
+    ),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""Nodes with user data of their own join with the taint that Karpenter takes off, also where nothing insists on it."""
+"""Fails for each node class with own user data that lacks the taint, where the target patch only warns about it."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,22 @@ from migrations_app.karpenter.release_facts import enforces_unregistered
 
 check = Check(
     __name__,
-    title="Nodes with user data of their own join tainted",
+    title="Nodes with custom user data join with the taint",
     phase="resources",
     severity="warning",
-    why="Pods land on such a node before Karpenter has put its labels and taints there; some patches leave it out.",
-    how="userData of Custom classes, and of those that start the kubelet by themselves, where the patch only warns.",
+    why=(
+        "Pods are scheduled to such a node before Karpenter has set its labels and taints; some patches do not "
+        "register it."
+    ),
+    how=(
+        "Reads userData of node classes with the family Custom, and of those that start the kubelet themselves, "
+        "where the target patch only warns."
+    ),
     reads=("ec2nodeclasses",),
-    says=("{count} node class joins nodes untainted", "{count} node classes join nodes untainted"),
+    says=(
+        "{count} node class starts nodes without the karpenter.sh/unregistered taint",
+        "{count} node classes start nodes without the karpenter.sh/unregistered taint",
+    ),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

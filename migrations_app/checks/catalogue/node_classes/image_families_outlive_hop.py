@@ -1,4 +1,4 @@
-"""No node class uses a family of which no image is published for the cluster's Kubernetes."""
+"""Fails for each node class with an image family that EKS does not publish for the cluster's Kubernetes."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,22 @@ from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
     __name__,
-    title="Images of every node class are published for this Kubernetes",
+    title="Every image family is published for this Kubernetes",
     phase="resources",
     severity="blocker",
-    why="EKS publishes no AL2 image from Kubernetes 1.33 on: none resolves, the class is not ready, nothing launches.",
-    how="amiFamily or alias of each class, beside the cluster's Kubernetes and what the hop asks of it.",
+    why=(
+        "EKS publishes no AL2 image from Kubernetes 1.33 on: no image is found, the node class is not ready, and no "
+        "node is launched."
+    ),
+    how=(
+        "Compares amiFamily or alias of each node class with the cluster's Kubernetes and the one that the target "
+        "version requires."
+    ),
     reads=("ec2nodeclasses", "version"),
-    says=("{count} node class uses images that end", "{count} node classes use images that end"),
+    says=(
+        "{count} node class uses a discontinued image family",
+        "{count} node classes use a discontinued image family",
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=tuple(row.source for row in FAMILY_ENDS),
     remedy_tools=OBJECT_TOOLS,

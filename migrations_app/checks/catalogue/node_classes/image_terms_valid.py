@@ -1,4 +1,4 @@
-"""Every v1 node class selects its images in a way that v1 takes."""
+"""Fails for each v1 node class whose amiSelectorTerms v1 refuses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,13 +16,13 @@ from migrations_app.karpenter.versions import Release
 
 check = Check(
     __name__,
-    title="Every node class selects its images as v1 asks for it",
+    title="Every node class selects its images as v1 requires",
     phase="resources",
     severity="blocker",
-    why="v1 asks for terms, and an alias stands alone and fits amiFamily: else no image is found, no node launched.",
-    how="amiSelectorTerms of each EC2NodeClass read as v1, its alias compared with amiFamily and the coming release.",
+    why="v1 requires terms, and an alias must be the only term and match amiFamily: else no node is launched.",
+    how="Reads amiSelectorTerms of each EC2NodeClass as v1; compares its alias with amiFamily and the target version.",
     reads=("ec2nodeclasses",),
-    says=("{count} selection of images is not valid", "{count} selections of images are not valid"),
+    says=("{count} image selection is not valid in v1", "{count} image selections are not valid in v1"),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

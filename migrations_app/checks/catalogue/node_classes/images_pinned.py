@@ -1,4 +1,4 @@
-"""Every node class names the release of its images, so that nodes are replaced when somebody decides it."""
+"""Fails for each node class that takes the newest image: an alias with @latest, or no amiSelectorTerms in v1beta1."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,13 @@ from migrations_app.karpenter.release_facts import CUSTOM
 
 check = Check(
     __name__,
-    title="Every node class pins its images",
+    title="Every node class pins its image version",
     phase="resources",
     severity="info",
-    why="With the newest image nodes drift whenever AWS publishes one, in the middle of an upgrade as well.",
-    how="Aliases that end in @latest, and v1beta1 classes without amiSelectorTerms.",
+    why="With the newest image nodes drift whenever AWS publishes one, also in the middle of an upgrade.",
+    how="Reads aliases that end in @latest, and v1beta1 node classes without amiSelectorTerms.",
     reads=("ec2nodeclasses",),
-    says=("{count} node class takes the newest image", "{count} node classes take the newest image"),
+    says=("{count} node class does not pin its image version", "{count} node classes do not pin their image version"),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

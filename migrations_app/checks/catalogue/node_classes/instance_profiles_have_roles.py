@@ -1,4 +1,4 @@
-"""The role behind every instance profile of the alpha objects is known: v1beta1 asks for the role's name."""
+"""Fails for each instance profile of an alpha object whose role is not found in IAM; v1beta1 needs the role's name."""
 
 from collections.abc import Iterator
 
@@ -22,13 +22,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="The role behind every instance profile is known",
+    title="Every instance profile has a known role",
     phase="resources",
     severity="warning",
-    why="An EC2NodeClass names the role of its nodes; templates name a profile, or leave it to a setting that is gone.",
-    how="spec.instanceProfile of templates and inline providers, looked up in IAM where that could be read.",
+    why="An EC2NodeClass names a role; an AWSNodeTemplate names an instance profile, or uses a removed setting.",
+    how="Reads spec.instanceProfile of AWSNodeTemplates and inline providers; looks it up in IAM if that was read.",
     reads=("awsnodetemplates", "provisioners"),
-    says=("{count} instance profile leads to no role", "{count} instance profiles lead to no role"),
+    says=("{count} instance profile has no known role", "{count} instance profiles have no known role"),
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

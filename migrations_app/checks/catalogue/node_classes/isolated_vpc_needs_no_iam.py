@@ -1,4 +1,4 @@
-"""Where the controller is told that its VPC is isolated, no node class makes it call IAM."""
+"""Fails for each node class with spec.role while the controller runs with ISOLATED_VPC."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="A controller in an isolated VPC has no need of IAM",
+    title="No node class needs IAM in an isolated VPC",
     phase="resources",
     severity="warning",
-    why="For spec.role Karpenter makes instance profiles in IAM, which a VPC without a way there cannot reach.",
-    how="ISOLATED_VPC or aws.isolatedVPC, and node classes with a role in the place of an instance profile.",
+    why="For spec.role Karpenter creates instance profiles in IAM, and an isolated VPC has no route to IAM.",
+    how="Reads ISOLATED_VPC or aws.isolatedVPC, and node classes with a role instead of an instance profile.",
     reads=("controller", "settings", "ec2nodeclasses"),
-    says=("{count} node class makes the controller call IAM", "{count} node classes make the controller call IAM"),
+    says=(
+        "{count} node class needs IAM, which an isolated VPC cannot reach",
+        "{count} node classes need IAM, which an isolated VPC cannot reach",
+    ),
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
@@ -38,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield could_not_read("whether the VPC is isolated", values)
         return
     if not any(value.strip().lower() in TRUE for value in values.items):
-        yield NotApplicable("the controller is not told that its VPC is isolated")
+        yield NotApplicable("ISOLATED_VPC is not set")
         return
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
@@ -53,5 +56,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("role cannot be changed in place: make the node class anew under another name",)
+    notes = ("role cannot be changed in place: create the node class again under another name",)
     yield from changed(case, evidence, what="name an instanceProfile in place of role", line=edited, notes=notes)

@@ -1,4 +1,4 @@
-"""Kubelet settings stand in node classes, and pools that share a class share them."""
+"""Fails for each NodePool with kubelet settings in its spec, or that differ within its node class."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,13 +14,19 @@ from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="Kubelet settings stand in node classes",
+    title="Kubelet settings are in node classes",
     phase="resources",
     severity="warning",
-    why="v1 keeps them in the node class: 1.0 parks those of a pool in an annotation, which 1.1 ignores.",
-    how="Kubelet settings of pools, in the spec or in the annotation, compared among the pools of each class.",
+    why=(
+        "v1 has kubelet settings in the node class: 1.0 moves those of a NodePool into an annotation, which 1.1 "
+        "ignores."
+    ),
+    how=(
+        "Compares the kubelet settings of NodePools, in the spec or in the annotation, among the NodePools of each "
+        "node class."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
-    says=("{count} pool has kubelet settings of its own", "{count} pools have kubelet settings of their own"),
+    says=("{count} NodePool has its own kubelet settings", "{count} NodePools have their own kubelet settings"),
     hops=(CONVERTED, BETA_LEFT),
     severity_at={BETA_LEFT: "blocker"},
     sources=(

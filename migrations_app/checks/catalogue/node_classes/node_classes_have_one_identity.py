@@ -1,4 +1,4 @@
-"""Every EC2NodeClass names a role or an instance profile, and the role by its name."""
+"""Fails for each EC2NodeClass with neither or both of role and instance profile, or with an ARN as the role."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every node class has exactly one identity",
+    title="Every node class has one role or instance profile",
     phase="resources",
     severity="blocker",
-    why="A node class needs a role or an instance profile, and not both: another one is refused, and launches nothing.",
-    how="spec.role and spec.instanceProfile of each EC2NodeClass; each is a name: no ARN, and no placeholder.",
+    why="A node class needs a role or an instance profile, not both: else the API refuses it, or it launches nothing.",
+    how="Reads spec.role and spec.instanceProfile of each EC2NodeClass; each must be a name: no ARN, no placeholder.",
     reads=("ec2nodeclasses",),
-    says=("{count} node class has no proper identity", "{count} node classes have no proper identity"),
+    says=("{count} node class has no valid role or profile", "{count} node classes have no valid role or profile"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
@@ -73,6 +73,6 @@ def _used(case: CheckContext, one: EC2NodeClass) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("role cannot be changed in place everywhere: where that is refused make the class anew",)
+    notes = ("role cannot be changed in place everywhere: where that is refused create the node class again",)
     row = evidence[0]
     yield from changed(case, evidence, what=f"give {row.name} {row.wanted}", line=edited, notes=notes)

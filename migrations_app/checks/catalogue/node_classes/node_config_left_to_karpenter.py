@@ -1,4 +1,4 @@
-"""No AL2023 user data sets what Karpenter's own NodeConfig sets after it."""
+"""Fails for each AL2023 node class whose user data has a NodeConfig with kubelet settings."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ from migrations_app.karpenter.user_data import configures_kubelet
 
 check = Check(
     __name__,
-    title="Kubelet settings of AL2023 are left to the node class",
+    title="No AL2023 user data has kubelet settings",
     phase="resources",
     severity="warning",
-    why="From 1.0 on Karpenter's NodeConfig wins over the one in user data: kubelet settings there lose their effect.",
-    how="userData of AL2023 classes with a NodeConfig that has a kubelet block.",
+    why="From 1.0 on Karpenter's NodeConfig overrides the one in user data: kubelet settings there have no effect.",
+    how="Reads userData of AL2023 node classes for a NodeConfig with a kubelet block.",
     reads=("ec2nodeclasses",),
     says=(
         "{count} node class sets kubelet fields in user data",

@@ -1,4 +1,4 @@
-"""Open capacity reservations of the account are selected by a node class before they stop being used by themselves."""
+"""Asks a person to look for open capacity reservations where no node class selects any."""
 
 import shlex
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from migrations_app.karpenter.hops import hops_from
 
 check = Check(
     __name__,
-    title="Open capacity reservations are selected",
+    title="Every open capacity reservation is selected by a node class",
     phase="resources",
     severity="info",
     why=(
-        "From 1.6 on reserved capacity is a type of its own by default: open reservations that no class selects "
-        "sit unused, and are billed."
+        "From 1.6 on reserved capacity is a capacity type of its own by default: open reservations that no node "
+        "class selects stay unused, and are billed."
     ),
     reads=("ec2nodeclasses",),
-    says=("{count} reservation is not selected", "{count} reservations are not selected"),
-    how="capacityReservationSelectorTerms of node classes; the reservations themselves are for a person to look up.",
+    says=("{count} capacity reservation is not selected", "{count} capacity reservations are not selected"),
+    how="Reads capacityReservationSelectorTerms of node classes; a person looks up the reservations.",
     hops=hops_from("1.6"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("iam",),
@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
         yield NotApplicable("a node class selects reservations")
     else:
-        yield ManualCheck(f"Look whether the account has open reservations: {LOOK}; select them by {TERMS}")
+        yield ManualCheck(f"Check whether the account has open reservations: {LOOK}; select them by {TERMS}")
 
 
 @check.advise

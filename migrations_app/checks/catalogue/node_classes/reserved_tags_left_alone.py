@@ -1,4 +1,4 @@
-"""No node class sets a tag that Karpenter sets itself."""
+"""Fails for each tag in a node class or global setting whose key Karpenter sets itself."""
 
 import json
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="No reserved EC2 tag is set by hand",
+    title="No node class sets a reserved EC2 tag",
     phase="resources",
     severity="blocker",
     why="Karpenter finds its instances by these tags; an object that sets one is refused at every update.",
-    how="Keys of spec.tags of templates and node classes, and of aws.tags in karpenter-global-settings.",
+    how="Reads the keys of spec.tags of all node classes, and of aws.tags in karpenter-global-settings.",
     reads=("ec2nodeclasses", "awsnodetemplates", "settings"),
-    says=("{count} reserved tag is set by hand", "{count} reserved tags are set by hand"),
+    says=("{count} reserved EC2 tag is set", "{count} reserved EC2 tags are set"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",

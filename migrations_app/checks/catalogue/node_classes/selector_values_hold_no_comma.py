@@ -1,4 +1,4 @@
-"""No tag in a selector is meant as a list."""
+"""Fails for each tag value of a selector with a comma, which is a list in alpha and plain text from 0.33 on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,13 +13,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="No tag value in a selector is a list",
+    title="No tag value of a selector is a list",
     phase="resources",
     severity="warning",
     why="From 0.33 on a comma is an ordinary character: a list of values matches nothing, and no node is launched.",
-    how="Commas in the values of selectors: tags of terms in node classes, and whole selectors of alpha objects.",
+    how=(
+        "Reads commas in the values of selectors: tags of terms in node classes, and whole selectors of alpha objects."
+    ),
     reads=("ec2nodeclasses", "awsnodetemplates"),
-    says=("{count} value of a selector is a list", "{count} values of selectors are lists"),
+    says=("{count} selector value is a list", "{count} selector values are lists"),
     hops=("0.32", ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=(

@@ -1,4 +1,4 @@
-"""A node class with Ubuntu images names them, and no longer counts on the family Ubuntu."""
+"""Fails for each node class with amiFamily Ubuntu and without amiSelectorTerms."""
 
 from collections.abc import Iterator
 
@@ -16,16 +16,19 @@ from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
     __name__,
-    title="Ubuntu images are named",
+    title="Node classes with Ubuntu select their images",
     phase="resources",
     severity="blocker",
     why=(
-        "v1 has no family Ubuntu: without terms the class gets a placeholder image and its pools are not used; "
-        "from Kubernetes 1.29 on nothing finds these images by itself."
+        "v1 has no family Ubuntu: without terms the node class gets a placeholder image and its NodePools are not "
+        "used; from Kubernetes 1.29 on Karpenter does not find these images."
     ),
-    how="amiFamily Ubuntu without amiSelectorTerms, and the mark of the conversion that says incompatible.",
+    how="Reads amiFamily Ubuntu without amiSelectorTerms, and the mark of the conversion that says incompatible.",
     reads=("ec2nodeclasses", "version"),
-    says=("{count} node class counts on the family Ubuntu", "{count} node classes count on the family Ubuntu"),
+    says=(
+        "{count} node class relies on the removed family Ubuntu",
+        "{count} node classes rely on the removed family Ubuntu",
+    ),
     hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

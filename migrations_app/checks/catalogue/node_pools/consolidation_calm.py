@@ -1,4 +1,4 @@
-"""Pools wait a while before they consolidate."""
+"""Fails for each NodePool that consolidates when empty or underutilized without waiting first."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,16 @@ from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="Every pool waits before it consolidates",
+    title="Every NodePool waits before it consolidates",
     phase="resources",
     severity="info",
-    why="With 0s a pool consolidates after every pod that ends: nodes come and go more often than under v1beta1.",
-    how="consolidateAfter of zero or none beside WhenEmptyOrUnderutilized; v1beta1 pools get 0s with 1.0.",
+    why=(
+        "With consolidateAfter 0s a NodePool consolidates after every pod that ends: nodes are replaced more often "
+        "than under v1beta1."
+    ),
+    how="Reads consolidateAfter of zero or none with WhenEmptyOrUnderutilized; 1.0 gives v1beta1 NodePools 0s.",
     reads=("nodepools",),
-    says=("{count} pool consolidates at once", "{count} pools consolidate at once"),
+    says=("{count} NodePool consolidates without a wait", "{count} NodePools consolidate without a wait"),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""Every pool says when it consolidates, in words of v1."""
+"""Fails for each field of spec.disruption that v1 refuses or lacks."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from migrations_app.karpenter.hops import CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="Every pool states its consolidation as v1 asks for it",
+    title="Every NodePool sets consolidation as v1 requires",
     phase="resources",
     severity="blocker",
-    why="v1 refuses a pool without consolidateAfter or with the old name of the policy; of Never the webhook makes 0s.",
-    how="spec.disruption of pools read as v1, and consolidateAfter Never beside WhenUnderutilized in v1beta1.",
+    why="v1 refuses a NodePool without consolidateAfter or with the old policy name; the webhook turns Never into 0s.",
+    how="Reads spec.disruption of NodePools as v1, and consolidateAfter Never with WhenUnderutilized in v1beta1.",
     reads=("nodepools",),
-    says=("{count} field of consolidation is not as v1 asks", "{count} fields of consolidation are not as v1 asks"),
+    says=("{count} consolidation field does not meet v1", "{count} consolidation fields do not meet v1"),
     hops=hops_from(CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

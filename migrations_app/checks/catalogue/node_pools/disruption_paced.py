@@ -1,4 +1,4 @@
-"""Every pool says how many of its nodes may go at once."""
+"""Fails for each NodePool without spec.disruption.budgets."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,13 +15,16 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="Every pool states its disruption budget",
+    title="Every NodePool has a disruption budget",
     phase="resources",
     severity="info",
-    why="From 0.34 on a tenth of a pool's nodes may go at once unless it says otherwise: more, or fewer, than before.",
-    how="spec.disruption.budgets of each pool; the number follows from its NodeClaims.",
+    why=(
+        "From 0.34 on Karpenter disrupts up to 10 % of the nodes of a NodePool without a budget at once, which may "
+        "be more or fewer than before."
+    ),
+    how="Reads spec.disruption.budgets of each NodePool; the number of nodes follows from its NodeClaims.",
     reads=("nodepools", "nodeclaims"),
-    says=("{count} pool states no budget", "{count} pools state no budget"),
+    says=("{count} NodePool has no disruption budget", "{count} NodePools have no disruption budget"),
     hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=OBJECT_TOOLS,

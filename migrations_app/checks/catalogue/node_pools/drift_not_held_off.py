@@ -1,4 +1,4 @@
-"""Where drift is switched off today, budgets hold it back once it cannot be switched off any more."""
+"""Fails for each NodePool without a budget of 0 nodes where the drift gate is off today: 1.0 has no such gate."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,13 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="Nothing relies on drift being off",
+    title="No NodePool relies on drift being off",
     phase="resources",
     severity="blocker",
-    why=(
-        "From 1.0 on drift is always on: every node that drifted unnoticed is replaced as soon as the "
-        "controller starts."
-    ),
-    how="Where the drift gate is off, each NodePool is searched for a budget of no nodes.",
+    why="From 1.0 on drift is always on: every drifted node is replaced as soon as the controller starts.",
+    how="Where the drift gate is off, searches each NodePool for a budget of 0 nodes.",
     reads=("controller", "nodepools"),
-    says=("{count} pool would begin to drift with the hop", "{count} pools would begin to drift with the hop"),
+    says=("{count} NodePool starts to drift with the upgrade", "{count} NodePools start to drift with the upgrade"),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     remedy_tools=OBJECT_TOOLS,

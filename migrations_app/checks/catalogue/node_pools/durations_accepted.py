@@ -1,4 +1,4 @@
-"""Every duration of a NodePool is spelled as the API takes it."""
+"""Fails for each duration of a NodePool that does not match the pattern of the CRD."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every duration is spelled as the API takes it",
+    title="The API accepts every duration",
     phase="resources",
     severity="blocker",
-    why="Only hours, minutes and seconds are taken: with 30d the pool is refused, and an old one cannot be updated.",
-    how="Durations of each NodePool, compared with the pattern of its CRD.",
+    why=(
+        "The API accepts only hours, minutes and seconds: with 30d a new NodePool is refused, and an old one cannot "
+        "be updated."
+    ),
+    how="Compares the durations of each NodePool with the pattern of its CRD.",
     reads=("nodepools",),
-    says=("{count} duration is refused by the API", "{count} durations are refused by the API"),
+    says=("{count} duration is not valid", "{count} durations are not valid"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

@@ -1,4 +1,4 @@
-"""Every pool says how old its nodes may become."""
+"""Fails for each NodePool without expireAfter."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,16 @@ from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="Every pool states its expiry",
+    title="Every NodePool sets its expiry",
     phase="resources",
     severity="info",
-    why="Unstated it is 720h. From 1.0 on an expired node is drained at once, without a successor and past any budget.",
-    how="expireAfter of each pool, under spec.disruption in v1beta1 and in the template in v1.",
+    why=(
+        "Without it the expiry is 720h. From 1.0 on an expired node is drained at once, without a replacement and "
+        "whatever the budgets say."
+    ),
+    how="Reads expireAfter of each NodePool, under spec.disruption in v1beta1 and in the template in v1.",
     reads=("nodepools",),
-    says=("{count} pool states no expiry", "{count} pools state no expiry"),
+    says=("{count} NodePool sets no expiry", "{count} NodePools set no expiry"),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""Pools that ask for accelerators use a node class that names its images."""
+"""Fails for each NodePool that requests accelerators and uses an AL2023 node class without explicit images."""
 
 from collections.abc import Iterator
 
@@ -22,16 +22,22 @@ from migrations_app.karpenter.release_facts import AL2023
 
 check = Check(
     __name__,
-    title="Pools with accelerators name their images",
+    title="NodePools with accelerators set their images",
     phase="resources",
     severity="info",
     why=(
-        "From 1.0 on AL2023 by discovery is the image for NVIDIA or Neuron where EKS publishes one, and the standard "
-        "image otherwise: drivers that the pools bring along may be there twice, or not at all."
+        "From 1.0 on Karpenter picks the AL2023 image for NVIDIA or Neuron where EKS publishes one, and the standard "
+        "image otherwise: drivers may be installed twice, or not at all."
     ),
-    how="AL2023 classes by alias or without terms, whose pools ask for accelerators by requirement or limit.",
+    how=(
+        "Reads AL2023 node classes by alias or without terms, whose NodePools request accelerators by requirement or "
+        "limit."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
-    says=("{count} pool asks for accelerators of AL2023", "{count} pools ask for accelerators of AL2023"),
+    says=(
+        "{count} NodePool with accelerators uses the default AL2023 image",
+        "{count} NodePools with accelerators use the default AL2023 image",
+    ),
     hops=(CONVERTED,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""Limits and weights of every pool mean what they seem to mean."""
+"""Fails for each limit or weight of a NodePool that is not valid or has no effect."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,13 @@ check = Check(
     title="Limits and weights of every pool are valid",
     phase="resources",
     severity="warning",
-    why="Limits below resources, as in Provisioners, limit nothing; a limit of 0 or a wrong weight keeps a pool out.",
-    how="spec.limits and spec.weight of each NodePool; pools_have_room compares limits with what is in use.",
+    why=(
+        "Limits under resources, as in Provisioners, limit nothing; with a limit of 0 or a wrong weight Karpenter "
+        "does not use the NodePool."
+    ),
+    how="Reads spec.limits and spec.weight of each NodePool; pools_have_room compares limits with what is in use.",
     reads=("nodepools",),
-    says=("{count} limit or weight is not as it should be", "{count} limits and weights are not as they should be"),
+    says=("{count} NodePool limit or weight is not valid", "{count} NodePool limits or weights are not valid"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

@@ -1,4 +1,4 @@
-"""No NodePool labels or asks for a key that the API refuses."""
+"""Fails for each label or requirement of a NodePool with a key that the API refuses."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every key of a pool's labels and requirements is accepted",
+    title="The API accepts every label and requirement key",
     phase="resources",
     severity="blocker",
-    why="A pool with a key of Karpenter's or Kubernetes' own that users may not set is refused, and launches nothing.",
-    how="Keys of template labels and requirements, against those that the hop's release takes; operators likewise.",
+    why="A NodePool with a key that Karpenter or Kubernetes reserves is refused, and launches nothing.",
+    how=(
+        "Compares the keys of template labels and requirements, and the operators, with those that the target "
+        "version accepts."
+    ),
     reads=("nodepools",),
-    says=("{count} key of a pool is refused", "{count} keys of pools are refused"),
+    says=("{count} NodePool key is refused", "{count} NodePool keys are refused"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

@@ -1,4 +1,4 @@
-"""No NodePool gives resources in its template."""
+"""Fails for each NodePool with spec.template.spec.resources."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 check = Check(
     __name__,
-    title="No NodePool asks for resources in its template",
+    title="No NodePool template has resources",
     phase="resources",
     severity="blocker",
-    why="From 0.34 on the API refuses the field: the pool can be neither changed nor converted.",
-    how="spec.template.spec.resources of each NodePool is empty.",
+    why="From 0.34 on the API refuses the field: the NodePool can be neither changed nor converted.",
+    how="Reads spec.template.spec.resources of each NodePool.",
     reads=("nodepools",),
-    says=("{count} pool asks for resources in its template", "{count} pools ask for resources in their templates"),
+    says=(
+        "{count} NodePool template has the refused field resources",
+        "{count} NodePool templates have the refused field resources",
+    ),
     hops=(ALPHA_LEFT, CONVERTED),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

@@ -1,4 +1,4 @@
-"""Every pool and node class is ready to launch."""
+"""Fails for each NodePool or EC2NodeClass whose condition Ready is not True."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,13 +13,13 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="Every pool and node class is ready",
+    title="Every NodePool and node class is ready",
     phase="resources",
     severity="warning",
-    why="From 1.0 on what is not ready is left out of scheduling: nodes that a rollout drains get no successor there.",
-    how="The condition Ready of NodePools and EC2NodeClasses, with the reasons of the conditions behind it.",
+    why="From 1.0 on Karpenter does not use what is not ready: drained nodes get no replacement there.",
+    how="Reads the condition Ready of NodePools and EC2NodeClasses, with the reasons of the conditions behind it.",
     reads=("nodepools", "ec2nodeclasses"),
-    says=("{count} pool or node class is not ready", "{count} pools and node classes are not ready"),
+    says=("{count} NodePool or node class is not ready", "{count} NodePools and node classes are not ready"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={CONVERTED: "blocker"},
     sources=(

@@ -1,4 +1,4 @@
-"""A NodePool that takes the place of a Provisioner launches and disrupts as that one did."""
+"""Fails for each default of a Provisioner that the NodePool of the same name does not set."""
 
 from collections.abc import Iterator
 
@@ -17,16 +17,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="Every NodePool launches and disrupts as its Provisioner did",
+    title="Every NodePool keeps the defaults of its Provisioner",
     phase="resources",
     severity="warning",
     why=(
-        "The alpha webhook filled in system, architecture and instance types, and nothing expired by itself: "
-        "a NodePool without these launches anything, consolidates, and replaces nodes every 30 days."
+        "The alpha webhook set operating system, architecture and instance types, and no node expired by default. A "
+        "NodePool without these settings launches any type, consolidates, and replaces nodes every 30 days."
     ),
-    how="Requirement keys the webhook would have added, and disruption compared with the Provisioner of the same name.",
+    how="Compares the requirements that the webhook would add, and disruption, with the Provisioner of the same name.",
     reads=("nodepools", "provisioners"),
-    says=("{count} default of a Provisioner is not carried over", "{count} defaults of Provisioners are not kept"),
+    says=("{count} default changes with NodePools", "{count} defaults change with NodePools"),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

@@ -1,4 +1,4 @@
-"""Every pool says whether it may launch spot instances."""
+"""Fails for each NodePool, and each Provisioner to be replaced, without a capacity type."""
 
 import json
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 FIRST = "0.32"
 check = Check(
     __name__,
-    title="Every pool states its capacity type",
+    title="Every NodePool sets its capacity type",
     phase="resources",
     severity="info",
-    why="A Provisioner without one launched on-demand only; a NodePool without one takes spot wherever it is cheaper.",
-    how="The requirements of each NodePool, and of Provisioners to be replaced, are searched for the capacity type.",
+    why="A Provisioner without one launched on-demand only; a NodePool without one launches Spot where it is cheaper.",
+    how="Searches the requirements of each NodePool, and of Provisioners to be replaced, for the capacity type.",
     reads=("nodepools", "provisioners"),
     says=(
-        "{count} pool states no capacity type and may launch spot",
-        "{count} pools state no capacity type and may launch spot",
+        "{count} NodePool sets no capacity type: Spot is possible",
+        "{count} NodePools set no capacity type: Spot is possible",
     ),
     severity_at={FIRST: "warning", ALPHA_LEFT: "warning"},
     sources=(

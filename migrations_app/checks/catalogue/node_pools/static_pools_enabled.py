@@ -1,4 +1,4 @@
-"""Where a pool asks for a fixed number of nodes, the gate for it is open."""
+"""Fails for each NodePool with spec.replicas while the feature gate StaticCapacity is off."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,19 @@ from migrations_app.karpenter.releases import find
 
 check = Check(
     __name__,
-    title="Pools with a fixed number of nodes have their gate",
+    title="The feature gate StaticCapacity is on where a NodePool needs it",
     phase="resources",
     severity="warning",
-    why="While the gate StaticCapacity is off a pool with spec.replicas keeps no node, and is left out of scheduling.",
-    how="spec.replicas of each NodePool, beside FEATURE_GATES, --feature-gates, Helm values and the next default.",
+    why=(
+        "While the feature gate StaticCapacity is off a NodePool with spec.replicas has no node, and the scheduler "
+        "does not use it."
+    ),
+    how=(
+        "Reads spec.replicas of each NodePool, FEATURE_GATES, --feature-gates, the Helm values and the default of "
+        "the target version."
+    ),
     reads=("nodepools", "controller"),
-    says=("{count} pool asks for a fixed number in vain", "{count} pools ask for a fixed number in vain"),
+    says=("{count} NodePool with spec.replicas is ignored", "{count} NodePools with spec.replicas are ignored"),
     hops=hops_from("1.8"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/reference/settings.md",),
     remedy_tools=CHART_TOOLS,
@@ -36,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
-        yield NotApplicable("no NodePool asks for a fixed number of nodes")
+        yield NotApplicable("no NodePool sets spec.replicas")
     found, row = installation(case.inventory), find(case.step.release)
     default = bool(row and row.gate_default(GATE))
     given = given_gates(found) if found else None

@@ -1,4 +1,4 @@
-"""Every claim that is old enough has a node that registered and got ready."""
+"""Fails for each NodeClaim older than 15 minutes whose node did not register or initialize."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,15 +11,15 @@ from migrations_app.inventory.objects.karpenter import KarpenterClaim
 
 check = Check(
     __name__,
-    title="Every claim has joined its node",
+    title="Every NodeClaim has a registered node",
     phase="rollout",
     severity="warning",
-    why="Its instance runs and is paid for without a node, and what keeps it from joining keeps its successor too.",
+    why="The instance runs and is billed without a node. What stops it from joining stops its replacement, too.",
     reads=("machines", "nodeclaims", "nodes"),
-    says=("{count} claim has no node that joined", "{count} claims have no node that joined"),
+    says=("{count} NodeClaim has no registered node", "{count} NodeClaims have no registered node"),
     how=(
-        "Conditions Registered and Initialized of claims older than 15 minutes, and claims that registered while no "
-        "node has their provider id."
+        "Reads the conditions Registered and Initialized of NodeClaims older than 15 minutes, and finds registered "
+        "NodeClaims whose provider id no node has."
     ),
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",),
     remedy_tools=("kubectl",),

@@ -1,4 +1,4 @@
-"""No node is waiting to be replaced as soon as drift is on."""
+"""Fails for each NodeClaim or Machine that is already drifted, so it is replaced as soon as drift is on."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,14 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="No node is drifted already",
+    title="No node is drifted yet",
     phase="rollout",
     severity="info",
-    why="What has drifted from its image, subnets, security groups or pool is replaced once the new controller runs.",
-    how="The conditions Drifted of NodeClaims and MachineDrifted of Machines.",
+    why=(
+        "Nodes that drifted from their image, subnets, security groups or NodePool are replaced as soon as the new "
+        "controller runs."
+    ),
+    how="Reads the condition Drifted of NodeClaims and MachineDrifted of Machines.",
     reads=("nodeclaims", "machines"),
     says=("{count} node is drifted already", "{count} nodes are drifted already"),
     hops=("0.32", ALPHA_LEFT, *hops_from(CONVERTED)),

@@ -1,4 +1,4 @@
-"""No claim is owned by a pool in a version that the hop stops serving."""
+"""Fails for each NodeClaim whose owner reference names its NodePool as v1beta1."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,16 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="Every claim names its pool in the current version",
+    title="Every NodeClaim names its NodePool as v1",
     phase="rollout",
     severity="warning",
     why=(
-        "An owner reference keeps the version of the day it was written: once v1beta1 is not served, the garbage "
-        "collector cannot follow it, and such claims outlive their pool."
+        "An owner reference keeps the version that it was written with. Once v1beta1 is not served, the garbage "
+        "collector cannot follow it, and the NodeClaim stays when its NodePool is deleted."
     ),
     reads=("nodeclaims",),
-    says=("{count} claim names its pool in v1beta1", "{count} claims name their pool in v1beta1"),
-    how="apiVersion of the NodePool among the ownerReferences of each NodeClaim.",
+    says=("{count} NodeClaim names its NodePool as v1beta1", "{count} NodeClaims name their NodePool as v1beta1"),
+    how="Reads the apiVersion of the NodePool among the ownerReferences of each NodeClaim.",
     hops=hops_from(BETA_LEFT),
     resolved_by=("roll_nodes",),
     sources=(

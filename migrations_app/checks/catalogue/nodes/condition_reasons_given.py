@@ -1,4 +1,4 @@
-"""The conditions of every NodeClaim give a reason, as 0.37 and later demand."""
+"""Fails for each NodeClaim with a condition that has no reason, which 0.37 and later require."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="Every condition of a NodeClaim gives a reason",
+    title="Every NodeClaim condition has a reason",
     phase="rollout",
     severity="info",
-    why="From 0.37 on the reason must not be empty: such a claim can neither be updated nor disrupted.",
+    why="From 0.37 on the reason must not be empty: such a NodeClaim can be neither updated nor disrupted.",
     reads=("nodeclaims",),
-    says=("{count} claim has a condition without a reason", "{count} claims have conditions without a reason"),
-    how="status.conditions of NodeClaims without a reason while 0.37 or later runs, which fills them in where it can.",
+    says=("{count} NodeClaim has a condition with no reason", "{count} NodeClaims have conditions with no reason"),
+    how="Reads status.conditions of NodeClaims for empty reasons while 0.37 or later runs, which fills some in.",
     hops=hops_from(ALPHA_LEFT),
     sources=("aws/karpenter-provider-aws#6420", "kubernetes-sigs/karpenter#1285"),
     remedy_tools=("kubectl",),

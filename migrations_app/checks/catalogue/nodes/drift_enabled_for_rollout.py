@@ -1,4 +1,4 @@
-"""Drift is on, and every Machine can drift, where nodes are to be replaced by drift."""
+"""Fails if the drift gate is off, or if a Provisioner or Machine has no hash, so that drift replaces no node."""
 
 from collections.abc import Iterator
 
@@ -18,19 +18,16 @@ ROLLS_ON = "0.32"
 HASH = f"metadata.annotations[{labels.PROVISIONER_HASH}]"
 check = Check(
     __name__,
-    title="Drift can replace the nodes of old",
+    title="Drift can replace legacy nodes",
     phase="rollout",
     severity="warning",
     why=(
-        "Taint and drift does nothing, without an error, "
-        "while the gate is off or a Machine has no hash from before 0.30."
+        'The rollout "taint and drift" replaces no node, without an error, while the gate is off or a Machine has no '
+        "hash from before 0.30."
     ),
-    how=(
-        "The drift gate of the running release is worked out, and each Provisioner and Machine is searched "
-        "for its hash."
-    ),
+    how="Reads the drift gate of the running version, and searches each Provisioner and Machine for its hash.",
     reads=("controller", "machines", "provisioners"),
-    says=("{count} thing keeps drift from replacing nodes", "{count} things keep drift from replacing nodes"),
+    says=("{count} cause keeps drift from replacing nodes", "{count} causes keep drift from replacing nodes"),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws#5363",
@@ -44,7 +41,7 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if not case.inventory.machines.items:
-        yield NotApplicable("no Machine is left to be replaced")
+        yield NotApplicable("there is no Machine to replace")
     elif running is None or found is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:

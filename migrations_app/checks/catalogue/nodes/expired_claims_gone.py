@@ -1,4 +1,4 @@
-"""No claim is past its expiry, held up by something that 1.0 does not wait for."""
+"""Fails for each NodeClaim that is older than the expiry of its NodePool."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,16 @@ from migrations_app.karpenter.hops import CONVERTED
 
 check = Check(
     __name__,
-    title="No node is overdue",
+    title="No NodeClaim is past its expiry",
     phase="rollout",
     severity="blocker",
     why=(
-        "1.0 deletes expired claims at once, without a successor in place: "
-        "all that were held up start draining together."
+        "1.0 deletes expired NodeClaims at once, without a replacement: all that were blocked until then start to "
+        "drain together."
     ),
-    how="The age of each NodeClaim is compared with the expiry of its pool.",
+    how="Compares the age of each NodeClaim with the expiry of its NodePool.",
     reads=("nodeclaims", "nodepools"),
-    says=("{count} claim is past its expiry", "{count} claims are past their expiry"),
+    says=("{count} NodeClaim is past its expiry", "{count} NodeClaims are past their expiry"),
     hops=(CONVERTED,),
     resolved_by=("roll_nodes",),
     sources=(
@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for claim in claims:
         over = expired(claim, pools, now=case.now)
         if over is None:
-            yield Unknown(f"NodeClaim {claim.name}: its expiry cannot be told from its pool and its age")
+            yield Unknown(f"NodeClaim {claim.name}: its expiry is not known from its NodePool and its age")
         elif over:
             yield Evidence(
                 kind="NodeClaim",

@@ -1,4 +1,4 @@
-"""The drift hashes of nodes are settled, and the hop carries them over instead of replacing nodes."""
+"""Fails for each node that drifts with the upgrade because its drift hash is not carried over, or may not be."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,13 @@ from migrations_app.karpenter.versions import Release
 
 check = Check(
     __name__,
-    title="The hop carries the drift hashes over",
+    title="No node drifts because its hash version changes",
     phase="rollout",
     severity="info",
-    why="Nodes that have not drifted get the new hash; those that have stay so, and some versions drift every node.",
-    how="Hash versions of pools, node classes and claims, against those that the running and the hop's release write.",
+    why="Nodes that have not drifted get the new hash, drifted ones keep theirs, and some versions drift every node.",
+    how="Compares the hash versions of NodePools, node classes and NodeClaims with those that both releases write.",
     reads=("nodepools", "ec2nodeclasses", "nodeclaims", "controller"),
-    says=("{count} node would drift, or its hash is open", "{count} nodes would drift, or their hash is open"),
+    says=("{count} node would drift, or its hash is unknown", "{count} nodes would drift, or their hash is unknown"),
     severity_at=dict.fromkeys(hops_from("1.12"), "warning"),
     sources=(
         "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodepool/hash/controller.go",

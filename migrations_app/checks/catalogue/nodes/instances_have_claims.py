@@ -1,4 +1,4 @@
-"""There are no more instances of Karpenter's than claims."""
+"""Fails if more instances have Karpenter's tags than there are Machines, NodeClaims and nodes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,15 +17,15 @@ from migrations_app.inventory.parts import Seen
 
 check = Check(
     __name__,
-    title="Every instance of Karpenter's has its claim",
+    title="Every Karpenter instance has a NodeClaim",
     phase="rollout",
     severity="info",
-    why="Instances that nothing in the cluster knows are paid for, and no release finds them again by itself.",
+    why="Instances that the cluster does not know are billed, and no release finds them again.",
     reads=("aws.instances", "machines", "nodeclaims", "nodes"),
-    says=("{count} instance has no claim", "{count} instances have no claim"),
+    says=("{count} instance has no NodeClaim", "{count} instances have no NodeClaim"),
     how=(
-        "The number of instances that carry Karpenter's tags against the provider ids of Machines, NodeClaims and "
-        "nodes; which they are is told as far as their ids were kept."
+        "Compares the number of instances with Karpenter's tags with the provider ids of Machines, NodeClaims and "
+        "nodes; it names the instances as far as their ids were kept."
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("iam",),

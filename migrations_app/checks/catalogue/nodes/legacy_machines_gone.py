@@ -1,4 +1,4 @@
-"""No alpha Machine is left."""
+"""Fails for each alpha Machine that still exists."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ check = Check(
     title="No Machine is left",
     phase="rollout",
     severity="warning",
-    why="A Machine never becomes a NodeClaim: its node has to be replaced on 0.32, later its finalizer hangs for good.",
-    how="Machines are listed in every version that was ever served.",
+    why="A Machine never becomes a NodeClaim: replace its node on 0.32. Later no controller removes its finalizer.",
+    how="Lists Machines in every version that was ever served.",
     reads=("machines",),
-    says=("{count} Machine is left", "{count} Machines are left"),
+    says=("{count} Machine still exists", "{count} Machines still exist"),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),

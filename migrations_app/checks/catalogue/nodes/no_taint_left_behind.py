@@ -1,4 +1,4 @@
-"""No node keeps a taint that only a passing moment explains."""
+"""Fails for each node with a taint of Karpenter that no running process removes."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,15 +13,16 @@ from migrations_app.karpenter import labels
 
 check = Check(
     __name__,
-    title="No node keeps a taint of Karpenter's by mistake",
+    title="No node has a stale Karpenter taint",
     phase="rollout",
     severity="warning",
-    why="Such a node takes no pods and is paid for: nobody takes the taint off, and its successor is not asked for.",
+    why="Such a node gets no pods and is billed: no controller removes the taint or replaces the node.",
     reads=("nodes", "nodeclaims"),
-    says=("{count} node keeps a taint by mistake", "{count} nodes keep a taint by mistake"),
+    says=("{count} node has a stale Karpenter taint", "{count} nodes have a stale Karpenter taint"),
     how=(
-        "Nodes with the disruption taint of another release, or with it while neither they nor their claim go and no "
-        "condition of the claim says why, and nodes that carry the unregistered taint after 15 minutes."
+        "Reads nodes with the disruption taint of another release, or with it while neither they nor their NodeClaim "
+        "are deleted and no condition of the NodeClaim gives the reason; and nodes with the unregistered taint after "
+        "15 minutes."
     ),
     sources=("kubernetes-sigs/karpenter@v1.14.1:pkg/apis/v1/taints.go",),
     remedy_tools=("kubectl",),

@@ -1,4 +1,4 @@
-"""Every node of Karpenter's stands behind a NodeClaim."""
+"""Fails for each node of Karpenter's without a NodeClaim that owns it."""
 
 from collections.abc import Iterator
 
@@ -19,10 +19,9 @@ check = Check(
     phase="rollout",
     severity="warning",
     why=(
-        "From 0.33 on other nodes are not managed any more: "
-        "no scale-down, no interruption handling, a finalizer that hangs."
+        "From 0.33 on other nodes are not managed: no scale-down, no interruption handling, and an orphaned finalizer."
     ),
-    how="Nodes, Machines and NodeClaims are joined by provider id and owner.",
+    how="Matches nodes, Machines and NodeClaims by provider id and owner.",
     reads=("nodes", "nodeclaims", "machines"),
     says=("{count} Karpenter node is not owned by a NodeClaim", "{count} Karpenter nodes are not owned by a NodeClaim"),
     hops=hops_from(ALPHA_LEFT),
@@ -49,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 kind="Node", name=node.name, path="metadata.ownerReferences", seen=_seen(node), wanted="NodeClaim"
             )
     if unknown:
-        yield Unknown(f"{len(unknown)} nodes belong to nobody we know, first {unknown[0].name}")
+        yield Unknown(f"{len(unknown)} nodes have an unknown owner, first {unknown[0].name}")
 
 
 def _seen(node: OwnedNode) -> str:

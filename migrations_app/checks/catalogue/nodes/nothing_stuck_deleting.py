@@ -1,4 +1,4 @@
-"""No object of Karpenter's hangs in its deletion."""
+"""Fails for each object of Karpenter's whose deletion began more than 15 minutes ago and did not end."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,16 +15,16 @@ from migrations_app.karpenter import kinds
 
 check = Check(
     __name__,
-    title="Nothing of Karpenter's hangs in deletion",
+    title="No Karpenter object is stuck terminating",
     phase="rollout",
     severity="warning",
     why=(
-        "A finalizer waits for something that does not come: nodes below the object, claims that use a class, or a "
-        "controller that knows the kind; with every release it gets harder to clear."
+        "A finalizer waits: for nodes of the object, for NodeClaims that use the node class, or for a controller "
+        "that knows the kind. With every release it gets harder to remove."
     ),
     reads=("provisioners", "awsnodetemplates", "machines", "nodepools", "ec2nodeclasses", "nodeclaims", "nodes"),
-    says=("{count} object hangs in deletion", "{count} objects hang in deletion"),
-    how="metadata.deletionTimestamp more than 15 minutes ago with finalizers left, and what uses the object still.",
+    says=("{count} object is stuck terminating", "{count} objects are stuck terminating"),
+    how="Reads metadata.deletionTimestamp older than 15 minutes with finalizers left, and what still uses the object.",
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:pkg/controllers/nodeclass/controller.go",
         "kubernetes-sigs/karpenter@v1.14.1:pkg/controllers/nodeclaim/lifecycle/registration.go",

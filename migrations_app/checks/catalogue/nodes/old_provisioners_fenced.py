@@ -1,4 +1,4 @@
-"""No Provisioner launches nodes any more while NodePools take over."""
+"""Fails for each Provisioner that can still launch nodes while NodePools exist."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,15 +13,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="No Provisioner takes new pods",
+    title="No Provisioner launches new nodes",
     phase="rollout",
     severity="warning",
-    why="Replacement nodes come from the old Provisioner again, as Machines, as long as pods may still use it.",
+    why="As long as pods can use the old Provisioner, it launches the replacement nodes again, as Machines.",
     reads=("provisioners", "nodepools"),
-    says=("{count} Provisioner still takes new pods", "{count} Provisioners still take new pods"),
+    says=("{count} Provisioner can still launch nodes", "{count} Provisioners can still launch nodes"),
     how=(
-        "Where NodePools exist: Provisioners without a taint that keeps new pods off and no NodePool has too, and "
-        "whose limits are above what they use; their weight is told beside."
+        "Where NodePools exist, finds Provisioners without a taint that keeps new pods off and that no NodePool has, "
+        "and with limits above what they use; their weight is shown, too."
     ),
     hops=(ALPHA_LEFT,),
     resolved_by=("taint_and_drift",),

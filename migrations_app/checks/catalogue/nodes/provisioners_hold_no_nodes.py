@@ -1,4 +1,4 @@
-"""No Provisioner that is to be deleted still stands behind nodes."""
+"""Fails for each node of a Provisioner that is to be deleted: the node is deleted with it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,18 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="No Provisioner stands behind nodes",
+    title="No Provisioner owns nodes",
     phase="rollout",
     severity="warning",
     why=(
-        "Deleting it drains all of these nodes at the same moment, and new ones are launched only for pods that "
-        "already hang pending."
+        "Deleting a Provisioner drains all of its nodes at once, and new nodes are launched only for pods that are "
+        "already pending."
     ),
     reads=("provisioners", "nodes", "pods"),
-    says=("{count} node goes when its Provisioner is deleted", "{count} nodes go when their Provisioners are deleted"),
+    says=("{count} node is still owned by a Provisioner", "{count} nodes are still owned by Provisioners"),
     how=(
-        "The nodes of each Provisioner by label, owner and provider id, and the workloads all of whose pods run on "
-        "them; of workloads with more than 50 nodes that is not told."
+        "Finds the nodes of each Provisioner by label, owner and provider id, and the workloads with all of their "
+        "pods on them; not for workloads with more than 50 nodes."
     ),
     hops=(ALPHA_LEFT,),
     resolved_by=("taint_and_drift", "roll_nodes", "forced_deletion"),

@@ -1,4 +1,4 @@
-"""AWS has vCPUs, addresses and reserved capacity for the nodes that replace others."""
+"""Fails for each quota, subnet or capacity reservation that is too small for the replacement nodes."""
 
 from collections.abc import Iterator
 
@@ -12,15 +12,21 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="AWS has room for the nodes that replace others",
+    title="AWS has capacity for the replacement nodes",
     phase="rollout",
     severity="warning",
-    why="A successor is launched before the old node goes: without vCPUs or addresses for it the rollout stands still.",
+    why=(
+        "Karpenter launches the replacement before it drains the old node: without vCPUs or addresses the rollout "
+        "stops."
+    ),
     reads=("nodepools", "nodes"),
-    says=("{count} limit of AWS is too low for the nodes at the peak", "{count} limits of AWS are too low for them"),
+    says=(
+        "{count} AWS limit is too low for the replacement nodes",
+        "{count} AWS limits are too low for the replacement nodes",
+    ),
     how=(
-        "The nodes that disruption budgets let go at once, by zone and family, against vCPU quotas, free addresses of"
-        " the selected subnets, capacity reservations and offerings."
+        "Counts the nodes that disruption budgets allow to be replaced at once, by zone and family, and compares "
+        "them with vCPU quotas, free addresses of the selected subnets, capacity reservations and offerings."
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=(

@@ -1,4 +1,4 @@
-"""No pool holds all its nodes for good."""
+"""Fails for each NodePool with a budget of 0 nodes that has no schedule and covers every reason."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="Every pool lets nodes go",
+    title="Every NodePool allows disruption",
     phase="rollout",
     severity="warning",
-    why="With a budget of 0 nothing is replaced: drift, a rollout and consolidation stand still without an error.",
-    how="Budgets of 0 nodes without a schedule that hold for every reason.",
+    why="With a budget of 0 no node is replaced: drift, rollouts and consolidation stop without an error.",
+    how="Reads budgets of 0 nodes without a schedule that apply to every reason.",
     reads=("nodepools",),
-    says=("{count} pool holds all its nodes", "{count} pools hold all their nodes"),
+    says=("{count} NodePool allows no disruption", "{count} NodePools allow no disruption"),
     hops=hops_from(ALPHA_LEFT),
     # Where drift was switched off, such a budget is what holds it back over 1.0.
     severity_at={CONVERTED: "info"},

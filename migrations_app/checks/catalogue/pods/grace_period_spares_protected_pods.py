@@ -1,4 +1,4 @@
-"""No NodePool ends pods that ask to be left alone, or cuts their grace short, after a grace period of its own."""
+"""Fails for each protected pod on a NodePool with terminationGracePeriod, and each pod with a longer grace period."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ check = Check(
     phase="rollout",
     severity="info",
     why=(
-        "When terminationGracePeriod of a pool is over, its pods are ended whatever protects them: "
-        "do-not-disrupt, budgets, or a longer grace period of their own."
+        "When terminationGracePeriod of a NodePool is over, its pods are ended in spite of do-not-disrupt, "
+        "PodDisruptionBudgets or a longer grace period of their own."
     ),
     reads=("nodepools", "pods", "nodes"),
     says=(
-        "{count} pod is ended by the grace period of its pool",
-        "{count} pods are ended by the grace period of their pool",
+        "{count} pod is ended early by the grace period of its NodePool",
+        "{count} pods are ended early by the grace period of their NodePool",
     ),
     how=(
-        "terminationGracePeriod of NodePools, against the pods on their nodes that carry do-not-disrupt or whose "
-        "terminationGracePeriodSeconds is longer."
+        "Compares terminationGracePeriod of NodePools with the pods on their nodes that have do-not-disrupt or a "
+        "longer terminationGracePeriodSeconds."
     ),
     hops=hops_from(CONVERTED),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),

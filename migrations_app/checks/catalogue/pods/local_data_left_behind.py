@@ -1,4 +1,4 @@
-"""No pod on a node that the hop replaces keeps data on that node's disk."""
+"""Fails for each pod with data on the disk of a node that the upgrade replaces."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No pod keeps data on a node to be replaced",
+    title="No pod keeps data on a node that is replaced",
     phase="rollout",
     severity="info",
-    why="The disk of a node goes with the node: what a pod wrote there is gone.",
+    why="The disk is deleted with its node, and what a pod wrote there is lost.",
     reads=("pods", "nodes"),
-    says=("{count} pod keeps data on its node", "{count} pods keep data on their nodes"),
+    says=("{count} pod loses the data on its node's disk", "{count} pods lose the data on their nodes' disks"),
     how=(
-        "Volumes of kind hostPath, and of StatefulSets and bare pods emptyDir on disk, where the hop replaces the "
-        "node; an emptyDir of other workloads is taken for scratch space, and DaemonSets go with their node."
+        "Reads hostPath volumes, and emptyDir volumes on disk of StatefulSets and bare pods, where the upgrade "
+        "replaces the node. An emptyDir of other workloads counts as scratch space, and DaemonSets end with their "
+        "node."
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=("Kubernetes documentation, Volumes and Safely Drain a Node",),

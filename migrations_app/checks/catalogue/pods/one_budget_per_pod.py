@@ -1,4 +1,4 @@
-"""No pod on a node that the hop replaces is covered by two disruption budgets."""
+"""Fails for each pod that two PodDisruptionBudgets cover, on a node that the upgrade replaces."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No pod has two disruption budgets",
+    title="No pod is covered by two PodDisruptionBudgets",
     phase="rollout",
     severity="warning",
-    why="The API server evicts no pod that two budgets cover, whatever they allow: its node never drains.",
+    why="The API server never evicts a pod that two PodDisruptionBudgets cover: its node never drains.",
     reads=("pdbs", "pods", "nodes"),
-    says=("{count} pod is covered by two budgets", "{count} pods are covered by two budgets"),
+    says=("{count} pod is covered by two PodDisruptionBudgets", "{count} pods are covered by two PodDisruptionBudgets"),
     how=(
-        "The selectors of the PodDisruptionBudgets of a namespace against the labels of the pods of each workload, "
-        "where the hop replaces their node."
+        "Compares the selectors of the PodDisruptionBudgets of a namespace with the labels of the pods of each "
+        "workload, where the upgrade replaces their node."
     ),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},

@@ -1,4 +1,4 @@
-"""Every PodDisruptionBudget allows at least one pod to go, where the hop replaces nodes."""
+"""Fails for each PodDisruptionBudget that allows no disruption, for pods on nodes that the upgrade replaces."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="Every disruption budget lets a pod go",
+    title="Every PodDisruptionBudget allows a disruption",
     phase="rollout",
     severity="warning",
     why=(
-        "A node with such a pod never drains: the rollout stands still there, "
-        "or the node goes at the end of its grace period."
+        "A node with such a pod never drains: the rollout stops there, or the node is deleted when its grace period "
+        "ends."
     ),
-    how="Allowed disruptions of each budget are read, for budgets of pods on nodes that are to be replaced.",
+    how="Reads the allowed disruptions of the PodDisruptionBudgets of pods on nodes that are to be replaced.",
     reads=("pdbs", "nodes"),
-    says=("{count} disruption budget lets no pod go", "{count} disruption budgets let no pod go"),
+    says=("{count} PodDisruptionBudget allows no disruption", "{count} PodDisruptionBudgets allow no disruption"),
     severity_at={ALPHA_LEFT: "blocker"},
     sources=(
         "Kubernetes documentation, Disruptions",

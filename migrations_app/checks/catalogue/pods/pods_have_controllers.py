@@ -1,4 +1,4 @@
-"""Every pod on a node that the hop replaces has a controller that starts it anew elsewhere."""
+"""Fails for each pod without a controller on a node that the upgrade replaces."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No bare pod runs on a node to be replaced",
+    title="No bare pod runs on a node that is replaced",
     phase="rollout",
     severity="info",
-    why="Nobody starts such a pod again: it goes with its node and does not come back.",
+    why="No controller recreates a bare pod: it is deleted with its node and does not come back.",
     reads=("pods", "nodes"),
-    says=(
-        "{count} pod without a controller goes with its node",
-        "{count} pods without a controller go with their nodes",
-    ),
-    how="Pods without ownerReferences, where the hop replaces their node.",
+    says=("{count} bare pod is deleted with its node", "{count} bare pods are deleted with their nodes"),
+    how="Reads pods without ownerReferences where the upgrade replaces their node.",
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "warning"},
     sources=(
@@ -50,7 +47,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     columns = "custom-columns=NAME:.metadata.name,OWNER:.metadata.ownerReferences[0].kind,NODE:.spec.nodeName"
     task = PersonTask(
         what="keep the manifests of the pods without an owner, or let a controller run them",
-        why="nothing starts them anew, and the cluster does not say what they are for",
+        why="no controller recreates them, and the cluster does not say what they are for",
         where="the pods below whose OWNER is <none>",
     )
     looks = (shown("kubectl", "-n", home, "get", "pods", "-o", columns) for home in list(homes)[:NAMES_SHOWN])

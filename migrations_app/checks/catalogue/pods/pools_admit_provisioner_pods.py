@@ -1,4 +1,4 @@
-"""For every Provisioner there is a ready NodePool that admits the pods of its nodes."""
+"""Fails for each Provisioner with pods that no ready NodePool admits."""
 
 from collections.abc import Iterator
 
@@ -13,15 +13,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 ROLLS_ON = "0.32"
 check = Check(
     __name__,
-    title="Every Provisioner has a NodePool that takes its pods over",
+    title="Every Provisioner has a NodePool for its pods",
     phase="rollout",
     severity="blocker",
-    why="Once the Provisioner is fenced or gone, pods that no NodePool admits stay pending.",
+    why="Once the Provisioner is tainted or deleted, pods that no NodePool admits stay pending.",
     reads=("provisioners", "nodepools"),
-    says=("{count} Provisioner has no NodePool that takes its pods over", "{count} Provisioners have no such NodePool"),
+    says=("{count} Provisioner has no NodePool for its pods", "{count} Provisioners have no NodePool for their pods"),
     how=(
-        "Each Provisioner against every NodePool: whether the pool asks for taints that the Provisioner has not, "
-        "lacks labels that it gives, or leaves out all values of one of its requirements."
+        "Compares each Provisioner with every NodePool: whether the NodePool has taints that the Provisioner has "
+        "not, lacks its labels, or excludes all values of one of its requirements."
     ),
     hops=(ALPHA_LEFT,),
     resolved_by=("convert_and_apply",),

@@ -1,4 +1,4 @@
-"""Every pool may launch at least one node more, where the hop replaces nodes."""
+"""Fails for each NodePool whose limits have no room for one more node of its average size."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,13 +17,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every NodePool has room for one node more",
+    title="Every NodePool has room for one more node",
     phase="rollout",
     severity="warning",
-    why="A successor is launched before the old node goes: a pool at its limit replaces nothing.",
+    why="Karpenter launches the replacement before it drains the old node: a NodePool at its limits replaces nothing.",
     reads=("nodepools", "nodes"),
-    says=("{count} NodePool has no room for one node more", "{count} NodePools have no room for one node more"),
-    how="spec.limits against status.resources of each NodePool; a node is taken to be as large as the pool's average.",
+    says=("{count} NodePool has no room for one more node", "{count} NodePools have no room for one more node"),
+    how=(
+        "Compares spec.limits with status.resources of each NodePool; a node counts with the average size of that "
+        "NodePool."
+    ),
     hops=hops_from(ALPHA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/nodepools.md",),
     remedy_tools=OBJECT_TOOLS,

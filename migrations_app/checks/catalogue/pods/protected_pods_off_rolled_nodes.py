@@ -1,4 +1,4 @@
-"""No pod that asks to be left alone runs on a node that the hop replaces."""
+"""Fails for each pod or node protected by do-not-evict, do-not-disrupt or do-not-consolidate on a replaced node."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,18 +12,18 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No protected pod runs on a node to be replaced",
+    title="No protected pod runs on a node that is replaced",
     phase="rollout",
     severity="info",
     why=(
-        "Karpenter leaves a node with such a pod alone, so that the rollout waits for it; from 1.0 on an expired "
-        "node starts to drain all the same and hangs half empty until the pod is gone."
+        "Karpenter does not replace a node with such a pod, so the rollout waits for it. From 1.0 on an expired node "
+        "starts to drain and stays until the pod ends."
     ),
     reads=("pods", "nodes"),
-    says=("{count} protected pod or node holds the rollout up", "{count} protected pods or nodes hold the rollout up"),
+    says=("{count} protected pod or node blocks the rollout", "{count} protected pods or nodes block the rollout"),
     how=(
-        "The annotations do-not-evict and do-not-disrupt of pods and nodes, do-not-consolidate of nodes, where the "
-        "hop replaces the node."
+        "Reads the annotations do-not-evict and do-not-disrupt of pods and nodes, and do-not-consolidate of nodes, "
+        "where the upgrade replaces the node."
     ),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "warning"},

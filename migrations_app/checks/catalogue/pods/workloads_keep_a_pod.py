@@ -1,4 +1,4 @@
-"""No workload on nodes that the hop replaces consists of one pod alone."""
+"""Fails for each workload with one pod, on a node that the upgrade replaces."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,16 +15,13 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No workload on a node to be replaced is a single pod",
+    title="No workload on a node that is replaced has only one pod",
     phase="rollout",
     severity="info",
-    why="While its node is replaced there is no other pod to answer: it is away until its next one is ready.",
+    why="While its node is replaced no other pod serves: the workload is down until its next pod is ready.",
     reads=("pods", "nodes"),
-    says=(
-        "{count} workload is away while its node is replaced",
-        "{count} workloads are away while their node is replaced",
-    ),
-    how="Workloads with one unfinished pod on a node to be replaced, but no DaemonSet, Job or cluster autoscaler.",
+    says=("{count} single-replica workload will be down", "{count} single-replica workloads will be down"),
+    how="Reads workloads with one unfinished pod on a replaced node, but no DaemonSet, Job or cluster-autoscaler.",
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "Kubernetes documentation, Disruptions",

@@ -1,4 +1,4 @@
-"""NodePools reach every zone in which pods on the nodes of old have a volume."""
+"""Fails for each pod on a legacy node with a volume in a zone where no NodePool launches nodes."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,18 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
     __name__,
-    title="NodePools reach the zones of all volumes",
+    title="NodePools cover the zones of all volumes",
     phase="rollout",
     severity="warning",
-    why="An EBS volume stays in its zone: a pod that needs it hangs pending where no NodePool may launch there.",
+    why="An EBS volume stays in its zone: a pod that needs it stays pending where no NodePool launches nodes.",
     reads=("pods", "nodes", "nodepools", "ec2nodeclasses", "volumes"),
-    says=("{count} pod may not follow its volume", "{count} pods may not follow their volumes"),
+    says=(
+        "{count} pod is pinned by its volume to a zone without a NodePool",
+        "{count} pods are pinned by their volumes to zones without a NodePool",
+    ),
     how=(
-        "The zones of PersistentVolumes claimed in the namespace of pods with claims, on the nodes of old, against the "
-        "zone requirements of NodePools and the subnets in the status of their classes."
+        "Compares the zones of PersistentVolumes of the pods on legacy nodes with the zone requirements of NodePools "
+        "and the subnets in the status of their node classes."
     ),
     hops=(ALPHA_LEFT,),
     sources=("Kubernetes documentation, Storage Classes, allowed topologies",),

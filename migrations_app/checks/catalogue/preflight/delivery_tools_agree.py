@@ -1,4 +1,4 @@
-"""No object is applied by two tools."""
+"""Fails for each CRD, controller, NodePool or node class that more than one tool applies."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,14 @@ from migrations_app.inventory.objects.karpenter import NamedObject
 
 check = Check(
     __name__,
-    title="Every object is applied by one tool",
+    title="One tool applies each object",
     phase="preflight",
     severity="warning",
-    why="Two tools undo each other's work for ever: what one brings to the hop the other takes back within minutes.",
-    how="Labels, annotations and field managers of CRDs, the controller, pools and node classes, tool by tool.",
+    why="Two tools overwrite each other: what one upgrades the other reverts within minutes.",
+    how=(
+        "Reads labels, annotations and field managers of CRDs, the controller, NodePools and node classes, tool by "
+        "tool."
+    ),
     reads=("crds", "controller", "nodepools", "ec2nodeclasses", "provisioners", "awsnodetemplates"),
     says=("{count} object is applied by more than one tool", "{count} objects are applied by more than one tool"),
     sources=(

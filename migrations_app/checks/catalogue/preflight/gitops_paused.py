@@ -1,4 +1,4 @@
-"""No tool prunes or reverts on its own what the hop changes."""
+"""Fails for each GitOps delivery of Karpenter that reverts or prunes automatically."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,21 @@ from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 check = Check(
     __name__,
-    title="No tool reverts or prunes during the hop",
+    title="No GitOps tool reverts or prunes during the upgrade",
     phase="preflight",
     severity="info",
     why=(
-        "Flux and Argo CD take back what is changed beside them and may delete what is no longer in their source: a "
-        "hop by hand lasts until their next look."
+        "Flux and Argo CD revert changes made outside of Git and may delete what is no longer in Git: an upgrade by "
+        "hand lasts until their next sync."
     ),
-    how="Argo CD's syncPolicy.automated, and prune and suspend of Flux, of every object that delivers Karpenter.",
+    how=(
+        "Reads Argo CD's syncPolicy.automated, and prune and suspend of Flux, of every object that delivers Karpenter."
+    ),
     reads=("deliveries",),
-    says=("{count} tool reverts or prunes by itself", "{count} tools revert or prune by themselves"),
+    says=(
+        "{count} GitOps delivery reverts or prunes automatically",
+        "{count} GitOps deliveries revert or prune automatically",
+    ),
     sources=(
         "argoproj/argo-cd@master:docs/user-guide/auto_sync.md",
         "fluxcd/kustomize-controller@main:docs/spec/v1/kustomizations.md",
@@ -41,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in every:
         path, seen = _acts(one)
         if path:
-            yield at(one, path, seen=seen, wanted="paused for changes made by hand, or the hop made in its source")
+            yield at(one, path, seen=seen, wanted="paused during manual changes, or the upgrade made in its source")
 
 
 def _acts(one: GitOpsDelivery) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The release that the hop starts from is running."""
+"""Fails if the running version is older than the one that this upgrade starts from."""
 
 from collections.abc import Iterator
 
@@ -10,16 +10,16 @@ from migrations_app.karpenter import labels
 
 check = Check(
     __name__,
-    title="The release that the hop starts from is running",
+    title="The cluster runs the version that this upgrade starts from",
     phase="preflight",
     severity="blocker",
     why=(
-        "Hops build on each other: a release jumped over has not converted, "
-        "rewritten or served what the next one needs."
+        "Upgrades build on each other: a release that was left out has not converted, rewritten or served what the "
+        "next one needs."
     ),
-    how="The running release is compared with the one that the hop starts from.",
+    how="Compares the running version with the one that the upgrade starts from.",
     reads=("controller",),
-    says=("The hop before this one has not been taken yet",) * 2,
+    says=("Take the earlier upgrades first: Karpenter {seen} is running", "Take the earlier upgrades first"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("kubectl",),
 )
@@ -44,4 +44,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     reason = f"this one starts from {case.step.start}, {evidence[0].seen} runs"
-    yield in_cluster(PersonTask(what="take the earlier hops first", why=reason))
+    yield in_cluster(PersonTask(what="take the earlier upgrades first", why=reason))

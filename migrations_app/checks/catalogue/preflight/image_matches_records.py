@@ -1,4 +1,4 @@
-"""The Helm record and the labels name the release that the controller's image runs."""
+"""Fails for each Helm record or label that names another version than the controller's image."""
 
 from collections.abc import Iterator
 
@@ -10,19 +10,16 @@ from migrations_app.inventory.facts.controller import installation
 
 check = Check(
     __name__,
-    title="The Helm record and the labels name the release that runs",
+    title="The Helm record and the labels match the running image",
     phase="preflight",
     severity="warning",
     why=(
-        "What runs is the image. Where record or labels name another release, an upgrade kept the old image "
-        "(it reused the values of the old chart, or a tag is pinned), and the next one may keep it again."
+        "The image is what runs. If record or labels name another version, an upgrade kept the old image (it reused "
+        "the values of the old chart, or a tag is pinned), and the next one may keep it again."
     ),
-    how="The tag of the controller's image is compared with the Helm record and with the labels of the Deployment.",
+    how="Compares the tag of the controller's image with the Helm record and with the labels of the Deployment.",
     reads=("controller",),
-    says=(
-        "{count} record names another release than the image that runs",
-        "{count} records name another release than the image that runs",
-    ),
+    says=("{count} record does not match the running image", "{count} records do not match the running image"),
     sources=(
         "helm/helm@v3.19.0:pkg/action/upgrade.go",
         "aws/karpenter-provider-aws@v1.14.1:charts/karpenter/templates/deployment.yaml",

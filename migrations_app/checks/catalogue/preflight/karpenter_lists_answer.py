@@ -1,4 +1,4 @@
-"""The API server answers every list of Karpenter's objects, of nodes and of pods."""
+"""Fails for each kind of Karpenter's, nodes or pods that the API server does not list."""
 
 from collections.abc import Iterator
 
@@ -25,14 +25,19 @@ LISTS: dict[str, Kind] = {
 }
 check = Check(
     __name__,
-    title="Every list of Karpenter's objects, nodes and pods answers",
+    title="The API server lists Karpenter's objects, nodes and pods",
     phase="preflight",
     severity="blocker",
-    why="The controller reads the same lists: what fails for a scan fails for it, and a hop cannot be watched.",
-    how="The lists of Karpenter's kinds, nodes and pods are read; an error is told apart from an empty list. What "
-    "another served version answers is read in that version.",
+    why=(
+        "The controller reads the same lists: a list that fails here fails there, too, and nobody can follow the "
+        "upgrade."
+    ),
+    how=(
+        "Reads the lists of Karpenter's kinds, nodes and pods; an error is not an empty list. A kind that answers in "
+        "another served version is read in that version."
+    ),
     reads=("discovery",),
-    says=("{count} kind cannot be listed", "{count} kinds cannot be listed"),
+    says=("Listing {name} fails", "Listing {count} kinds fails"),
     sources=(
         "kubernetes/kubernetes: CustomResourceDefinition versioning, webhook conversion",
         "aws/karpenter-provider-aws#6818",

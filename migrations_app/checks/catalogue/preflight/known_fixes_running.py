@@ -1,4 +1,4 @@
-"""The running patch has the fixes that came to several minors at once."""
+"""Fails for each bug that several minors fixed in a patch and that the running version still has."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,15 @@ from migrations_app.karpenter.tables.fix_rows import missing_fixes
 
 check = Check(
     __name__,
-    title="The running patch has the known fixes",
+    title="The running version has all known fixes",
     phase="preflight",
     severity="info",
-    why="Until the hop lands, nodes are launched by the running patch: with a known fault they may come out wrong.",
-    how="The running patch is looked up in the table of fixes that came to several minors at once.",
+    why="Until the upgrade the running version launches the nodes: with a known bug they may be wrong.",
+    how="Looks the running version up in the table of fixes that were made in several minors.",
     reads=("controller",),
     says=(
-        "{count} known fault is not fixed in the running patch",
-        "{count} known faults are not fixed in the running patch",
+        "{count} known bug is not fixed in the running version",
+        "{count} known bugs are not fixed in the running version",
     ),
     sources=("aws/karpenter-provider-aws#8665", "aws/karpenter-provider-aws#8664"),
     remedy_tools=("kubectl",),
@@ -50,6 +50,6 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     if any(missing_fixes(lands)):
         task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
     else:
-        why = f"it lands on {lands}, which brings the fix: CRDs first, then the controller"
+        why = f"its target version {lands} has the fix: CRDs first, then the controller"
         task = PersonTask(what="take the hop", why=why)
     yield in_cluster(task)

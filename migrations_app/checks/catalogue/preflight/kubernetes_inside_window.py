@@ -1,4 +1,4 @@
-"""Kubernetes lies inside the window of the release that the hop lands on."""
+"""Fails if the target version does not support the cluster's Kubernetes, or the planned one."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,16 @@ from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
     __name__,
-    title="Kubernetes is inside the release's window",
+    title="The target version supports this Kubernetes",
     phase="preflight",
     severity="blocker",
-    why="Outside the window Karpenter launches nodes that join wrongly or not at all, or its CRDs are refused.",
-    how="The API server's version, and a planned one, are compared with the range that the hop's release supports.",
+    why="On an unsupported Kubernetes nodes join in a wrong way or not at all, or Karpenter's CRDs are refused.",
+    how="Compares the API server's version, and a planned one, with the range that the target version supports.",
     reads=("version",),
-    says=("Kubernetes is outside the window of the hop's release",) * 2,
+    says=(
+        "The target version does not support Kubernetes {seen}",
+        "The target version does not support this Kubernetes",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

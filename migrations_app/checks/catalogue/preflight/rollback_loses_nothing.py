@@ -1,4 +1,4 @@
-"""Going back over the hop would lose no setting of a pool."""
+"""Fails for each field of a NodePool that exists only in v1 and is lost when an older release writes the object."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,16 @@ from migrations_app.karpenter.hops import CONVERTED
 
 check = Check(
     __name__,
-    title="Going back would lose no setting",
+    title="A rollback loses no setting",
     phase="preflight",
     severity="info",
-    why="v1beta1 has no place for these fields: once the older release has written a pool, they are gone.",
-    how="Fields of NodePools that only v1 has: reasons of budgets, grace period, consolidateAfter beside utilisation.",
-    reads=("nodepools",),
-    says=(
-        "{count} field of a pool would be lost on the way back",
-        "{count} fields of pools would be lost on the way back",
+    why="v1beta1 has no such fields: they are lost once the older release has written the NodePool.",
+    how=(
+        "Reads fields of NodePools that only v1 has: reasons of budgets, grace period, consolidateAfter with "
+        "WhenUnderutilized."
     ),
+    reads=("nodepools",),
+    says=("{count} NodePool field would be lost by a rollback", "{count} NodePool fields would be lost by a rollback"),
     hops=(CONVERTED,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     remedy_tools=("kubectl",),
@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool yet")
     for pool in part.items:
         for path, seen in _only_v1(pool):
-            yield at(pool, path, seen=seen, wanted="written down, to be set again after a way back")
+            yield at(pool, path, seen=seen, wanted="written down, to be set again after a rollback")
 
 
 def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The running release supports the Kubernetes that the cluster runs."""
+"""Fails if the running version does not support the Kubernetes that the cluster runs."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,19 @@ from migrations_app.karpenter.versions import Release, kubernetes_minor
 
 check = Check(
     __name__,
-    title="The running release supports today's Kubernetes",
+    title="The running version supports this Kubernetes",
     phase="preflight",
     severity="warning",
-    why="Until the hop lands, the running release works on: outside its window nodes join wrongly or not at all.",
-    how="The API server's version is compared with the range that the running patch supports.",
+    why=(
+        "Until the upgrade the running version keeps working: on a Kubernetes that it does not support nodes join in "
+        "a wrong way or not at all."
+    ),
+    how="Compares the API server's version with the range that the running version supports.",
     reads=("version", "controller"),
-    says=("The running release does not support today's Kubernetes",) * 2,
+    says=(
+        "The running version does not support Kubernetes {seen}",
+        "The running version does not support this Kubernetes",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:hack/docs/compatibilitymatrix_gen/compatibility.yaml",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/compatibility.md",
@@ -31,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     minor, running = kubernetes_minor(text), case.running.release
     row = find(running) if running else None
     if case.step.start == case.step.release:
-        yield NotApplicable("without a hop kubernetes_inside_window asks about the running release")
+        yield NotApplicable("without an upgrade kubernetes_inside_window checks the running version")
     elif running is None or row is None:
         yield Unknown(f"which Kubernetes the running release supports is not known: {running or case.running.how}")
     elif minor is None:
@@ -42,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             kind="Cluster",
             name=case.inventory.cluster,
             path="gitVersion",
-            seen=f"{minor}, and {running} supports {row.kubernetes_window(running)}",
+            seen=f"{minor}; {running} supports {row.kubernetes_window(running)}",
             wanted=f"Karpenter {fitting} or later" if fitting else "a release of a later minor",
             data={"fitting": str(fitting or "")},
         )

@@ -1,4 +1,4 @@
-"""Everything that tells the running release says the same."""
+"""Fails for each source (CRDs, variables, Helm record, labels) that contradicts the running version."""
 
 from collections.abc import Iterator
 
@@ -11,19 +11,19 @@ from migrations_app.inventory.facts.controller import installation
 
 check = Check(
     __name__,
-    title="Every source names the same running release",
+    title="Every source agrees on the running version",
     phase="preflight",
     severity="warning",
     why=(
-        "Where labels, Helm record, CRDs and variables disagree, an upgrade stopped half-way, "
-        "and the path may start elsewhere."
+        "If labels, Helm record, CRDs and variables disagree, an upgrade stopped half-way, and the path may start "
+        "elsewhere."
     ),
-    how="CRDs and variables are compared with the running release, and where the image names none, record and labels.",
+    how=(
+        "Compares CRDs and variables with the running version, and, if the image has no version, the Helm record and "
+        "the labels."
+    ),
     reads=("controller",),
-    says=(
-        "{count} source contradicts the release that was told",
-        "{count} sources contradict the release that was told",
-    ),
+    says=("{count} source contradicts the running version", "{count} sources contradict the running version"),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/templates/deployment.yaml",),
     remedy_tools=("kubectl",),
 )

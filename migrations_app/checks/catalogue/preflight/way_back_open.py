@@ -1,4 +1,4 @@
-"""The running release is one that the hop's release can be rolled back to."""
+"""Fails if the running version is not one of those that the target version can be rolled back to."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,18 @@ from migrations_app.karpenter.releases import find, rollback_targets
 
 check = Check(
     __name__,
-    title="The hop can be rolled back",
+    title="A rollback of the upgrade is possible",
     phase="preflight",
     severity="info",
-    why="Only named patches can read what the newer release has written; from any other there is no way back.",
-    how="The running patch is looked up among those that can take over again from the hop's release.",
+    why="Only certain patches can read what the newer release has written; to any other release there is no rollback.",
+    how="Looks the running version up among those that the target version can be rolled back to.",
     reads=("controller",),
     # Between other minors the guides name no way back from anywhere: nothing that this cluster could do about it.
     severity_at=dict.fromkeys(NAMED, "warning"),
-    says=("No way back from the hop to the running release is known",) * 2,
+    says=(
+        "A rollback from the target version to {seen} is not possible",
+        "A rollback from the target version is not possible",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
@@ -33,10 +36,10 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, found = case.running.release, installation(case.inventory)
     if running is None or found is None or find(running) is None:
-        yield Unknown(f"whether the running release can be gone back to is not known: {case.running.how}")
+        yield Unknown(f"whether a rollback to the running release is possible is not known: {case.running.how}")
         return
     if running < case.step.start:
-        yield NotApplicable(f"the hop starts from {case.step.start}, which does not run yet")
+        yield NotApplicable(f"the upgrade starts from {case.step.start}, which does not run yet")
     elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
         yield Evidence(
             kind="Deployment",
@@ -53,4 +56,4 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     running = case.running.release
     own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
     if own:
-        yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be gone back to")
+        yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be rolled back to")

@@ -1,4 +1,4 @@
-"""No rule of Prometheus asks for a metric that the hop's release no longer has."""
+"""Fails for each Prometheus rule with a metric or label value that the target version does not have."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every alert names a metric that is there",
+    title="Every alert uses metrics that exist",
     phase="controller",
     severity="warning",
-    why="An alert on a metric that is gone never fires again, and nothing says so.",
+    why="An alert on a removed metric never fires again, without any error.",
     how=(
-        "The expressions of all PrometheusRules are searched for names and label values of Karpenter metrics, "
-        "which are compared with those that the hop's release has."
+        "Searches the expressions of all PrometheusRules for names and label values of Karpenter metrics, and "
+        "compares them with those of the target version."
     ),
     reads=("prometheus_rules",),
     says=(
-        "{count} alert or recording rule asks for a metric that is gone",
-        "{count} alert or recording rules ask for metrics that are gone",
+        "{count} alert or recording rule uses a removed metric",
+        "{count} alert or recording rules use removed metrics",
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=(

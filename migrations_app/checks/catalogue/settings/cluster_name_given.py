@@ -1,4 +1,4 @@
-"""The controller is told the name of its cluster."""
+"""Fails for each controller without a cluster name in a variable or flag."""
 
 from collections.abc import Iterator
 
@@ -19,13 +19,13 @@ VARIABLE, FLAG, KEY = "CLUSTER_NAME", "--cluster-name", "aws.clusterName"
 MISSING = "CLUSTER"
 check = Check(
     __name__,
-    title="The controller knows the name of its cluster",
+    title="The controller has the cluster name",
     phase="controller",
     severity="blocker",
-    why="From 0.33 on the controller exits where neither a variable nor a flag names its cluster.",
-    how="CLUSTER_NAME and --cluster-name of the Deployment; until 0.32 karpenter-global-settings as well.",
+    why="From 0.33 on the controller exits when neither a variable nor a flag names its cluster.",
+    how="Reads CLUSTER_NAME and --cluster-name of the Deployment; up to 0.32 karpenter-global-settings, too.",
     reads=("controller",),
-    says=("{count} controller is not told its cluster's name", "{count} controllers are not told their cluster's name"),
+    says=("{count} controller has no cluster name", "{count} controllers have no cluster name"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v0.33.12:pkg/operator/options/options_validation.go",

@@ -1,4 +1,4 @@
-"""The conversion webhook is not switched off."""
+"""Fails if DISABLE_WEBHOOK or the Helm value webhook.enabled turns the conversion webhook off."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,16 @@ VALUE = "webhook.enabled"
 
 check = Check(
     __name__,
-    title="The conversion webhook is switched on",
+    title="The conversion webhook is on",
     phase="controller",
     severity="blocker",
     why=(
-        "With it off the API server only relabels versions: "
-        "node class references go empty, and nothing rewrites what is stored."
+        "Without the webhook the API server only changes the version: node class references become empty, and no "
+        "stored object is rewritten."
     ),
-    how="DISABLE_WEBHOOK is read from the Deployment, and webhook.enabled from the Helm values.",
+    how="Reads DISABLE_WEBHOOK from the Deployment, and webhook.enabled from the Helm values.",
     reads=("controller",),
-    says=("The conversion webhook is switched off",) * 2,
+    says=("The conversion webhook is off", "The conversion webhook is off"),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

@@ -1,4 +1,4 @@
-"""No dashboard asks for a metric that the hop's release no longer has."""
+"""Fails for each Grafana panel with a metric or label value that the target version does not have."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Every dashboard names metrics that are there",
+    title="Every dashboard uses metrics that exist",
     phase="controller",
     severity="info",
-    why="A panel on a metric that is gone stays empty, which looks like a quiet cluster.",
+    why="A panel on a removed metric stays empty and looks like a quiet cluster.",
     how=(
-        "ConfigMaps labelled grafana_dashboard are searched for names and label values of Karpenter metrics, "
-        "which are compared with those that the hop's release has."
+        "Searches ConfigMaps labelled grafana_dashboard for names and label values of Karpenter metrics, and "
+        "compares them with those of the target version."
     ),
     reads=("dashboards",),
-    says=("{count} panel asks for a metric that is gone", "{count} panels ask for metrics that are gone"),
+    says=("{count} panel uses a removed metric", "{count} panels use removed metrics"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

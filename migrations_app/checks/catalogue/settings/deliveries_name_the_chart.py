@@ -1,4 +1,4 @@
-"""Flux and Argo CD ask for the chart by a version that its registry has."""
+"""Fails for each chart version of Flux or Argo CD that is spelled as no published chart is."""
 
 from collections.abc import Iterator
 
@@ -21,16 +21,16 @@ PATHS = {
 }
 check = Check(
     __name__,
-    title="The chart is asked for by a version that exists",
+    title="Every chart version that GitOps requests exists",
     phase="controller",
     severity="warning",
-    why="Versions of the charts begin with v up to 0.34 and do not from 0.35 on: the other spelling is never found.",
+    why="Chart versions begin with v up to 0.34 and do not from 0.35 on: the other spelling is never found.",
     how=(
-        "The chart version in Flux HelmReleases, in the OCIRepositories that they name, and in Argo CD Applications, "
-        "against the spelling of its minor."
+        "Compares the chart version in Flux HelmReleases, in the OCIRepositories that they name, and in Argo CD "
+        "Applications with the spelling of its minor."
     ),
     reads=("deliveries", "sources"),
-    says=("{count} version is spelt as no chart is", "{count} versions are spelt as no chart is"),
+    says=("{count} requested chart version does not exist", "{count} requested chart versions do not exist"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("flux", "argocd"),
 )

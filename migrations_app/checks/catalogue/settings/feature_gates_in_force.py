@@ -1,4 +1,4 @@
-"""The feature gates in force are those that somebody meant, now and after the hop."""
+"""Fails for each feature gate whose effective value differs from the one configured, or changes with the upgrade."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from migrations_app.karpenter.table_types import MinorRelease
 
 check = Check(
     __name__,
-    title="The feature gates are those that were meant",
+    title="Every feature gate has its intended value",
     phase="controller",
     severity="warning",
-    why="On 0.33 to 0.37 gates given without Drift turn drift off; a default that changes with the hop acts at once.",
-    how="FEATURE_GATES or --feature-gates, gate by gate, against the Helm values and both releases' defaults.",
+    why="On 0.33 to 0.37 FEATURE_GATES without Drift turns drift off; a changed default takes effect at once.",
+    how="Compares FEATURE_GATES or --feature-gates with the Helm values and with the defaults of both releases.",
     reads=("controller",),
-    says=("{count} feature gate is not as it was meant", "{count} feature gates are not as they were meant"),
+    says=("{count} feature gate has an unintended value", "{count} feature gates have unintended values"),
     sources=(
         "kubernetes-sigs/karpenter@v0.37.7:pkg/operator/options/options.go",
         "kubernetes-sigs/karpenter@v1.14.1:pkg/operator/options/options.go",

@@ -1,4 +1,4 @@
-"""Everything that the ConfigMap karpenter-global-settings says is also said where 0.33 reads it."""
+"""Fails for each key of the ConfigMap karpenter-global-settings that is not set as a variable of the controller."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,19 @@ from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
-    title="The global settings are carried over",
+    title="Every global setting is set on the controller",
     phase="controller",
     severity="blocker",
     why=(
-        "From 0.33 on the ConfigMap is not read: without a cluster name the controller exits, "
-        "the rest falls back to defaults."
+        "From 0.33 on the ConfigMap is not read: without a cluster name the controller exits, all other settings get "
+        "their defaults."
     ),
-    how="Every key of karpenter-global-settings is looked up among the controller's variables.",
+    how="Looks every key of karpenter-global-settings up among the controller's variables.",
     reads=("settings", "controller"),
-    says=("{count} global setting is not carried over", "{count} global settings are not carried over"),
+    says=(
+        "{count} global setting is missing on the controller",
+        "{count} global settings are missing on the controller",
+    ),
     hops=(ALPHA_LEFT,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

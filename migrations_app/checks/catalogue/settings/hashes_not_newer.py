@@ -1,4 +1,4 @@
-"""No pool and no node class carries a drift hash that the running release does not know."""
+"""Fails for each NodePool or node class with a hash version that is newer than the running version."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,17 @@ from migrations_app.karpenter.releases import find, number
 
 check = Check(
     __name__,
-    title="No drift hash is newer than the controller",
+    title="No drift hash is newer than the running version",
     phase="controller",
     severity="warning",
-    why="Gone back to a release without hash versions, every node may drift at once: its hash is of another kind.",
-    how="The hash version of each pool and node class, against the version that the running release writes.",
+    why=(
+        "After a rollback to a release without hash versions every node may drift at once: its hash is of another kind."
+    ),
+    how="Compares the hash version of each NodePool and node class with the version that the running version writes.",
     reads=("nodepools", "ec2nodeclasses", "nodeclaims", "controller"),
     says=(
-        "{count} object carries a hash newer than the controller",
-        "{count} objects carry hashes newer than the controller",
+        "{count} object has a drift hash that the running version does not know",
+        "{count} objects have drift hashes that the running version does not know",
     ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=("kubectl", *CHART_TOOLS),

@@ -1,4 +1,4 @@
-"""Every value given to the chart is one that some release of it reads."""
+"""Fails for each value given to the chart that no release of the chart has."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,16 @@ from migrations_app.karpenter.controller_settings import unknown_helm_keys
 
 check = Check(
     __name__,
-    title="Every Helm value has a name that a chart knows",
+    title="Every Helm value exists in the chart",
     phase="controller",
     severity="warning",
-    why="A misspelt value is passed over in silence: what it was meant to set has its default.",
-    how="The names of the values given to the chart karpenter, against those that any release of it reads.",
+    why="Helm ignores a misspelled value without an error: the setting keeps its default.",
+    how="Compares the names of the values given to the chart karpenter with those that any release of it reads.",
     reads=("controller",),
-    says=("{count} Helm value is read by no release", "{count} Helm values are read by no release"),
+    says=(
+        "{count} Helm value exists in no version of the chart",
+        "{count} Helm values exist in no version of the chart",
+    ),
     sources=("aws/karpenter-provider-aws@v1.14.1:charts/karpenter/values.yaml",),
     remedy_tools=CHART_TOOLS,
 )
@@ -29,7 +32,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None:
-        yield Unknown("no Helm record and no Flux or Argo CD object tells the values of the chart karpenter")
+        yield Unknown("Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them")
     else:
         for key in unknown_helm_keys(values.tree):
             yield at_value(values, key, seen="read by no release of the chart", wanted="absent, or the right name")
@@ -39,4 +42,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
     keys = {value_key(values, row): "" for row in evidence if values}
-    yield from chart_values(case, keys, about="nobody reads it")
+    yield from chart_values(case, keys, about="no release reads it")

@@ -1,4 +1,4 @@
-"""Logs come in the form and the detail that they have today."""
+"""Fails for each log setting whose effect changes with the chart of the target version."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from migrations_app.karpenter.versions import Release, minor_order
 
 check = Check(
     __name__,
-    title="The controller's logs stay as they are",
+    title="The controller's log settings stay the same",
     phase="controller",
     severity="info",
-    why="Level and form change with the hop, and a configuration that is not switched on counts for nothing.",
-    how="logLevel and logConfig of the Helm values, against what the hop's chart does of itself.",
+    why="Log level and format change with the upgrade, and a log configuration that is not enabled has no effect.",
+    how="Compares logLevel and logConfig of the Helm values with the defaults of the target chart.",
     reads=("controller",),
-    says=("{count} change of the logs comes with the hop", "{count} changes of the logs come with the hop"),
+    says=("{count} log setting changes with the upgrade", "{count} log settings change with the upgrade"),
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

@@ -1,4 +1,4 @@
-"""No ServiceMonitor or PodMonitor relabels metrics by names that the hop's release no longer has."""
+"""Fails for each metric relabeling with a metric or label value that the target version does not have."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,16 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="Monitors keep and drop metrics that are there",
+    title="Every metric relabeling uses metrics that exist",
     phase="controller",
     severity="warning",
-    why="A relabeling that keeps or drops a metric by its old name lets the new one pass, or loses it.",
+    why="A relabeling that keeps or drops a metric by its old name does not drop the new one, or loses it.",
     how=(
-        "The regular expressions in metricRelabelings of ServiceMonitors and PodMonitors that name Karpenter, against "
-        "the metrics that the hop's release has."
+        "Compares the regular expressions in metricRelabelings of ServiceMonitors and PodMonitors that name "
+        "Karpenter with the metrics of the target version."
     ),
     reads=("monitors",),
-    says=("{count} relabeling names a metric that is gone", "{count} relabelings name metrics that are gone"),
+    says=("{count} relabeling uses a removed metric", "{count} relabelings use removed metrics"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

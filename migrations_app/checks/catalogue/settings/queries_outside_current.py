@@ -1,4 +1,4 @@
-"""Rules, dashboards and log queries that no cluster shows name what the hop's release still has."""
+"""Lists the metrics and labels that end with the target version, for a person to search outside the cluster."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,19 @@ NAMES_SHOWN = 5
 
 check = Check(
     __name__,
-    title="Queries kept outside the cluster are current",
+    title="Dashboards and alerts outside the cluster are current",
     phase="controller",
     severity="info",
-    why="Alerts and panels on names that are gone fall silent; what lies outside the cluster is not seen from here.",
-    how="The metrics and labels that go between the two releases are listed; a person searches for them.",
+    why=(
+        "Alerts and panels with removed names stop working without an error; karpdash does not see those outside the "
+        "cluster."
+    ),
+    how="Lists the metrics and labels that end between the two releases; a person searches for them.",
     reads=("controller",),
-    says=("{count} word to search for", "{count} words to search for"),
+    says=(
+        "{count} name to search for in dashboards and alerts",
+        "{count} names to search for in dashboards and alerts",
+    ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -30,14 +36,14 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     names, others = _renamed(case), _others(case)
     if not names and not others:
-        yield NotApplicable("no name of a metric goes on this hop")
+        yield NotApplicable("no metric name is removed by this upgrade")
         return
     shown = ", ".join(names[:NAMES_SHOWN]) + (
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
     renames = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
     yield ManualCheck(
-        f"search rules, dashboards and log queries outside this cluster for: {renames}", tuple(advise(case, ()))
+        f"search rules, dashboards and log queries outside of this cluster for: {renames}", tuple(advise(case, ()))
     )
 
 

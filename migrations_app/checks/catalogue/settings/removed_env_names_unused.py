@@ -1,4 +1,4 @@
-"""The controller is given no environment variable or feature gate that the hop's release does not heed."""
+"""Fails for each environment variable or feature gate of the controller that the target version does not read."""
 
 import json
 from collections.abc import Iterator
@@ -13,16 +13,19 @@ from migrations_app.karpenter.controller_settings import CHART_SWITCHES, unread_
 
 check = Check(
     __name__,
-    title="Every variable and gate of the controller is heeded",
+    title="The target version reads every variable and feature gate",
     phase="controller",
     severity="warning",
     why=(
-        "The controller ignores variables and gates that it does not know, "
-        "so a setting that mattered is gone in silence."
+        "The controller ignores variables and feature gates that it does not know, so their settings are lost "
+        "without an error."
     ),
-    how="The controller's variables and gates are compared with those that the hop's release heeds.",
+    how="Compares the controller's variables and feature gates with those that the target version reads.",
     reads=("controller",),
-    says=("{count} variable or gate is not heeded any more", "{count} variables or gates are not heeded any more"),
+    says=(
+        "{count} variable or feature gate is no longer read",
+        "{count} variables or feature gates are no longer read",
+    ),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     remedy_tools=CHART_TOOLS,
 )

@@ -1,4 +1,4 @@
-"""The Helm values hold no key that the hop's chart no longer reads."""
+"""Fails for each Helm value that the target chart does not read."""
 
 import json
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from migrations_app.redaction import is_whole
 
 check = Check(
     __name__,
-    title="Every Helm value is read by the hop's chart",
+    title="The target chart reads every Helm value",
     phase="controller",
     severity="warning",
-    why="A chart says nothing about values it no longer reads: the setting falls back to its default in silence.",
-    how="The values given to the chart are compared with those that the hop's chart reads.",
+    why="A chart ignores values that it no longer reads without an error: the setting gets its default.",
+    how="Compares the values given to the chart with those that the target chart reads.",
     reads=("controller",),
-    says=("{count} Helm value is not read any more", "{count} Helm values are not read any more"),
+    says=("{count} Helm value is no longer read", "{count} Helm values are no longer read"),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.0.14:charts/karpenter/values.yaml",
@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _why(case: CheckContext) -> str:
     if unread := records_unread(case.inventory):
         return f"Helm's records could not be read ({unread}), so the values are not known"
-    return "no Helm record and no Flux or Argo CD object tells the values of the chart karpenter"
+    return "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
 
 
 @check.advise

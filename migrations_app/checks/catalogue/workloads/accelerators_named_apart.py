@@ -1,4 +1,4 @@
-"""Nothing asks for the accelerator inferentia where it means trainium or inferentia2 as well."""
+"""Fails for each selector or requirement that lists the accelerator inferentia and neither trainium nor inferentia2."""
 
 from collections.abc import Iterator
 
@@ -13,16 +13,19 @@ from migrations_app.karpenter.hops import BETA_LEFT
 
 check = Check(
     __name__,
-    title="Neuron accelerators are asked for by their own names",
+    title="Selectors name each Neuron accelerator",
     phase="workloads",
     severity="warning",
     why=(
-        "Up to 1.0 every Neuron accelerator is called inferentia; from 1.1 on nodes with trainium or inferentia2 "
-        "say so, and what asks for inferentia alone does not match them any more."
+        "Up to 1.0 Karpenter labels every Neuron accelerator inferentia. From 1.1 on it labels trainium and "
+        "inferentia2 by their own names, and a selector for inferentia alone does not match those nodes."
     ),
     reads=(*POD_PARTS, "nodepools"),
-    says=("{count} pod or pool asks for inferentia alone", "{count} pods or pools ask for inferentia alone"),
-    how="Selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia only.",
+    says=(
+        "{count} pod or pool selects only inferentia and misses trainium and inferentia2",
+        "{count} pods or pools select only inferentia and miss trainium and inferentia2",
+    ),
+    how="Reads selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia only.",
     hops=(BETA_LEFT,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=OBJECT_TOOLS,

@@ -1,4 +1,4 @@
-"""Pods that ask instance metadata still reach it on nodes of v1 node classes."""
+"""Fails for each workload known to read instance metadata on v1 node classes with a hop limit of 1."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,16 @@ check = Check(
     title="Pods reach instance metadata where they need it",
     phase="workloads",
     severity="warning",
-    why="v1 classes let one hop through by default, v1beta1 two: pods without host network no longer reach metadata.",
-    how="httpPutResponseHopLimit of v1 classes, beside workloads known to ask instance metadata.",
+    why=(
+        "The default httpPutResponseHopLimit is 1 in v1 and was 2 in v1beta1: pods without host network no longer "
+        "reach instance metadata."
+    ),
+    how="Reads httpPutResponseHopLimit of v1 node classes, and workloads that are known to read instance metadata.",
     reads=("ec2nodeclasses", "deployments", "daemonsets"),
-    says=("{count} workload no longer reaches metadata", "{count} workloads no longer reach metadata"),
+    says=(
+        "{count} workload no longer reaches instance metadata",
+        "{count} workloads no longer reach instance metadata",
+    ),
     hops=(CONVERTED, BETA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",

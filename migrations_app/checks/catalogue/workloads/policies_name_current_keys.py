@@ -1,4 +1,4 @@
-"""Policies and volumes name keys and versions that the hop's release heeds."""
+"""Fails for each policy or volume with a label, annotation or API version that the target version does not use."""
 
 from collections.abc import Iterator
 
@@ -12,16 +12,22 @@ from migrations_app.karpenter.releases import version_gone
 
 check = Check(
     __name__,
-    title="Policies and volumes name current keys and versions",
+    title="Policies and volumes use current keys and versions",
     phase="workloads",
     severity="warning",
-    why="A policy writes into new pods, or matches, what no release heeds any more; a volume asks for a lost label.",
+    why=(
+        "A policy with an outdated key writes or matches something that no release reads; a volume that requires a "
+        "removed label cannot be attached to a new node."
+    ),
     how=(
-        "Policies of Kyverno, mutations and constraints of Gatekeeper, and what PersistentVolumes ask of nodes are "
-        "searched for keys and API versions of Karpenter that the hop's release no longer has."
+        "Searches policies of Kyverno, mutations and constraints of Gatekeeper, and the node affinity of "
+        "PersistentVolumes for keys and API versions of Karpenter that the target version does not have."
     ),
     reads=("policies", "volumes"),
-    says=("{count} key or version is gone", "{count} keys or versions are gone"),
+    says=(
+        "{count} outdated key or version in a policy or volume",
+        "{count} outdated keys or versions in policies and volumes",
+    ),
     formerly=("unread_kinds_current",),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
@@ -31,7 +37,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-GONE = "nothing: no release heeds it any more"
+GONE = "nothing: no release reads it any more"
 
 
 @check.judge

@@ -1,4 +1,4 @@
-"""Where capacity reservations are used, no pod and no pool shuts them out by asking for on-demand alone."""
+"""Fails for each pod or NodePool that requires on-demand only while a node class selects capacity reservations."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,15 @@ from migrations_app.karpenter.hops import hops_from
 
 check = Check(
     __name__,
-    title="Reserved capacity can be used by pods and pools",
+    title="Pods and NodePools can use reserved capacity",
     phase="workloads",
     severity="info",
-    why="From 1.3 on reserved is a capacity type of its own: what asks for on-demand alone leaves reservations unused.",
+    why="From 1.3 on reserved is a capacity type: what requires on-demand only leaves reservations unused.",
     reads=(*POD_PARTS, "nodepools", "ec2nodeclasses"),
-    says=("{count} pod or pool shuts reservations out", "{count} pods or pools shut reservations out"),
+    says=("{count} pod or NodePool excludes reserved capacity", "{count} pods or NodePools exclude reserved capacity"),
     how=(
-        "capacityReservationSelectorTerms of node classes; where a class has some, selectors and requirements of "
-        "karpenter.sh/capacity-type that list on-demand without reserved."
+        "Reads capacityReservationSelectorTerms of node classes; where there are some, selectors and requirements of "
+        "karpenter.sh/capacity-type with on-demand and without reserved."
     ),
     hops=hops_from("1.3"),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),

@@ -1,4 +1,4 @@
-"""Nothing relies on do-not-evict or do-not-consolidate alone."""
+"""Fails for each object with do-not-evict or do-not-consolidate that lacks the annotation that replaced it."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ from migrations_app.karpenter.hops import CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="No pod, pool or node relies on a retired annotation",
+    title="No pod, NodePool or node relies on a removed annotation",
     phase="workloads",
     severity="warning",
-    why="From 1.0 on they have no effect: what they protected is evicted like everything else.",
-    how="Pods, templates, nodes, claims and pools are searched for the old keys without the new one beside them.",
+    why="From 1.0 on these annotations have no effect: the pods and nodes that they protected are disrupted.",
+    how="Searches pods, templates, nodes, NodeClaims and NodePools for the old keys without the new one.",
     reads=(*POD_PARTS, "nodes", "nodepools"),
-    says=("{count} object relies on a retired annotation", "{count} objects rely on a retired annotation"),
+    says=("{count} object relies on a removed annotation", "{count} objects rely on a removed annotation"),
     hops=("0.32", "0.33+", *hops_from(CONVERTED)),
     severity_at={"0.32": "info", "0.33+": "info", CONVERTED: "blocker"},
     resolved_by=("rename_markers",),

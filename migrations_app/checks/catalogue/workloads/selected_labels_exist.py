@@ -1,4 +1,4 @@
-"""No workload and no pool asks for a label that Karpenter does not set on nodes any more."""
+"""Fails for each selector or requirement with a node label that the target version does not set."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 check = Check(
     __name__,
-    title="No workload or pool asks for a label that is gone",
+    title="No workload or NodePool uses a removed label",
     phase="workloads",
     severity="warning",
-    why="New nodes do not carry the label: what asks for it matches none of them and stays pending.",
+    why="New nodes do not have the label: a pod that selects it stays pending.",
     reads=(*POD_PARTS, "nodepools", "provisioners"),
-    says=("{count} pod or pool asks for a label that is gone", "{count} pods or pools ask for a label that is gone"),
+    says=("{count} pod or NodePool uses a removed label", "{count} pods or NodePools use a removed label"),
     how=(
-        "Selectors, affinities, spread keys and requirements that name a label of the table whose last release is "
-        "older than the one the hop lands on; karpenter.sh/provisioner-name is asked about apart."
+        "Reads selectors, affinities, spread keys and requirements with a label that ended before the target "
+        "version; workloads_select_current_labels checks karpenter.sh/provisioner-name."
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),

@@ -1,4 +1,4 @@
-"""No workload tolerates the taint of a node that is being drained by the key of the generation before."""
+"""Fails for each toleration with the disruption taint of the generation before and without the current one."""
 
 from collections.abc import Iterator
 
@@ -13,18 +13,18 @@ from migrations_app.karpenter.hops import CONVERTED, hops_from
 
 check = Check(
     __name__,
-    title="No toleration names a disruption taint of old",
+    title="No toleration uses an outdated disruption taint",
     phase="workloads",
     severity="warning",
     why=(
-        "The taint of a node being drained changes its key with 0.32 and again with 1.0: "
-        "pods that were to stay until the end are evicted with the rest."
+        "The taint of a node that is drained changes its key with 0.32 and again with 1.0: pods that should stay "
+        "until the end are evicted with all others."
     ),
     reads=POD_PARTS,
-    says=("{count} pod tolerates a taint that is gone", "{count} pods tolerate a taint that is gone"),
+    says=("{count} pod tolerates an outdated disruption taint", "{count} pods tolerate an outdated disruption taint"),
     how=(
-        "Tolerations of templates that name node.kubernetes.io/unschedulable at 0.32, and of pods and templates that "
-        "name karpenter.sh/disruption from 1.0 on, where the next key is not named beside it."
+        "Reads tolerations of templates with node.kubernetes.io/unschedulable at 0.32, and of pods and templates "
+        "with karpenter.sh/disruption from 1.0 on, without the next key."
     ),
     hops=("0.32", *hops_from(CONVERTED)),
     sources=(

@@ -1,4 +1,4 @@
-"""No workload is placed by the label karpenter.sh/provisioner-name."""
+"""Fails for each workload placed by the label karpenter.sh/provisioner-name, which new nodes do not have."""
 
 from collections.abc import Iterator
 
@@ -18,10 +18,16 @@ check = Check(
     title="No workload selects karpenter.sh/provisioner-name",
     phase="workloads",
     severity="warning",
-    why="New nodes do not carry the label: what selects it stays pending, and what avoids it lands on Karpenter nodes.",
-    how="Selectors, affinities and spread keys of pods and templates are searched for karpenter.sh/provisioner-name.",
+    why=(
+        "New nodes do not have the label: a pod that selects it stays pending, and a pod that avoids it is scheduled "
+        "to Karpenter nodes."
+    ),
+    how="Searches selectors, affinities and spread keys of pods and templates for karpenter.sh/provisioner-name.",
     reads=(*POD_PARTS, "controller"),
-    says=("{count} pod is placed by a label that is gone", "{count} pods are placed by a label that is gone"),
+    says=(
+        "{count} pod selects the removed label karpenter.sh/provisioner-name",
+        "{count} pods select the removed label karpenter.sh/provisioner-name",
+    ),
     hops=hops_from(ALPHA_LEFT),
     severity_at={ALPHA_LEFT: "blocker"},
     resolved_by=("rename_markers",),

@@ -1,4 +1,4 @@
-"""No workload and no pool is placed by a label that Kubernetes itself gave up."""
+"""Fails for each workload or NodePool that uses a beta label of Kubernetes, such as beta.kubernetes.io/arch."""
 
 from collections.abc import Iterator
 
@@ -20,16 +20,16 @@ from migrations_app.karpenter.labels import ALIASES
 
 check = Check(
     __name__,
-    title="No workload or pool uses beta labels of Kubernetes",
+    title="No workload or NodePool uses beta labels of Kubernetes",
     phase="workloads",
     severity="info",
     why=(
-        "Karpenter counts them as the stable ones, and the scheduler does not: on a node without the old label "
-        "such a pod stays pending, or nodes are launched for it in vain."
+        "Karpenter treats them as the stable ones, the scheduler does not: on a node without the old label such a "
+        "pod stays pending, or nodes are launched that it cannot use."
     ),
     reads=(*POD_PARTS, "nodepools", "provisioners"),
-    says=("{count} pod or pool uses a beta label of Kubernetes", "{count} pods or pools use beta labels of Kubernetes"),
-    how="Selectors, affinities, spread keys and requirements that name beta.kubernetes.io or failure-domain labels.",
+    says=("{count} pod or NodePool uses a beta node label", "{count} pods or NodePools use beta node labels"),
+    how="Reads selectors, affinities, spread keys and requirements with beta.kubernetes.io or failure-domain labels.",
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "kubernetes-sigs/karpenter@v0.37.7:pkg/apis/v1beta1/labels.go",
