@@ -7,7 +7,14 @@ from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.fields import (
+    OutputText,
+    PagedSerializer,
+    StrictInteger,
+    StrictSerializer,
+    Text,
+    ordering,
+)
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
@@ -16,6 +23,7 @@ from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.journeys.way_back import WayBack
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
+    JOURNEY_ORDERS,
     GoingBack,
     JourneyApprovalRow,
     JourneyDetail,
@@ -124,6 +132,7 @@ class JourneyQuerySerializer(PagedSerializer):
     state = serializers.ChoiceField(
         required=False, choices=(*JOURNEY_STATES, *JOURNEY_GROUPS), help_text="A state or a group."
     )
+    ordering = ordering(JOURNEY_ORDERS, default="-made_at")
 
 
 class NewJourneySerializer(StrictSerializer):
