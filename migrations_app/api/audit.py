@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, ordering
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
-from migrations_app.queries.audit.log import COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
+from migrations_app.queries.audit.log import AUDIT_ORDERS, COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
 from migrations_app.queries.pagination import Page
 
 NEED = EndpointPermission("audit", "view_auditevent")
@@ -48,6 +48,7 @@ class AuditQuerySerializer(PagedSerializer):
     since = serializers.DateTimeField(required=False)
     until = serializers.DateTimeField(required=False, help_text="Events before this moment.")
     text = serializers.CharField(required=False, max_length=200)
+    ordering = ordering(AUDIT_ORDERS, default="-seq")
 
 
 class ExportQuerySerializer(StrictSerializer):
@@ -56,7 +57,7 @@ class ExportQuerySerializer(StrictSerializer):
 
 
 class AuditView(Endpoint):
-    """Events, newest first."""
+    """Events, newest first without another order."""
 
     needs = {"GET": NEED}
     operations = {
@@ -75,7 +76,7 @@ class AuditView(Endpoint):
             until=query.get("until"),
             **{name: query.get(name, "") for name in FILTERS},
         )
-        found = audit_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        found = audit_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         page = Page(tuple(_row(line, columns) for line in found.rows), found.next_cursor)
         return page_answer(request, page, shape=AuditEventSerializer)
 

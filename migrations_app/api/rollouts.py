@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.actions.states import STATES
 from migrations_app.api.framework import etags
-from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
+from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text, ordering
 from migrations_app.api.framework.idempotency import guarded
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
@@ -33,7 +33,7 @@ from migrations_app.api.plans import (
 )
 from migrations_app.errors import NotFound
 from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
-from migrations_app.queries.rollouts.rollouts import GROUPS, RolloutAsk, rollout_page, rollout_row
+from migrations_app.queries.rollouts.rollouts import GROUPS, ROLLOUT_ORDERS, RolloutAsk, rollout_page, rollout_row
 from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import lifecycle
@@ -50,6 +50,7 @@ class RolloutQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
     state = serializers.ChoiceField(required=False, choices=(*STATES, *GROUPS), help_text="A state or a group.")
     action = serializers.CharField(required=False, max_length=60)
+    ordering = ordering(ROLLOUT_ORDERS, default="-made_at")
 
 
 class EventsQuerySerializer(StrictSerializer):
@@ -80,10 +81,10 @@ class RolloutsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Rollouts, newest first."""
+        """Rollouts, newest first without another order."""
         query = query_params(request, RolloutQuerySerializer)
         ask = RolloutAsk(cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", ""))
-        page = rollout_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        page = rollout_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=RolloutLineSerializer)
 
 

@@ -22,17 +22,23 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, PlannedSerializer, StrictSerializer
+from migrations_app.api.framework.fields import (
+    OutputText,
+    PagedSerializer,
+    PlannedSerializer,
+    StrictSerializer,
+    ordering,
+)
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.scans.findings import FindingAsk, FindingLine, finding_page
-from migrations_app.queries.scans.scans import ScanAttempt, scan_attempt, scan_page
+from migrations_app.queries.scans.findings import FINDING_ORDERS, FindingAsk, FindingLine, finding_page
+from migrations_app.queries.scans.scans import SCAN_ORDERS, ScanAttempt, scan_attempt, scan_page
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingAsk, snapshot_finding_page
-from migrations_app.queries.scans.snapshots import SnapshotLine, node_page, snapshot_page
+from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
@@ -47,7 +53,7 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "table": ("text/plain; charset=utf-8", table.render),
 }
 """Media type and renderer of each form."""
-FILTERS = ("check", "status", "severity", "hop", "phase")
+FILTERS = ("check", "status", "severity", "hop", "phase", "ordering")
 
 
 class FindingLineSerializer(StructSerializer):
@@ -63,6 +69,7 @@ class FindingQuerySerializer(PagedSerializer):
     severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
     hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
     phase = serializers.ChoiceField(required=False, choices=PHASES)
+    ordering = ordering(FINDING_ORDERS, default="cluster_name")
 
 
 class FindingsView(Endpoint):
@@ -76,7 +83,7 @@ class FindingsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Findings by cluster, in the order of each report."""
+        """Findings, without another order by cluster and in the order of each report."""
         query = query_params(request, FindingQuerySerializer)
         ask = FindingAsk(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
         page = finding_page(ask, after=cursor_of(request, query), limit=query["limit"])
@@ -89,6 +96,10 @@ class ScanStateSerializer(StructSerializer):
     struct = ScanAttempt
 
 
+class ScanQuerySerializer(PagedSerializer):
+    ordering = ordering(SCAN_ORDERS, default="-created_at")
+
+
 class NoFieldsSerializer(StrictSerializer):
     """Nothing has to be said."""
 
@@ -99,14 +110,14 @@ class ClusterScansView(Endpoint):
     needs = {"GET": READ, "POST": EndpointPermission("scan", "add_scan")}
     tag = "scans"
     operations = {
-        "GET": Operation("cluster_scans_list", query=PagedSerializer, answer=page_of("Scan", ScanStateSerializer)),
+        "GET": Operation("cluster_scans_list", query=ScanQuerySerializer, answer=page_of("Scan", ScanStateSerializer)),
         "POST": Operation("cluster_scans_create", answer=ScanStateSerializer, status=202),
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Scans of the cluster, newest first."""
-        query = query_params(request, PagedSerializer)
-        page = scan_page(id, after=cursor_of(request, query), limit=query["limit"])
+        """Scans of the cluster, newest first without another order; those under way count as the last to finish."""
+        query = query_params(request, ScanQuerySerializer)
+        page = scan_page(id, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=ScanStateSerializer)
 
     @replayed
@@ -150,6 +161,7 @@ class SnapshotLineSerializer(StructSerializer):
 class SnapshotQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
     complete = serializers.ChoiceField(required=False, choices=("true", "false"))
+    ordering = ordering(SNAPSHOT_ORDERS, default="-scanned_at")
 
 
 class NodeQuerySerializer(PagedSerializer):
@@ -183,11 +195,15 @@ class SnapshotsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Snapshots, newest first."""
+        """Snapshots, newest first without another order."""
         query = query_params(request, SnapshotQuerySerializer)
         complete = {"true": True, "false": False}.get(query.get("complete", ""))
         page = snapshot_page(
-            cluster=query.get("cluster"), complete=complete, after=cursor_of(request, query), limit=query["limit"]
+            cluster=query.get("cluster"),
+            complete=complete,
+            after=cursor_of(request, query),
+            limit=query["limit"],
+            ordering=query["ordering"],
         )
         return page_answer(request, page, shape=SnapshotLineSerializer)
 

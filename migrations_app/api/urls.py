@@ -83,6 +83,13 @@ from migrations_app.api.organizations import (
 )
 from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
 from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView, PoliciesView
+from migrations_app.api.pull_requests.views import (
+    ClusterPullRequestsView,
+    PullRequestOpenView,
+    PullRequestRefreshView,
+    PullRequestView,
+    RepositoriesView,
+)
 from migrations_app.api.rehearsals.views import PlanRehearsalsView
 from migrations_app.api.rollouts import (
     RolloutAbortView,
@@ -169,6 +176,11 @@ urlpatterns: list[URLPattern] = [
     *_both("plans/<uuid:id>/ask", PlanAskView, name="api-plan-ask"),
     *_both("plans/<uuid:id>/approve", PlanApproveView, name="api-plan-approve"),
     *_both("plans/<uuid:id>/rehearsals", PlanRehearsalsView, name="api-plan-rehearsals"),
+    *_both("repositories", RepositoriesView, name="api-repositories"),
+    *_both("clusters/<uuid:id>/pull-requests", ClusterPullRequestsView, name="api-cluster-pull-requests"),
+    *_both("pull-requests/<uuid:id>", PullRequestView, name="api-pull-request"),
+    *_both("pull-requests/<uuid:id>/open", PullRequestOpenView, name="api-pull-request-open"),
+    *_both("pull-requests/<uuid:id>/refresh", PullRequestRefreshView, name="api-pull-request-refresh"),
     *_both("rollouts", RolloutsView, name="api-rollouts"),
     *_both("rollouts/<uuid:id>", RolloutView, name="api-rollout"),
     *_both("rollouts/<uuid:id>/start", RolloutStartView, name="api-rollout-start"),

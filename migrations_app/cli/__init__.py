@@ -3,14 +3,13 @@
 Each command loads only what it needs, so that commands that work on files load neither Django nor a database.
 """
 
-import errno
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 
 from migrations_app import __version__
-from migrations_app.cli.terminal import Exit, flush, prepare, print_error
+from migrations_app.cli.terminal import NO_ROOM, Exit, flush, prepare, print_error
 from migrations_app.errors import KarpdashError, ReadError
 
 COMMANDS: dict[str, str] = {
@@ -31,8 +30,6 @@ COMMANDS: dict[str, str] = {
     "completion": "print a script that completes karpdash in a shell",
     "files": "tell where the docs, the ClusterRoles and the Helm chart are",
 }
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a write answers where nothing more can be stored."""
 _FOR_SERVER = ("--server", "--token-file")
 """A first word that sends the command to a server."""
 _ELSEWHERE = ("up", "worker", "backup", "files", "completion")
@@ -103,10 +100,12 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
         _forget_output()
         return Exit.READER_GONE
     except OSError as wrong:
-        if wrong.errno not in _NO_ROOM:
+        if wrong.errno not in NO_ROOM:
             raise
-        _forget_output()
-        print_error(name, f"the result cannot be written: {wrong.strerror}")
+        where = f"{wrong.filename}: " if wrong.filename else ""
+        if not where:  # stdout itself
+            _forget_output()
+        print_error(name, f"{where}the result cannot be written: {wrong.strerror}")
         return Exit.CANNOT_WRITE
     return code
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from migrations_app import audit_verify
 from migrations_app.cli.django_setup import at_terminal, setup_django
-from migrations_app.cli.terminal import Exit, print_note, show
+from migrations_app.cli.terminal import Exit, print_note, show, writing
 from migrations_app.errors import InvalidInput
 
 
@@ -95,12 +95,10 @@ def _written(lines: Iterable[bytes], path: Path | None) -> int:
         for line in lines:
             show(line.decode("ascii"))
         return Exit.READY
-    try:
+    with writing(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(lines)
-    except OSError as wrong:
-        raise InvalidInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
     return Exit.READY
 
 

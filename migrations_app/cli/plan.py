@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli.sources import add_sources, look
-from migrations_app.cli.terminal import Exit, print_note, show
-from migrations_app.errors import InvalidInput
+from migrations_app.cli.terminal import Exit, print_note, show, writing
 
 if TYPE_CHECKING:
     from migrations_app.readiness.plan.runbook import Runbook
@@ -63,12 +62,10 @@ def _write(plan: "Runbook", folder: Path) -> None:
     from migrations_app.readiness.outputs.plan_markdown import render_files
 
     files = render_files(plan)
-    try:
+    with writing(folder):
         folder.mkdir(parents=True)
         for file in files:
             (folder / file.name).write_text(file.text if file.text.endswith("\n") else f"{file.text}\n")
-    except OSError as wrong:
-        raise InvalidInput(f"{folder}: cannot be written: {wrong.strerror}") from None
     print_note(f"wrote {len(files)} files to {folder}; begin with plan.md")
 
 

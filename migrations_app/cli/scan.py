@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import add_sources, look
-from migrations_app.cli.terminal import colour_wanted, show
+from migrations_app.cli.terminal import colour_wanted, show, writing
 from migrations_app.clients.local_files import is_stdin
-from migrations_app.errors import InvalidInput
 
 if TYPE_CHECKING:
     from migrations_app.readiness.report import Report
@@ -69,10 +68,8 @@ def _also(text: str) -> tuple[str, Path]:
 
 
 def _store(path: Path, text: str) -> None:
-    try:
+    with writing(path):
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
 
 
 def _form(report: "Report", form: str, *, bundle: Path | None, colour: bool = False) -> str:

@@ -1,13 +1,20 @@
 """Output streams: results on stdout, everything else on stderr, colour and progress only on terminals."""
 
+import errno
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import TextIO
 
+from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs.plain import plain, plain_lines
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write answers where nothing more can be stored."""
 
 
 class Exit(IntEnum):
@@ -27,6 +34,18 @@ def prepare() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
             reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around the writing of a file. Raises InvalidInput for a path that cannot be written, and OSError of NO_ROOM,
+    which ends with CANNOT_WRITE, where the disk is full."""
+    try:
+        yield
+    except OSError as wrong:
+        if wrong.errno in NO_ROOM:
+            raise OSError(wrong.errno, wrong.strerror, str(path)) from None
+        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
 
 
 def print_error(name: str, message: str) -> None:

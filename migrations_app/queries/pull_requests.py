@@ -8,11 +8,15 @@ from datetime import datetime
 from migrations_app.clients.git_hosts.access import web_address
 from migrations_app.errors import NotFound
 from migrations_app.models.pull_request import CodeRepository, PullRequest
+from migrations_app.queries.ordering import SortColumn, orders, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_clusters
 
 MOST = 100
 """Requests of a cluster that are listed."""
+STATES = tuple(PullRequest.State.values)
+_NEWEST = orders({"made_at": SortColumn("made_at", datetime)}, SortColumn("pk", uuid.UUID, descending=True))["-made_at"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,14 @@ def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:
     """The newest requests of a cluster that may be seen."""
     rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id)).defer("sealed")
     return tuple(map(_row, rows[:MOST]))
+
+
+def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[RequestRow]:
+    """One page of the requests of a cluster, newest first. Raises NotFound for a cluster that may not be seen."""
+    if not visible_clusters().filter(pk=cluster_id).exists():
+        raise NotFound("no such cluster")
+    rows = PullRequest.objects.filter(cluster=cluster_id).defer("sealed")
+    return sorted_page(rows, _NEWEST, after=after, limit=limit, row=_row)
 
 
 def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]:

@@ -36,6 +36,7 @@ from migrations_app.use_cases.scans.waivers import waive
 from tests.api.conftest import KEYS, scan
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
+from tests.builders_pull_requests import a_pull_request
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.cast import person
 from tests.use_cases.waivers import a_wish
@@ -109,6 +110,7 @@ def _made() -> Known:
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk, "journeys": a_journey(row, author=ada).pk}
     found["campaigns"] = a_campaign(row, author=ada).pk
+    found["pull-requests"] = a_pull_request(row).pk
     group = Group.objects.create(name="night")
     found |= {"people": User.objects.create_user("ben").pk, "teams": group.pk}
     found["grants"] = Grant.objects.create(team=group, role="viewer").pk

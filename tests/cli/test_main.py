@@ -7,7 +7,8 @@ import pytest
 
 from karpdash.command import WIRED
 from karpdash.command import main as program
-from migrations_app.cli import COMMANDS, usage
+from migrations_app.cli import COMMANDS, terminal, usage
+from migrations_app.errors import InvalidInput
 from tests.cli.conftest import Karpdash
 
 LIGHT = ("scan", "plan", "bundle", "convert", "iam", "cluster", "token")
@@ -72,6 +73,15 @@ def test_a_reader_that_goes_away_is_no_crash() -> None:
     ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (141, "")
+
+
+def test_a_file_on_a_full_disk_is_no_wrong_usage(tmp_path: Path) -> None:
+    full, nowhere = Path("/dev/full"), tmp_path / "no" / "file"
+    with pytest.raises(OSError, match="No space left on device") as wrong, terminal.writing(full):
+        full.write_text("x")
+    assert wrong.value.filename == "/dev/full"
+    with pytest.raises(InvalidInput, match="cannot be written: No such file"), terminal.writing(nowhere):
+        nowhere.write_text("x")
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",)])

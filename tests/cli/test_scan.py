@@ -109,6 +109,12 @@ def test_a_form_that_cannot_be_written_is_wrong_usage(karpdash: Karpdash, bundle
     assert karpdash("scan", "--bundle", bundle("beta_037"), "--also", also).code == 2
 
 
+def test_a_form_on_a_full_disk_has_its_own_exit_code(karpdash: Karpdash, bundle: Bundle) -> None:
+    said = karpdash("scan", "--bundle", bundle("beta_037"), "--also", "sarif=/dev/full")
+    told = "karpdash scan: /dev/full: the result cannot be written: No space left on device\n"
+    assert (said.code, said.out, said.err) == (74, "", told)
+
+
 def test_a_bundle_comes_from_standard_input(
     karpdash: Karpdash, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,10 @@ EVERYTHING = {
     "inCluster": {"scan": True, "act": True, "releaseNamespaces": ["kube-system"]},
     "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/karpdash"}},
     "networkPolicy": {"webFrom": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
+    "podAnnotations": {"mesh.example.org/inject": "false"},
+    "podLabels": {"team": "platform", "app.kubernetes.io/component": "other"},
+    "extraVolumes": [{"name": "ca", "configMap": {"name": "company-ca"}}],
+    "extraVolumeMounts": [{"name": "ca", "mountPath": "/etc/company-ca", "readOnly": True}],
     "nodeSelector": {"kubernetes.io/os": "linux"},
     "tolerations": [{"key": "tools", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
@@ -85,6 +89,8 @@ def test_without_what_is_needed_nothing_is_rendered(helm, without, reason):  # T
         {"image": {"digest": "latest"}},
         {"workers": {"scan": {"slots": 0}}},
         {"replicas": 3},
+        {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]},
+        {"podLabels": {"team": 1}},
     ],
     ids=str,
 )
@@ -103,7 +109,7 @@ def test_every_pod_is_locked_down(helm, values):  # T30
             "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
         }, name  # fmt: skip
         assert {volume["name"]: sorted(set(volume) - {"name"}) for volume in spec["volumes"]} == {
-            "state": ["emptyDir"], "tmp": ["emptyDir"],
+            "state": ["emptyDir"], "tmp": ["emptyDir"], **({"ca": ["configMap"]} if values else {}),
         }, name  # fmt: skip
         assert set(one["resources"]) == {"requests", "limits"}, name
         assert {key for key in spec if key.startswith("host")} == set(), name
@@ -131,6 +137,32 @@ def test_checkpoints_of_the_audit_log_go_where_it_is_said(helm, audit, told):  #
         assert (claims, mounts) == (([{"claimName": "log"}], ["/var/lib/karpdash-audit"]) if carries else ([], [])), (
             name
         )
+
+
+def test_every_pod_gets_labels_annotations_and_volumes_and_keeps_its_selector(helm):
+    for one in of_kind(helm.objects(EVERYTHING), "Deployment", "Job"):
+        template, part = one["spec"]["template"], one["metadata"]["labels"]["app.kubernetes.io/component"]
+        labels = {"app.kubernetes.io/name": "karpdash", "app.kubernetes.io/instance": "kd"}
+        assert template["metadata"] == {
+            "labels": labels | {"app.kubernetes.io/component": part, "team": "platform"},
+            "annotations": EVERYTHING["podAnnotations"],
+        }
+        assert one["spec"].get("selector", {"matchLabels": labels | {"app.kubernetes.io/component": part}}) == {
+            "matchLabels": labels | {"app.kubernetes.io/component": part}
+        }
+        (container,) = template["spec"]["containers"]
+        assert template["spec"]["volumes"][2] == EVERYTHING["extraVolumes"][0]
+        assert container["volumeMounts"][2] == EVERYTHING["extraVolumeMounts"][0]
+
+
+def test_pods_of_a_part_are_spread_unless_told_otherwise(helm):
+    for one in of_kind(helm.objects(), "Deployment"):
+        spread = one["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        told = [(rule["topologyKey"], rule["whenUnsatisfiable"], rule["labelSelector"]) for rule in spread]
+        keys = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
+        assert told == [(key, "ScheduleAnyway", one["spec"]["selector"]) for key in keys]
+    bare = pods(helm.objects({"spread": False})).values()
+    assert [pod for pod in bare if "topologySpreadConstraints" in pod] == []
 
 
 def test_it_holds_no_secret_and_tells_only_settings_that_exist(helm):  # T22, T30

@@ -92,6 +92,7 @@ def test_the_command_line_works_without_the_server(built, clean, dump):
     assert len(clean.add_lock("cli")) <= 40
     clean.install(built.wheel, extras="cli")
     assert clean.run("--version").stdout == f"karpdash {__version__}\n"
+    assert (clean.programs / "kubectl-karpdash").is_file()
     scan = clean.run("scan", "--bundle", str(dump), "--to", "1.0", "-o", "json")
     assert (scan.returncode, scan.stderr, json.loads(scan.stdout)["target"]["release"][:2]) == (0, "", "1.")
     assert clean.run("plan", "--bundle", str(dump), "--to", "1.0").returncode == 0

@@ -9,6 +9,7 @@ from migrations_app.models.pull_request import CodeRepository, PullRequest
 from tests.builders_pull_requests import a_pull_request
 from tests.builders_rows import a_cluster
 from tests.fakes.git_hosts import TOKEN, FakeGitHub
+from tests.readiness.pull_requests.test_conversion import BETA
 from tests.use_cases.pull_requests.stage import CHECK, FILES, HOP, a_delivered_cluster, running
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +73,26 @@ def test_from_the_checklist_to_an_open_request_and_back(ada, ben, host, address)
     host.end(merged=True)
     ada.post(reverse("pull-request-refresh", args=[row.pk]))
     assert "merged" in page(ben, "cluster-pull-requests", cluster.pk)
+
+
+def test_manifests_are_converted_from_the_list_of_requests(ada, ben, host, address):
+    cluster = a_delivered_cluster(address)
+    registered(ada, address)
+    link = "?check=conversion&hop=v1"
+    assert f'href="{reverse("cluster-pull-request-new", args=[cluster.pk])}{link}"' in page(
+        ada, "cluster-pull-requests", cluster.pk
+    )
+    assert link not in page(ben, "cluster-pull-requests", cluster.pk)
+    form = page(ada, "cluster-pull-request-new", cluster.pk, check="conversion", hop="v1")
+    assert "Propose converted manifests" in form
+
+    host.push("main", {"clusters/shop/pool.yaml": BETA})
+    answer = new(ada, cluster, check="conversion", hop="v1")
+    preview = page(ada, "pull-request", PullRequest.objects.get().pk)
+    assert answer.status_code == 302
+    assert "+apiVersion: karpenter.sh/v1\n" in preview
+    refused = new(ada, cluster, check="conversion", hop="v2")
+    assert (refused.status_code, PullRequest.objects.count()) == (422, 1)
 
 
 def test_a_wrong_token_is_told_beside_the_form_and_not_shown_again(ada, address):

@@ -9,14 +9,14 @@ from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text, ordering
 from migrations_app.api.policies import WindowSerializer
 from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.plan import COVERABLE
-from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS
+from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS, CAMPAIGN_ORDERS
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
 from migrations_app.use_cases.campaigns.requests import (
     LONGEST_CAMPAIGN_NAME,
@@ -79,6 +79,7 @@ class CampaignQuerySerializer(PagedSerializer):
     state = serializers.ChoiceField(
         required=False, choices=(*CAMPAIGN_STATES, *CAMPAIGN_GROUPS), help_text="A state or a group."
     )
+    ordering = ordering(CAMPAIGN_ORDERS, default="-made_at")
 
 
 class CampaignMemberQuerySerializer(PagedSerializer):

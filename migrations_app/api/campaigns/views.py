@@ -68,9 +68,14 @@ class CampaignsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Campaigns, newest first."""
+        """Campaigns, newest first without another order."""
         query = query_params(request, CampaignQuerySerializer)
-        page = campaign_page(query.get("state", ""), after=cursor_of(request, query), limit=query["limit"])
+        page = campaign_page(
+            query.get("state", ""),
+            after=cursor_of(request, query),
+            limit=query["limit"],
+            ordering=query["ordering"],
+        )
         return page_answer(request, page, shape=CampaignLineSerializer)
 
     @keyed

@@ -3,7 +3,7 @@
 Input as it is written, or not at all: unknown fields and values of another type are refused, never guessed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import msgspec
@@ -67,6 +67,12 @@ class KubernetesMinor(serializers.CharField):
             return planned_minor(str(super().to_internal_value(data)))
         except InvalidInput:
             self.fail("bad_kubernetes")
+
+
+def ordering(names: Iterable[str], *, default: str) -> serializers.ChoiceField:
+    """The parameter that sorts a list, by the names of its orders."""
+    told = f"A minus turns the order round; without it `{default}`."
+    return serializers.ChoiceField(required=False, choices=tuple(names), default=default, help_text=told)
 
 
 class StrictInteger(serializers.IntegerField):

@@ -41,6 +41,7 @@ SUBJECTS = {
     "clusters": "cluster",
     "journeys": "journey",
     "plans": "rollout",
+    "pull-requests": "pull_request",
     "rollouts": "rollout",
     "scans": "scan",
     "snapshots": "snapshot",

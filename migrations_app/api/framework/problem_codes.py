@@ -40,6 +40,15 @@ CODES: dict[str, ErrorCode] = {
     "bad_network": ErrorCode(400, "Bad network", "A network is written as 192.0.2.0/24 or 2001:db8::/32."),
     "bad_groups": ErrorCode(400, "Bad groups", "A role holds over every cluster, or over one group or more."),
     "bad_role": ErrorCode(400, "Bad role", "There is no such role for this account."),
+    "no_file_change": ErrorCode(400, "In no file", "The fix changes no object or value that a repository holds."),
+    "not_in_files": ErrorCode(400, "Not in the files", "No file that was read holds the object; name its file."),
+    "in_several_files": ErrorCode(400, "In several files", "The object stands more than once; name one file."),
+    "too_many_files": ErrorCode(400, "Too many files", "Name the file, or the folder that it is in."),
+    "edit_refused": ErrorCode(400, "Not changed here", "The file is written in a way that only a person changes."),
+    "secret_in_file": ErrorCode(400, "A Secret in the file", "Files that hold a Secret are not changed here."),
+    "nothing_to_change": ErrorCode(400, "Nothing to change", "The files say already what would be written."),
+    "not_converted": ErrorCode(400, "Not converted", "No object in the files can be converted; the detail says why."),
+    "bad_path": ErrorCode(400, "Bad path", "A file or folder of the repository is needed."),
     "reason_needed": ErrorCode(400, "Reason needed", "This is only done with a reason."),
     "bad_window": ErrorCode(400, "Bad window", "A change window has days 0 to 6 and goes from HH:MM to HH:MM, UTC."),
     "bad_approvals": ErrorCode(400, "Bad approvals", "A number for each risk; destructive plans are never below 1."),
@@ -96,6 +105,11 @@ CODES: dict[str, ErrorCode] = {
     "approval_missing": ErrorCode(
         409, "Approval missing", "Too few approvals hold now; people give them in the browser."
     ),
+    "already_open": ErrorCode(409, "Open already", "A change has one request; this one is open or being opened."),
+    "branch_exists": ErrorCode(409, "Branch exists", "The branch is there without a request: delete it in the host."),
+    "nothing_open": ErrorCode(409, "Nothing open", "There is no request to ask the host for."),
+    "refused_by_host": ErrorCode(409, "Refused by the host", "The host refused credential, branch or request."),
+    "repository_gone": ErrorCode(409, "Repository removed", "The repository and its credential were removed."),
     "rehearsal_missing": ErrorCode(
         409, "Rehearsal missing", "The policy asks for a rehearsal of this plan, and none of it ran to its end."
     ),
@@ -137,7 +151,7 @@ CODES: dict[str, ErrorCode] = {
     "scan_active": ErrorCode(409, "A scan is under way", "Wait until the scan of the cluster has ended."),
     "rollout_holds": ErrorCode(409, "A rollout is under way", "A cluster is not forgotten while a rollout holds it."),
     "export_unproven": ErrorCode(409, "Export unreadable", "What was kept of before does not open any more."),
-    "stale": ErrorCode(412, "Changed meanwhile", "The If-Match does not fit: read again and decide anew."),
+    "stale": ErrorCode(412, "Changed meanwhile", "The If-Match or digest does not fit: read again and decide."),
     "too_large": ErrorCode(413, "Too large", "The body is larger than what is taken here."),
     "unsupported_media_type": ErrorCode(415, "Unsupported media type", "Send application/json, or a form for uploads."),
     "key_reused": ErrorCode(422, "Key reused", "This Idempotency-Key came with another request before."),
@@ -145,7 +159,7 @@ CODES: dict[str, ErrorCode] = {
     "throttled": ErrorCode(429, "Too many requests", "Wait as long as Retry-After says."),
     "failed": ErrorCode(500, "Server failed", "A fault of karpdash; the request id finds it in the log."),
     "not_answered": ErrorCode(
-        503, "No answer", "AWS or the cluster could not be asked; the detail says why. Try again."
+        503, "No answer", "AWS, the cluster or another host could not be asked; the detail says why. Try again."
     ),
     "unavailable": ErrorCode(503, "Not available", "The database or a key of karpdash is not there; try again later."),
 }

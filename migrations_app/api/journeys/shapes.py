@@ -8,7 +8,14 @@ from rest_framework.response import Response
 from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
+from migrations_app.api.framework.fields import (
+    OutputText,
+    PagedSerializer,
+    StrictInteger,
+    StrictSerializer,
+    Text,
+    ordering,
+)
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.disruption_hold import WANTED
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
@@ -19,6 +26,7 @@ from migrations_app.journeys.way_back import WayBack
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
+    JOURNEY_ORDERS,
     GoingBack,
     JourneyApprovalRow,
     JourneyDetail,
@@ -134,6 +142,7 @@ class JourneyQuerySerializer(PagedSerializer):
     state = serializers.ChoiceField(
         required=False, choices=(*JOURNEY_STATES, *JOURNEY_GROUPS), help_text="A state or a group."
     )
+    ordering = ordering(JOURNEY_ORDERS, default="-made_at")
 
 
 class NewJourneySerializer(StrictSerializer):

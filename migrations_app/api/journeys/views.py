@@ -73,10 +73,10 @@ class JourneysView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Journeys, newest first."""
+        """Journeys, newest first without another order."""
         query = query_params(request, JourneyQuerySerializer)
         ask = JourneyAsk(cluster=query.get("cluster"), state=query.get("state", ""))
-        page = journey_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        page = journey_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=JourneyLineSerializer)
 
     @keyed

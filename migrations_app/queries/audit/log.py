@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from migrations_app.audit_verify import FIELDS, Link, line_of
 from migrations_app.models.audit import AuditEvent, AuditHead
-from migrations_app.queries import pagination
-from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters, visible_texts
 
 CHUNK = 2000
@@ -22,6 +22,8 @@ FAMILIES = (
     "account", "team", "service", "audit", "feed",
 )  # fmt: skip
 """Families of verbs: the part before the dot."""
+
+AUDIT_ORDERS = orders({"seq": SortColumn("seq", int)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +77,9 @@ def events_of(correlation: uuid.UUID) -> tuple[int, int] | None:
     return None if found["first"] is None else (found["first"], found["last"])
 
 
-def audit_page(ask: AuditAsk, *, after: str, limit: int) -> Page[AuditLine]:
-    """One page of events, newest first. Raises InvalidInput for an invalid cursor."""
-    rows = matching(ask).order_by("-seq")
-    keys = keys_of(after, (int,))
-    if keys:
-        rows = rows.filter(seq__lt=keys[0])
-    found = list(rows[: limit + 1])
-    return page_of(found, limit=limit, row=_line, key=lambda row: pagination.encode((row.seq,)))
+def audit_page(ask: AuditAsk, *, after: str, limit: int, ordering: str = "-seq") -> Page[AuditLine]:
+    """One page of events, in one of AUDIT_ORDERS. Raises InvalidInput for an invalid cursor."""
+    return sorted_page(matching(ask), order_of(AUDIT_ORDERS, ordering), after=after, limit=limit, row=_line)
 
 
 def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:

@@ -25,7 +25,8 @@ from migrations_app.models.journey import JourneyStepRow
 from migrations_app.queries import pagination
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
-from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import sees_all, visible, visible_campaigns
 
@@ -40,19 +41,29 @@ CAMPAIGN_GROUPS: dict[str, frozenset[str]] = {
     "ended": frozenset(OVER_STATES),
 }
 """Groups of states that a list can be filtered by, besides single states."""
+CAMPAIGN_ORDERS = orders(
+    {
+        "made_at": SortColumn("made_at", datetime),
+        "changed_at": SortColumn("changed_at", datetime),
+        "name": SortColumn("name"),
+        "state": SortColumn("state"),
+    },
+    SortColumn("made_at", datetime, descending=True),
+    SortColumn("pk", uuid.UUID, descending=True),
+)
 
 
-def campaign_page(state: str = "", *, after: str = "", limit: int = PAGE) -> Page[CampaignRow]:
-    """One page, newest first. `state` is a state or one of CAMPAIGN_GROUPS. Raises InvalidInput for a bad cursor."""
+def campaign_page(
+    state: str = "", *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+) -> Page[CampaignRow]:
+    """One page, in one of CAMPAIGN_ORDERS. `state` is a state or one of CAMPAIGN_GROUPS.
+
+    Raises InvalidInput for a bad cursor.
+    """
     rows = _rows()
     if state:
         rows = rows.filter(state__in=sorted(CAMPAIGN_GROUPS.get(state, {state})))
-    keys = moment_and_id(after)
-    if keys:
-        when, last = keys
-        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
-    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
-    return page_of(found, limit=limit, row=_row_of, key=_key)
+    return sorted_page(rows, order_of(CAMPAIGN_ORDERS, ordering), after=after, limit=limit, row=_row_of)
 
 
 def campaign_row(campaign_id: uuid.UUID) -> CampaignRow:
@@ -219,7 +230,3 @@ def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> Me
 
 def _preview(stored: Any) -> MemberPreview:  # noqa: ANN401 - the JSON of the column
     return msgspec.convert(stored, type=MemberPreview) if stored else MemberPreview(cluster="", name="")
-
-
-def _key(row: Campaign) -> str:
-    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

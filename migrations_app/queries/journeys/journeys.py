@@ -16,10 +16,10 @@ from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
 from migrations_app.journeys.states import CURRENT, ENDED, HOLDING, OVER, PLANNED
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
-from migrations_app.queries import pagination
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold, disruption_hold
-from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.rollouts.policies import approvals_asked, policy_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
@@ -32,6 +32,16 @@ JOURNEY_GROUPS: dict[str, frozenset[str]] = {
     "ended": frozenset(ENDED),
 }
 """Groups of states that a list can be filtered by, besides single states."""
+JOURNEY_ORDERS = orders(
+    {
+        "made_at": SortColumn("made_at", datetime),
+        "changed_at": SortColumn("changed_at", datetime),
+        "cluster_name": SortColumn("cluster_name"),
+        "state": SortColumn("state"),
+    },
+    SortColumn("made_at", datetime, descending=True),
+    SortColumn("pk", uuid.UUID, descending=True),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +177,10 @@ class JourneyDetail:
         return self.steps[: last + 1]
 
 
-def journey_page(ask: JourneyAsk, *, after: str = "", limit: int = PAGE) -> Page[JourneyRow]:
-    """One page, newest first. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
+def journey_page(
+    ask: JourneyAsk, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+) -> Page[JourneyRow]:
+    """One page, in one of JOURNEY_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
     if ask.cluster is not None:
         if not visible_clusters().filter(pk=ask.cluster).exists():
@@ -176,12 +188,7 @@ def journey_page(ask: JourneyAsk, *, after: str = "", limit: int = PAGE) -> Page
         rows = rows.filter(cluster_id=ask.cluster)
     if ask.state:
         rows = rows.filter(state__in=sorted(JOURNEY_GROUPS.get(ask.state, {ask.state})))
-    keys = moment_and_id(after)
-    if keys:
-        when, last = keys
-        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
-    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
-    return page_of(found, limit=limit, row=_row_of, key=_key)
+    return sorted_page(rows, order_of(JOURNEY_ORDERS, ordering), after=after, limit=limit, row=_row_of)
 
 
 def journey_row(journey_id: uuid.UUID) -> JourneyRow:
@@ -275,7 +282,3 @@ def _row_of(row: Any) -> JourneyRow:  # noqa: ANN401 - with the annotations of `
         started_by=row.started_by_name,
         done=row.over,
     )
-
-
-def _key(row: Journey) -> str:
-    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

@@ -9,13 +9,14 @@ import msgspec
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from msgspec import Meta
 
+from migrations_app.actions.changes import RISKS
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.states import FINAL, HOLDING, PLANNED, WORKING
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.queries import pagination
 from migrations_app.queries.cluster.identity import registrations_of
-from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
@@ -27,6 +28,18 @@ GROUPS: dict[str, frozenset[str]] = {
     "ended": frozenset(FINAL) | {"failed", "aborted"},
 }
 """Groups of states that a list can be filtered by, besides single states."""
+ROLLOUT_ORDERS = orders(
+    {
+        "made_at": SortColumn("made_at", datetime),
+        "changed_at": SortColumn("changed_at", datetime),
+        "cluster_name": SortColumn("cluster_name"),
+        "action": SortColumn("action"),
+        "risk": SortColumn("risk_rank", int),
+        "state": SortColumn("state"),
+    },
+    SortColumn("made_at", datetime, descending=True),
+    SortColumn("pk", uuid.UUID, descending=True),
+)
 _IMPOSSIBLE = Q(state="expired", digest="")
 
 
@@ -81,8 +94,10 @@ class RolloutRow:
         return self.state == "expired" and not self.digest
 
 
-def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page[RolloutRow]:
-    """One page, newest first. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
+def rollout_page(
+    ask: RolloutAsk, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+) -> Page[RolloutRow]:
+    """One page, in one of ROLLOUT_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
     if ask.cluster is not None:
         if not visible_clusters().filter(pk=ask.cluster).exists():
@@ -94,12 +109,8 @@ def rollout_page(ask: RolloutAsk, *, after: str = "", limit: int = PAGE) -> Page
         rows = rows.exclude(_IMPOSSIBLE)
     if ask.action:
         rows = rows.filter(action=ask.action)
-    keys = moment_and_id(after)
-    if keys:
-        when, last = keys
-        rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
-    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
-    return page_of(found, limit=limit, row=row_of, key=_key)
+    rows = rows.annotate(risk_rank=rank("risk", RISKS))
+    return sorted_page(rows, order_of(ROLLOUT_ORDERS, ordering), after=after, limit=limit, row=row_of)
 
 
 def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
@@ -197,7 +208,3 @@ def row_of(row: Rollout) -> RolloutRow:
         approvals=getattr(row, "given", 0),
         alone=getattr(row, "alone", False),
     )
-
-
-def _key(row: Rollout) -> str:
-    return pagination.encode((row.made_at.isoformat(), str(row.pk)))

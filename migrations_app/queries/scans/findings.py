@@ -6,23 +6,35 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 from msgspec import Meta
 
+from migrations_app.checks.base import WEIGHTS
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted import counting_clusters
 from migrations_app.queries.fleet.waivers import covered, held_everywhere
-from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.readiness.waivers import Waived, covering
+
+FINDING_ORDERS = orders(
+    {
+        "cluster_name": SortColumn("cluster_name"),
+        "check": SortColumn("check_id"),
+        "severity": SortColumn("weight", int),
+        "evidence_total": SortColumn("evidence_total", int),
+    },
+    SortColumn("cluster_name"),
+    SortColumn("pk", int),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingAsk:
-    """Filters of findings; empty means no filter."""
+    """Filters of findings; empty means no filter. `ordering` is one of FINDING_ORDERS."""
 
     check: str = ""
     status: str = ""
@@ -30,6 +42,7 @@ class FindingAsk:
     hop: str = ""
     phase: str = ""
     cluster: uuid.UUID | None = None
+    ordering: str = "cluster_name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +68,12 @@ class FindingLine:
 
 _COLUMNS = (
     "pk", "cluster", "cluster_name", "snapshot", "check_id", "hop", "phase", "status", "severity", "summary",
-    "evidence_total", "evidence_exact", "shown",
+    "evidence_total", "evidence_exact", "shown", "weight",
 )  # fmt: skip
 
 
 def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine]:
-    """One page, by cluster name and in the order of the report."""
+    """One page, without another order by cluster name and in the order of the report."""
     now = timezone.now()
     named = FindingRow.objects.annotate(
         snapshot=F("content__snapshots__pk"),
@@ -68,21 +81,17 @@ def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine
         cluster_name=F("content__snapshots__cluster__name"),
     )
     waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
-    rows = named.annotate(shown=waived).filter(
+    rows = named.annotate(shown=waived, weight=rank("severity", WEIGHTS)).filter(
         snapshot__in=visible_clusters().filter(counting_clusters()).exclude(latest=None).values("latest"),
         **_wanted(ask),
     )
-    keys = keys_of(after, (str, int))
-    if keys:
-        name, last = keys
-        rows = rows.filter(Q(cluster_name__gt=name) | Q(cluster_name=name, pk__gt=last))
-    found = list(rows.order_by("cluster_name", "pk").values(*_COLUMNS)[: limit + 1])
     held = held_everywhere(now)
-    return page_of(
-        found,
+    return sorted_page(
+        rows.values(*_COLUMNS),
+        order_of(FINDING_ORDERS, ask.ordering),
+        after=after,
         limit=limit,
         row=lambda row: _line(row, held),
-        key=lambda row: pagination.encode((row["cluster_name"], row["pk"])),
     )
 
 
@@ -102,7 +111,7 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...]]) -> FindingLine:
-    columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown")}
+    columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown", "weight")}
     applicable = (*held.get(None, ()), *held.get(row["cluster"], ()))
     found = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])
     if found is not None and row["shown"] == "waived":

@@ -2,16 +2,29 @@
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
-from django.db.models import Q
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Coalesce
 
 from migrations_app.errors import NotFound
 from migrations_app.models.scan import Scan
-from migrations_app.queries import pagination
-from migrations_app.queries.pagination import Page, moment_and_id, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
+from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
+
+SCAN_ORDERS = orders(
+    {
+        "created_at": SortColumn("created_at", datetime),
+        "finished_at": SortColumn("ended", datetime),
+        "state": SortColumn("state"),
+    },
+    SortColumn("created_at", datetime, descending=True),
+    SortColumn("pk", uuid.UUID, descending=True),
+)
+_NOT_ENDED = datetime(9999, 1, 1, tzinfo=UTC)
+"""Where a scan under way is sorted: after all that ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +54,13 @@ def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
     return _row(row)
 
 
-def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[ScanAttempt]:
-    """One page of a cluster's scans, newest first. Raises NotFound for a missing cluster."""
+def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int, ordering: str = "-created_at") -> Page[ScanAttempt]:
+    """One page of a cluster's scans, in one of SCAN_ORDERS. Raises NotFound for a missing cluster."""
     if not visible_clusters().filter(pk=cluster_id).exists():
         raise NotFound("no such cluster")
-    rows = Scan.objects.filter(cluster_id=cluster_id).order_by("-created_at", "-pk")
-    keys = moment_and_id(after)
-    if keys:
-        when, last = keys
-        rows = rows.filter(Q(created_at__lt=when) | Q(created_at=when, pk__lt=last))
-    return page_of(list(rows[: limit + 1]), limit=limit, row=_row, key=_key)
-
-
-def _key(row: Scan) -> str:
-    return pagination.encode((row.created_at.isoformat(), str(row.pk)))
+    ended = Coalesce("finished_at", Value(_NOT_ENDED), output_field=DateTimeField())
+    rows = Scan.objects.filter(cluster_id=cluster_id).annotate(ended=ended)
+    return sorted_page(rows, order_of(SCAN_ORDERS, ordering), after=after, limit=limit, row=_row)
 
 
 def _row(row: Scan) -> ScanAttempt:

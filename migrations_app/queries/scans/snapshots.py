@@ -2,16 +2,28 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import F
 
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import SnapshotRow, nodes_of
-from migrations_app.queries.pagination import Page, keys_of, moment_and_id, page_of
+from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
+from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
+
+SNAPSHOT_ORDERS = orders(
+    {
+        "scanned_at": SortColumn("scanned_at", datetime),
+        "cluster_name": SortColumn("cluster_name"),
+        "blockers": SortColumn("blockers", int),
+    },
+    SortColumn("scanned_at", datetime, descending=True),
+    SortColumn("pk", uuid.UUID, descending=True),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +34,17 @@ class SnapshotLine(SnapshotRow):
     cluster_name: str
 
 
-def snapshot_page(*, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int) -> Page[SnapshotLine]:
-    """One page, newest first; None means no filter."""
+def snapshot_page(
+    *, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int, ordering: str = "-scanned_at"
+) -> Page[SnapshotLine]:
+    """One page, in one of SNAPSHOT_ORDERS; None means no filter."""
     rows = Snapshot.objects.filter(visible()).select_related("cluster").defer("cluster__sealed", "parts")
-    rows = rows.order_by("-scanned_at", "-pk")
+    rows = rows.annotate(cluster_name=F("cluster__name"))
     if cluster is not None:
         rows = rows.filter(cluster_id=cluster)
     if complete is not None:
         rows = rows.filter(complete=complete)
-    keys = moment_and_id(after)
-    if keys:
-        when, last = keys
-        rows = rows.filter(Q(scanned_at__lt=when) | Q(scanned_at=when, pk__lt=last))
-    return page_of(list(rows[: limit + 1]), limit=limit, row=_line, key=_key)
+    return sorted_page(rows, order_of(SNAPSHOT_ORDERS, ordering), after=after, limit=limit, row=_line)
 
 
 def node_page(snapshot_id: uuid.UUID, *, owner: str, q: str, after: str, limit: int) -> Page[OwnedNode]:
@@ -49,10 +59,6 @@ def node_page(snapshot_id: uuid.UUID, *, owner: str, q: str, after: str, limit: 
     return page_of(
         found[: limit + 1], limit=limit, row=lambda node: node, key=lambda node: pagination.encode((node.name,))
     )
-
-
-def _key(row: Snapshot) -> str:
-    return pagination.encode((row.scanned_at.isoformat(), str(row.pk)))
 
 
 def _line(row: Snapshot) -> SnapshotLine:

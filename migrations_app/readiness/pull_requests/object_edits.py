@@ -6,6 +6,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import (
     Body,
     Change,
+    HelmChange,
     ObjectAnnotations,
     ObjectLabels,
     ObjectPatch,
@@ -14,8 +15,9 @@ from migrations_app.checks.changes import (
 )
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.plan.effects.trees import PatchRefused, merged, operated
+from migrations_app.readiness.pull_requests.helm_edits import delivers, timing, with_values
 
-ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations
+ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmChange
 
 
 def change_of(finding: Finding) -> Change | None:
@@ -30,19 +32,25 @@ def is_delivered_by_git(finding: Finding) -> bool:
 
 
 def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
-    """The edits of objects in the change, in order. A patch of a status is none: no repository holds one."""
+    """The edits of objects in the change, in order. A patch of a status is none: no repository holds one.
+
+    Values of a chart are one where nothing in them is left to a person.
+    """
     return tuple(one for one in leaves(change) if _is_edit(one))  # type: ignore[misc]  # `_is_edit` tells the types
 
 
 def beside(change: Change) -> tuple[str, ...]:
     """What else belongs to the change and is in no file: each in a few words."""
-    rest = (one for one in leaves(change) if not _is_edit(one) and not isinstance(one, Observation))
-    return tuple(dict.fromkeys(_said(one) for one in rest))
+    rest = [_said(one) for one in leaves(change) if not _is_edit(one) and not isinstance(one, Observation)]
+    when = [told for one in object_edits(change) if isinstance(one, HelmChange) for told in timing(one)]
+    return tuple(dict.fromkeys((*rest, *when)))
 
 
 def _is_edit(one: Change) -> bool:
     if isinstance(one, ObjectPatch):
         return not one.subresource
+    if isinstance(one, HelmChange):
+        return one.when != "person"
     return isinstance(one, ObjectLabels | ObjectAnnotations)
 
 
@@ -55,6 +63,8 @@ def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a docu
     """Whether the document is the object of the edit; one without a namespace gets it from the tool that applies it."""
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
         return False
+    if isinstance(edit, HelmChange):
+        return delivers(document, edit)
     target, metadata = edit.target, document["metadata"]
     group = str(document.get("apiVersion")).rpartition("/")[0]
     wanted = target.resource.partition(".")[2]
@@ -71,6 +81,8 @@ def with_edit(document: Body, edit: ObjectEdit) -> Body:
     cluster, so that a JSON patch does not fit."""
     if isinstance(edit, ObjectPatch):
         return _patched(document, edit)
+    if isinstance(edit, HelmChange):
+        return with_values(document, edit)
     name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
     marks: Body = {**edit.given, **dict.fromkeys(edit.removed)}
     after = merged(document, {"metadata": {name: marks}})

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from migrations_app.checks.changes import Body, Change
+from migrations_app.checks.changes import Body, Change, HelmChange
 from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.manifests import edits
+from migrations_app.readiness.pull_requests.helm_edits import reasons
 from migrations_app.readiness.pull_requests.object_edits import (
     ObjectEdit,
     beside,
@@ -31,6 +32,11 @@ class FileEdit(msgspec.Struct, frozen=True):
     path: str
     old: str
     new: str
+
+    @property
+    def diff(self) -> str:
+        """Its difference, as git shows it."""
+        return diff_of(self)
 
 
 class RequestSubject(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +89,7 @@ def propose(change: Change, texts: Mapping[str, str], *, subject: RequestSubject
     `secret_in_file`, `edit_refused`, `nothing_to_change` where they already say it.
     """
     wanted = object_edits(change)
-    readings = {path: found for path, text in texts.items() if (found := _objects(text)) is not None}
+    readings = {path: found for path, text in texts.items() if (found := objects_of(text)) is not None}
     places = {edit: _places(readings, edit) for edit in wanted}
     missing = tuple(dict.fromkeys(_named(edit) for edit, found in places.items() if not found))
     if len(missing) == len(dict.fromkeys(map(_named, wanted))):
@@ -98,12 +104,17 @@ def propose(change: Change, texts: Mapping[str, str], *, subject: RequestSubject
         raise InvalidInput("the files already say what the fix would write", code="nothing_to_change", where="path")
     return Proposal(
         branch=branch_name(subject),
-        title=f"{subject.title} ({subject.cluster})".replace("\n", " ")[:LONGEST_TITLE],
+        title=title_of(subject),
         body=_body(subject, change, files=changed, missing=missing),
         files=changed,
         missing=missing,
         beside=beside(change),
     )
+
+
+def title_of(subject: RequestSubject) -> str:
+    """The title of the request, on one line."""
+    return f"{subject.title} ({subject.cluster})".replace("\n", " ")[:LONGEST_TITLE]
 
 
 def branch_name(subject: RequestSubject) -> str:
@@ -119,7 +130,7 @@ def may_hold(path: str, text: str, *, change: Change) -> bool:
     return path.endswith((".yaml", ".yml")) and any(edit.target.name in text for edit in object_edits(change))
 
 
-def _objects(text: str) -> list[Any] | None:
+def objects_of(text: str) -> list[Any] | None:
     """The documents of a file; None for a file that is no plain YAML, such as a template."""
     try:
         return edits.values(text)
@@ -146,15 +157,23 @@ def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tup
 def _written(
     text: str, *, path: str, objects: Sequence[Any], places: Mapping[ObjectEdit, list[tuple[str, int]]]
 ) -> str:
-    if _KIND_OF_SECRET.search(text):
-        raise InvalidInput(
-            "the file also holds a Secret; its text is not stored here", code="secret_in_file", where=path
-        )
     wanted: dict[int, Body] = {}
     for edit, found in places.items():
         for file, number in found:
             if file == path:
                 wanted[number] = with_edit(wanted.get(number, objects[number]), edit)
+    return edited_file(text, wanted, path=path)
+
+
+def edited_file(text: str, wanted: Mapping[int, Body], *, path: str) -> str:
+    """The text of the file whose documents of these numbers have these values.
+
+    Raises InvalidInput: `secret_in_file`, `edit_refused`.
+    """
+    if _KIND_OF_SECRET.search(text):
+        raise InvalidInput(
+            "the file also holds a Secret; its text is not stored here", code="secret_in_file", where=path
+        )
     try:
         return edits.edited(text, wanted)
     except InvalidManifest as refused:
@@ -166,19 +185,25 @@ def _named(edit: ObjectEdit) -> str:
 
 
 def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit], missing: Sequence[str]) -> str:
-    """Markdown. Everything that a cluster or a file says stands in a block of code: nothing in it is a link or a
-    mention."""
+    charts = (one for one in object_edits(change) if isinstance(one, HelmChange))
     facts = [
         f"cluster: {subject.cluster}",
         f"check:   {subject.check}" + (f" (upgrade {subject.hop})" if subject.hop else ""),
-        *(f"changes: {_named(edit)}" for edit in dict.fromkeys(object_edits(change))),
+        *(f"changes: {name}" for name in dict.fromkeys(map(_named, object_edits(change)))),
+        *(f"value:   {told}" for chart in charts for told in reasons(chart)),
         *(f"file:    {one.path}" for one in files),
         *(f"not in these files: {name}" for name in missing),
         *(f"to be done beside it: {one}" for one in beside(change)),
         *(f"note: {note}" for note in change.notes),
     ]
+    return body_of("karpdash found that this check fails, and proposes the fix below.", facts)
+
+
+def body_of(head: str, facts: Sequence[str]) -> str:
+    """Markdown. Everything that a cluster or a file says stands in a block of code: nothing in it is a link or a
+    mention."""
     return (
-        f"karpdash found that this check fails, and proposes the fix below.\n\n{_block(facts)}\n\n"
+        f"{head}\n\n{_block(facts)}\n\n"
         "karpdash opened this request and never merges it. Nothing in the cluster changes before somebody here does.\n"
     )
 

@@ -4,9 +4,10 @@ Nothing is written to the repository here.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -23,6 +24,12 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.pull_request import CodeRepository, PullRequest
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.visibility import visible_clusters
+from migrations_app.readiness.pull_requests.conversion import (
+    CONVERSION,
+    TARGETS,
+    may_hold_objects,
+    propose_conversion,
+)
 from migrations_app.readiness.pull_requests.object_edits import change_of
 from migrations_app.readiness.pull_requests.proposal import Proposal, RequestSubject, may_hold, propose
 from migrations_app.use_cases.accounts.rights import over, refuse_person
@@ -39,7 +46,10 @@ ACTIVE: Final = (PullRequest.State.OPENING, PullRequest.State.OPEN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRequest:
-    """Which fix, and where its file is: `path` is a file or a folder, `branch` is empty for the default one."""
+    """Which fix, and where its file is: `path` is a file or a folder, `branch` is empty for the default one.
+
+    The check CONVERSION converts the manifests that are there; its hop is the generation.
+    """
 
     cluster: uuid.UUID
     check: str
@@ -49,29 +59,62 @@ class PreviewRequest:
     branch: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WantedChange:
+    """What is proposed: which files may be part of it, and what it makes of them."""
+
+    cluster: Cluster
+    may_hold: Callable[[str, str], bool]
+    """By path and text of a file."""
+    proposed: Callable[[Mapping[str, str]], Proposal]
+
+
 def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
     """The id of the request: a new preview, or the request of that change that is open already.
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict, ReadError.
     """
     refuse_person(may_prepare(over(person, asked.cluster)))
-    cluster, finding, change = found_change(asked.cluster, check=asked.check, hop=asked.hop)
+    wanted = _conversion(asked) if asked.check == CONVERSION else _fix(asked)
     if (there := active_request(asked)) is not None:
         return there
     repository = repository_of(asked.repository)
     host = connect_repository(repository)
     head = host.head(asked.branch.strip())
-    texts = texts_below(host, head.commit, path=_place(asked.path), change=change)
-    subject = RequestSubject(
-        key=str(cluster.pk), cluster=cluster.name, check=finding.id, hop=asked.hop, title=finding.title
-    )
-    proposal = propose(change, texts, subject=subject)
+    proposal = wanted.proposed(texts_below(host, head.commit, path=_place(asked.path), may_hold=wanted.may_hold))
     row = PullRequest(
-        cluster=cluster, repository=repository, kind=repository.kind, address=repository.address,
-        check_id=finding.id, hop=asked.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
+        cluster=wanted.cluster, repository=repository, kind=repository.kind, address=repository.address,
+        check_id=asked.check, hop=asked.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
         digest=proposal.digest, made_by_name=person.name, made_at=now,
     )  # fmt: skip
     return _stored(row, proposal)
+
+
+def _fix(asked: PreviewRequest) -> _WantedChange:
+    """The fix of the check. Raises NotFound, InvalidInput."""
+    cluster, finding, change = found_change(asked.cluster, check=asked.check, hop=asked.hop)
+    subject = _subject(cluster, asked, title=finding.title)
+    return _WantedChange(
+        cluster=cluster,
+        may_hold=partial(may_hold, change=change),
+        proposed=partial(propose, change, subject=subject),
+    )
+
+
+def _conversion(asked: PreviewRequest) -> _WantedChange:
+    """The manifests to that generation. Raises NotFound, InvalidInput `bad_generation`."""
+    cluster = visible_clusters().filter(pk=asked.cluster).first()
+    if cluster is None:
+        raise NotFound("no such cluster")
+    if asked.hop not in TARGETS:
+        raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
+    subject = _subject(cluster, asked, title=f"Convert manifests of Karpenter to {asked.hop}")
+    proposed = partial(propose_conversion, to=TARGETS[asked.hop], subject=subject)
+    return _WantedChange(cluster=cluster, may_hold=may_hold_objects, proposed=proposed)
+
+
+def _subject(cluster: Cluster, asked: PreviewRequest, *, title: str) -> RequestSubject:
+    return RequestSubject(key=str(cluster.pk), cluster=cluster.name, check=asked.check, hop=asked.hop, title=title)
 
 
 def active_request(asked: PreviewRequest) -> uuid.UUID | None:
@@ -99,8 +142,8 @@ def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluste
     return cluster, finding, change
 
 
-def texts_below(host: GitHost, commit: str, *, path: str, change: Change) -> Mapping[str, str]:
-    """The files of that place that may hold an object of the change.
+def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[str, str], bool]) -> Mapping[str, str]:
+    """The files of that place that may be part of the change.
 
     Raises InvalidInput `too_many_files`, ReadError.
     """
@@ -112,7 +155,7 @@ def texts_below(host: GitHost, commit: str, *, path: str, change: Change) -> Map
         raise InvalidInput(told, code="too_many_files", where="path")
     read = {name: host.text(content) for name, content in likely.items()}
     kept = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
-    return {name: text for name, text in kept.items() if exact or may_hold(name, text, change=change)}
+    return {name: text for name, text in kept.items() if exact or may_hold(name, text)}
 
 
 def proposal_of(row: PullRequest) -> Proposal:

@@ -15,6 +15,7 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, NotFou
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.pull_requests import repository_rows, request_row, requests_of
+from migrations_app.readiness.pull_requests.conversion import CONVERSION
 from migrations_app.readiness.pull_requests.proposal import Proposal
 from migrations_app.texts import text as _
 from migrations_app.use_cases.pull_requests.opening import open_request, refresh_request, request_of
@@ -50,7 +51,8 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
             return redirect("pull-request", _previewed(request, cluster_id, form=form))
         except REFUSED as refused:
             form.add_error(refused.where if refused.where in form.fields else None, _sentence(refused.message))
-    context = _about(cluster_id) | {"form": form, "places": places, "repositories": rows}
+    converts = form["check"].value() == CONVERSION
+    context = _about(cluster_id) | {"form": form, "places": places, "repositories": rows, "converts": converts}
     return render(request, "pull_requests/new.html", context, status=422 if form.errors else 200)
 
 

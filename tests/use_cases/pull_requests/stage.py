@@ -50,9 +50,9 @@ def finding(change: Any = PATCH, **more: Any) -> Any:
     return a_finding(CHECK, hop=HOP, severity="warning", remedies=remedies, **more)
 
 
-def a_delivered_cluster(address: str, change: Any = PATCH) -> Cluster:
+def a_delivered_cluster(address: str, change: Any = PATCH, *, name: str = "shop") -> Cluster:
     """The cluster with a snapshot in which that check fails."""
-    cluster = a_cluster("shop")
+    cluster = a_cluster(name)
     report = a_report("shop", checks=(finding(change),))
     place = GitSource(
         kind="Kustomization", namespace="flux-system", name="shop", address=address, branch="main", path="clusters/shop"

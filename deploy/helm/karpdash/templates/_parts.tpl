@@ -96,11 +96,45 @@ capabilities: {drop: [ALL]}
 {{- define "karpdash.mounts" -}}
 - {name: state, mountPath: /var/lib/karpdash}
 - {name: tmp, mountPath: /tmp}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "karpdash.volumes" -}}
 - {name: state, emptyDir: {sizeLimit: 1Gi}}
 - {name: tmp, emptyDir: {sizeLimit: 256Mi}}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels and annotations of a pod. Takes top and part; the labels that select it are never replaced. */}}
+{{- define "karpdash.pod-metadata" -}}
+labels:
+  {{- with omit .top.Values.podLabels "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  {{- include "karpdash.selector" .top | nindent 2 }}
+  app.kubernetes.io/component: {{ .part }}
+{{- with .top.Values.podAnnotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Pods of one part on different nodes and in different zones, as far as there are such. Takes top and part. */}}
+{{- define "karpdash.spread" -}}
+{{- if .top.Values.spread }}
+topologySpreadConstraints:
+{{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "karpdash.selector" $.top | nindent 8 }}
+        app.kubernetes.io/component: {{ $.part }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "karpdash.placement" -}}
@@ -135,9 +169,7 @@ spec:
     matchLabels: {{- include "karpdash.selector" .top | nindent 6 }}
       app.kubernetes.io/component: {{ .part }}
   template:
-    metadata:
-      labels: {{- include "karpdash.selector" .top | nindent 8 }}
-        app.kubernetes.io/component: {{ .part }}
+    metadata: {{- include "karpdash.pod-metadata" (dict "top" .top "part" .part) | nindent 6 }}
     spec:
       serviceAccountName: {{ include "karpdash.name" .top }}
       automountServiceAccountToken: {{ or .top.Values.inCluster.scan .top.Values.inCluster.act }}
@@ -168,6 +200,7 @@ spec:
         - {name: audit, persistentVolumeClaim: {claimName: {{ .top.Values.audit.claim | quote }}}}
         {{- end }}
       {{- include "karpdash.placement" .top | nindent 6 }}
+      {{- include "karpdash.spread" (dict "top" .top "part" .part) | nindent 6 }}
 {{- end -}}
 
 {{/* Asked as the proxy in front would ask: by a name that is allowed, over what was https. Takes top and path. */}}

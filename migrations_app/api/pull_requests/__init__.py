@@ -1,0 +1,1 @@
+"""Pull requests over REST: repositories, previews, opening and their state."""

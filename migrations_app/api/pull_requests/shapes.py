@@ -1,0 +1,97 @@
+"""The shapes of pull requests, as the API answers and takes them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
+from migrations_app.queries.pull_requests import STATES, RepositoryRow, RequestRow
+from migrations_app.readiness.pull_requests.conversion import CONVERSION, TARGETS
+from migrations_app.readiness.pull_requests.proposal import Proposal
+
+
+class CodeRepositorySerializer(StructSerializer):
+    """A repository in which requests may be opened; its credential is never told."""
+
+    struct = RepositoryRow
+    leave_out = ("made_by_name", "made_at")
+
+
+class PullRequestSerializer(StructSerializer):
+    """One pull or merge request of a change. `number` and `link` are there once it is open on the host.
+
+    `check` is `conversion` where manifests are converted; `hop` is then the generation.
+    """
+
+    struct = RequestRow
+    leave_out = ("cluster_id", "check_id", "made_by_name", "approved_by_name")
+
+    cluster = serializers.UUIDField(source="cluster_id")
+    check = OutputText(source="check_id")
+    state = serializers.ChoiceField(choices=STATES)
+    made_by = OutputText(source="made_by_name")
+    approved_by = OutputText(source="approved_by_name", help_text="The person; empty before.")
+
+
+class FileDifferenceSerializer(serializers.Serializer[Any]):
+    """One file that the request changes, and its difference as git shows it."""
+
+    path = OutputText()
+    diff = OutputText()
+
+
+class ProposalSerializer(serializers.Serializer[Any]):
+    """What the request holds, as it was previewed."""
+
+    title = OutputText()
+    body = OutputText(help_text="The text of the request, as Markdown.")
+    files = FileDifferenceSerializer(many=True)
+    missing = serializers.ListField(child=OutputText(), help_text="Objects that are in no file that was read.")
+    beside = serializers.ListField(child=OutputText(), help_text="What belongs to the change and is in no file.")
+
+
+class PullRequestWholeSerializer(PullRequestSerializer):
+    """One request with what it holds."""
+
+    proposal = ProposalSerializer(allow_null=True, help_text="Null without the key that it is sealed with.")
+
+
+class NewPullRequestSerializer(StrictSerializer):
+    """Either `check` and `hop` of a failing check, or `convert_to`; and where its files are."""
+
+    check = Text(required=False, max_length=80, help_text="The id of a check that fails.")
+    hop = Text(required=False, allow_blank=True, max_length=20, default="", help_text="Its hop, such as 1.0.")
+    convert_to = serializers.ChoiceField(
+        required=False, choices=tuple(TARGETS), help_text="Convert the manifests that are there to this generation."
+    )
+    repository = serializers.UUIDField(help_text="One of `repositories`.")
+    path = Text(required=False, allow_blank=True, max_length=500, default="", help_text="A file or a folder.")
+    branch = Text(required=False, allow_blank=True, max_length=200, default="", help_text="Empty: the default one.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Exactly one of the two, and `check` and `hop` as previews take them."""
+        to = attrs.pop("convert_to", "")
+        if bool(to) == bool(attrs.get("check")) or (to and attrs["hop"]):
+            raise serializers.ValidationError({"check": ["Either a check with its hop, or convert_to."]})
+        return attrs | ({"check": CONVERSION, "hop": to} if to else {})
+
+
+class OpeningSerializer(StrictSerializer):
+    """The digest of the preview that was looked at."""
+
+    digest = Text(max_length=64)
+
+
+def proposal_body(found: Proposal | None) -> dict[str, Any] | None:
+    """What the request holds, as the API answers it."""
+    if found is None:
+        return None
+    files = [{"path": one.path, "diff": one.diff} for one in found.files]
+    return {
+        "title": found.title,
+        "body": found.body,
+        "files": files,
+        "missing": list(found.missing),
+        "beside": list(found.beside),
+    }

@@ -1,0 +1,130 @@
+"""Changes of Helm values as a repository holds them: in a HelmRelease of Flux or an Application of Argo CD."""
+
+import copy
+from collections.abc import Iterable
+from typing import Final
+
+from migrations_app.checks.changes import Body, HelmChange
+from migrations_app.conversion.chart_values.trees import laid
+from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.inventory.facts.delivery_sources import (
+    APPLICATION,
+    HELM_RELEASE,
+    ChartPlace,
+    below,
+    chart_place,
+)
+from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.versions import parse
+from migrations_app.manifests import edits, writer
+
+_GROUPS: Final = {HELM_RELEASE: "helm.toolkit.fluxcd.io", APPLICATION: "argoproj.io"}
+_WITH_UPGRADE: Final = "merge it with the upgrade of this hop, not before: the chart that runs reads other values"
+_AFTER_UPGRADE: Final = "merge it after the upgrade of this hop"
+
+
+def delivers(document: Body, edit: HelmChange) -> bool:
+    """Whether the document is the HelmRelease or the Application of that chart and Helm release."""
+    kind, spec = document.get("kind"), document.get("spec")
+    group = str(document.get("apiVersion")).rpartition("/")[0]
+    if kind not in _GROUPS or group != _GROUPS[kind] or not isinstance(spec, dict):
+        return False
+    place = chart_place(kind, spec, chart=edit.chart)
+    if kind == HELM_RELEASE:
+        return (place is not None or bool(spec.get("chartRef"))) and _flux_name(document, spec) == edit.release
+    if place is None:
+        return False
+    named = below(spec, (*place.at, "helm", "releaseName")) or document["metadata"].get("name")
+    return bool(named == edit.release)
+
+
+def with_values(document: Body, edit: HelmChange) -> Body:
+    """The delivery after the change of its values, and of the version of its chart where that has to be a later one.
+
+    Raises InvalidInput `edit_refused` where it is not known what the change would do.
+    """
+    after = copy.deepcopy(document)
+    spec, kind = after["spec"], str(after["kind"])
+    place = chart_place(kind, spec, chart=edit.chart)
+    if edit.version:
+        _set_version(spec, place, edit=edit)
+    if edit.values and kind == HELM_RELEASE:
+        _set_tree(spec, "values", edit=edit)
+    elif edit.values and place is not None:
+        _set_in_source(below(spec, place.at), edit=edit)
+    return after
+
+
+def timing(edit: HelmChange) -> tuple[str, ...]:
+    """When a person merges the change, where that matters."""
+    return {"landing": (_WITH_UPGRADE,), "after": (_AFTER_UPGRADE,)}.get(edit.when, ())
+
+
+def reasons(edit: HelmChange) -> Iterable[str]:
+    """Each value with what it becomes and why."""
+    for one in edit.values:
+        to = one.text or "taken out"
+        yield f"{one.key}: {to}" + (f" ({one.why})" if one.why else "")
+
+
+def _flux_name(document: Body, spec: Body) -> str:
+    """The name of the Helm release, as Flux makes it."""
+    name, namespace = str(document["metadata"].get("name")), spec.get("targetNamespace")
+    return str(spec.get("releaseName") or (f"{namespace}-{name}" if namespace else name))
+
+
+def _set_version(spec: Body, place: ChartPlace | None, *, edit: HelmChange) -> None:
+    wanted = parse(edit.version)
+    current = str(below(spec, (*place.at, place.version)) or "") if place else ""
+    running = parse(current)
+    if wanted is None:
+        return
+    if place is None or running is None:
+        told = f"its version is {current!r}" if current else "another object names its version"
+        raise _refused(f"{told}; bring the chart to {edit.version} by hand", edit)
+    if running < wanted:
+        below(spec, place.at)[place.version] = as_tag(wanted)
+
+
+def _set_in_source(source: Body, *, edit: HelmChange) -> None:
+    """The values in the source of an Application: as an object, or as a text of YAML whose comments stay."""
+    helm = source.setdefault("helm", {})
+    if not isinstance(helm, dict):
+        raise _refused("its helm is no map", edit)
+    given = {str(one.get("name")) for one in helm.get("parameters") or () if isinstance(one, dict)}
+    if shadowed := sorted(given & {one.key for one in edit.values}):
+        raise _refused(f"its helm.parameters set {shadowed[0]}, over all values", edit)
+    text = helm.get("values")
+    if "valuesObject" in helm or not (isinstance(text, str) and text.strip()):
+        _set_tree(helm, "valuesObject", edit=edit)
+    else:
+        helm["values"] = _edited_text(text, edit)
+
+
+def _edited_text(text: str, edit: HelmChange) -> str:
+    try:
+        found = edits.values(text)
+        if not found:
+            return text.rstrip("\n") + "\n" + writer.text_of(_laid({}, edit))
+        if len(found) > 1 or not isinstance(found[0], dict):
+            raise _refused("its values are no map", edit)
+        return edits.edited(text, {0: _laid(found[0], edit)})
+    except InvalidManifest as wrong:
+        raise _refused(f"its values: {wrong.message}", edit) from None
+
+
+def _set_tree(holder: Body, field: str, *, edit: HelmChange) -> None:
+    old = holder.get(field)
+    if old is not None and not isinstance(old, dict):
+        raise _refused(f"its {field} are no map", edit)
+    after = _laid(old or {}, edit)
+    if after or field in holder:
+        holder[field] = after
+
+
+def _laid(tree: Body, edit: HelmChange) -> Body:
+    return laid(tree, [(one.key, one.text) for one in edit.values], prune=True)
+
+
+def _refused(why: str, edit: HelmChange) -> InvalidInput:
+    return InvalidInput(f"{why}; change it by hand", code="edit_refused", where=f"release {edit.release}")
