@@ -7,7 +7,15 @@ import pytest
 from tests.trust import addresses, files, fleet, kills, log, orders, texts
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
-PARTS: tuple[Part, ...] = (*files.PARTS, *texts.PARTS, *addresses.PARTS, *log.PARTS, *orders.PARTS, *kills.PARTS, *fleet.PARTS)
+PARTS: tuple[Part, ...] = (
+    *files.PARTS,
+    *texts.PARTS,
+    *addresses.PARTS,
+    *log.PARTS,
+    *orders.PARTS,
+    *kills.PARTS,
+    *fleet.PARTS,
+)
 
 
 def run(parts: Iterable[Part], *, seed: int, scale: float) -> Iterator[PartResult]:
