@@ -49,7 +49,7 @@ def is_weighed(settled: SettledBefore, step: JourneyStep, *, lands: str, statuse
     return all(check in statuses and (statuses[check] != "fail" or check in told.failing) for check in step.checks)
 
 
-def covers_unseen(settled: SettledBefore, step: JourneyStep, made: Outline, *, lands: str, limit: str) -> bool:
+def covers_unseen(settled: SettledBefore, step: JourneyStep, *, made: Outline, lands: str, limit: str) -> bool:
     """Whether the approval covers a plan that could not be shown: by its action, cluster, nodes and risk."""
     if not settled.covered or made.action != step.action or made.action not in settled.actions.get(lands, ()):
         return False

@@ -35,12 +35,12 @@ def words_of(row: Journey) -> dict[str, Any]:
     return {"by_name": told.by, "note": f"{told.note} ({told.source})"[:2000]} if told else {}
 
 
-def unseen_covered(row: Journey, step: JourneyStepRow, made: Outline | None) -> bool:
+def unseen_covered(row: Journey, step: JourneyStepRow, *, made: Outline | None) -> bool:
     """Whether the approval of the campaign covers a plan that the journey could not show."""
     told = settled_of(row)
     if told is None or made is None:
         return False
-    return covers_unseen(told, definition(step), made, lands=row.lands, limit=row.covers)
+    return covers_unseen(told, definition(step), made=made, lands=row.lands, limit=row.covers)
 
 
 def cover_with_campaign(row: Journey) -> None:

@@ -85,7 +85,7 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
     if made is None or (step.since and made.made_at < step.since):
         return None  # one of before the step was retried
     found = differing(plan, made, step_id=step.step)
-    unseen = step.step not in plan.shown and unseen_covered(row, step, outline_of(made))
+    unseen = step.step not in plan.shown and unseen_covered(row, step, made=outline_of(made))
     return RolloutSeen(
         state=made.state,
         cause_code=made.cause_code,

@@ -55,7 +55,7 @@ def test_a_step_is_weighed_as_it_was_shown(checks, statuses, wanted):
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
     made = told(*steps, **({"action": "roll_nodes"} | more))
-    return covers_unseen(settled, step(action="roll_nodes"), made, lands=LANDS, limit=limit)
+    return covers_unseen(settled, step(action="roll_nodes"), made=made, lands=LANDS, limit=limit)
 
 
 def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
