@@ -86,7 +86,7 @@ def differs(shown: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], n
     """
     hop = shown.hop_to(lands)
     if hop is None:
-        return ("other_release",)
+        return ("other_target",)
     found = []
     actions = {step.action for step in hop.steps if step.action}
     if any(step.action not in actions for step in steps if step.kind == "rollout"):
@@ -105,7 +105,7 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, 
         hop=hop.lands.hop,
         starts=hop.starts,
         lands=hop.lands.release,
-        steps=tuple(_step(step) for step in steps),
+        steps=tuple(_step(step, hop) for step in steps),
         nodes=nodes,
         minutes=None if nodes is None else waits + rolling_minutes(nodes, pace),
         blockers=sum(one.severity == "blocker" and one.status == "fail" for one in hop.steps),
@@ -122,9 +122,14 @@ def rolling_minutes(nodes: int, pace: Pace) -> int:
     return max(batches * MINUTES_A_NODE, -(-nodes * 60 // max(1, pace.per_hour)) if nodes else 0)
 
 
-def _step(step: JourneyStep) -> StepPreview:
+def _step(step: JourneyStep, hop: RunbookHop) -> StepPreview:
     action: Any = registry.find(step.action) if step.action else None
-    return StepPreview(step.kind, step.title, step.action, action.risk if action else "")
+    weighed = step.checks if step.kind in ("person", "outside") else ()
+    failing = {one.id for one in hop.steps if one.status == "fail"}
+    return StepPreview(
+        step.kind, step.title, step.action, action.risk if action else "",
+        checks=weighed, failing=tuple(check for check in weighed if check in failing),
+    )  # fmt: skip
 
 
 def _rolled(hop: RunbookHop, told: MemberPreview) -> int | None:

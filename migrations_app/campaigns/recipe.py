@@ -68,6 +68,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[dict[str, Any], ...] = ()
     stop_all: bool = False
     """Whether the clusters in work are paused too when one stops; else they go on, and only no other one begins."""
+    weighed: str = ""
+    """What the author wrote on what only a person can weigh, for all clusters; empty: each cluster asks a person."""
+    unseen: bool = False
+    """Whether the approval also covers plans that can only be made on the way; see journeys/beforehand.py."""
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):

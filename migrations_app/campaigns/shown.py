@@ -21,12 +21,17 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class StepPreview(msgspec.Struct, frozen=True):
-    """One step: who does it, its title, and the action with its highest possible risk if karpdash does it."""
+    """One step: who does it, its title, and the action with its highest possible risk if karpdash does it.
+
+    `checks` are those of a step that people or other tools do, `failing` those of them that failed in the scan.
+    """
 
     kind: str
     title: str
     action: str = ""
     risk: str = ""
+    checks: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
 
 class HopPreview(msgspec.Struct, frozen=True, kw_only=True):

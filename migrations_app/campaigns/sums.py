@@ -13,7 +13,8 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
 
     `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
     of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
-    blocker, which their journeys have to clear, and `unknown` those where something is not known.
+    blocker, which their journeys have to clear, and `unknown` those where something is not known. `weighs` counts, by
+    the id of a check, the clusters in which only a person can weigh it.
     """
 
     clusters: int = 0
@@ -25,6 +26,7 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
     minutes: int | None = 0
     minutes_known: int = 0
     by_people: int = 0
+    weighs: dict[str, int] = {}
     blocked: int = 0
     unknown: int = 0
 
@@ -34,6 +36,7 @@ def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
     told = tuple(shown)
     joined = [one for one in told if not one.cause]
     causes = Counter(one.cause for one in told if one.cause)
+    weighs = Counter(check for one in joined for check in _weighed(one))
     return CampaignForecast(
         clusters=len(joined),
         left_out=len(told) - len(joined),
@@ -44,6 +47,12 @@ def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
         minutes=known_sum(one.minutes for one in joined),
         minutes_known=sum(one.minutes or 0 for one in joined),
         by_people=sum(hop.by_people for one in joined for hop in one.hops),
+        weighs=dict(sorted(weighs.items(), key=lambda pair: (-pair[1], pair[0]))),
         blocked=sum(any(hop.blockers for hop in one.hops) for one in joined),
         unknown=sum(any(hop.unknowns for hop in one.hops) for one in joined),
     )
+
+
+def _weighed(one: MemberPreview) -> set[str]:
+    steps = [step for hop in one.hops for step in hop.steps]
+    return {check for step in steps for check in step.checks if step.kind == "person" or check not in step.failing}

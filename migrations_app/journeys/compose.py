@@ -27,11 +27,14 @@ SOAK_SECONDS = 600
 UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
+TAINTS = "taint_and_drift"
 STORED = "stored_versions_clean"
 """The check that tells when only the new version is stored."""
 PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
 """By phase, the action that is meant where several resolve a check; elsewhere the first one."""
 LONGEST_COMMAND = 4000
+RELEASE = "{release}"
+"""Stands in the name of a chart for the release that the step is about."""
 
 
 class Choices(NamedTuple):
@@ -53,9 +56,16 @@ class Choices(NamedTuple):
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """The steps of the hop in the order of its stages, with the ids j01, j02, ..."""
     stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
-    found = [step for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
+    made = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
+    fenced = any(step.action == TAINTS for _, step in made)
+    found = [step for stage, step in made if not (fenced and _is_fence(stage))]
     every = with_pauses(found, hop, installed=installed) if choices.pauses else found
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
+
+
+def _is_fence(stage: Stage) -> bool:
+    """Whether it is the fence by hand, which an action that taints Provisioners makes itself."""
+    return (stage.part, stage.phase) == ("before", "rollout") and not stage.checks
 
 
 def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
@@ -97,7 +107,7 @@ def _crds_land(
     elif failing and kept in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
         yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
     elif failing and kept not in GITOPS:
-        given = {"release": release, **choices.parameters.get(UPGRADE_CRDS, {})}
+        given = {"release": release, **_of_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
         yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
     elif stage.checks:
         yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_committed(choices, CRD_CHART))
@@ -198,8 +208,17 @@ def _fits(name: str, *, hop: str) -> bool:
 
 def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
     """What the author chose; CRDs before the landing are those of the release that runs."""
-    own = {"release": hop.starts} if name == UPGRADE_CRDS and stage.part == "before" else {}
-    return {**own, **choices.parameters.get(name, {})}
+    given = choices.parameters.get(name, {})
+    if name != UPGRADE_CRDS:
+        return dict(given)
+    release = hop.starts if stage.part == "before" else hop.lands.release
+    return {**({"release": release} if stage.part == "before" else {}), **_of_release(given, release)}
+
+
+def _of_release(given: Mapping[str, Any], release: str) -> dict[str, Any]:
+    """The author's choices with the release in the name of the chart: several hops take several charts."""
+    source = given.get("source")
+    return {**given, "source": source.replace(RELEASE, release)} if isinstance(source, str) else dict(given)
 
 
 def _commands(findings: Iterable[Finding]) -> Iterator[Command]:

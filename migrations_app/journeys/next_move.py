@@ -19,6 +19,7 @@ Do = Literal["begin", "draft", "cover", "ask", "start", "scan", "finish", "fail"
 `stop` pauses the journey without failing the step; `tell` waits for a person, `watch` for anything else."""
 PATIENCE = timedelta(minutes=30)
 """How long a finished rollout may take to be seen in a scan, before its step fails."""
+WEIGHED_BEFORE = "weighed_before"
 SCAN_EVERY = timedelta(minutes=2)
 """How often a scan is asked for while a step waits to be seen in one."""
 
@@ -40,7 +41,8 @@ class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
 class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the decision rests on. `since` is when the step began, `asked_at` when it last asked for a scan.
 
-    `evidence` is from a scan that began after `proof_since`; None while there is none.
+    `evidence` is from a scan that began after `proof_since`; None while there is none. `weighed`: a person weighed
+    before, for the whole campaign, what no scan tells of the step.
     """
 
     state: StepState
@@ -48,6 +50,7 @@ class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
     rollout: RolloutSeen | None = None
     evidence: StepEvidence | None = None
     asked_at: datetime | None = None
+    weighed: bool = False
 
     @property
     def proof_since(self) -> datetime:
@@ -67,7 +70,7 @@ def next_move(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
     if here.state == "ready":
         return Move("begin")
     if step.kind == "person":
-        return Move("tell", "tick_needed")
+        return Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "tick_needed")
     if step.kind == "wait":
         over = now - here.since >= timedelta(seconds=step.seconds)
         return Move("finish", "time_passed") if over else Move("watch", "time")
@@ -130,7 +133,8 @@ def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -
     if found.verdict == "other_release":
         return Move("fail", "other_release")
     if found.verdict == "unknown":
-        return _scan(here, now=now, otherwise=Move("tell", "confirmation_needed"))
+        told = Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "confirmation_needed")
+        return _scan(here, now=now, otherwise=told)
     if here.rollout is not None and here.rollout.skipped:
         return Move("fail", NODES_SKIPPED)
     if patience is not None and now - here.proof_since >= patience:

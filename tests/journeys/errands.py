@@ -63,6 +63,21 @@ def person(name: str, password: str, *rights: str) -> int:
     return int(entitled(User.objects.create_user(name, password=password), *rights).pk)
 
 
+def waive(cluster: str, *checks: str) -> int:
+    """Accepts these checks for the cluster for a day; how many there are."""
+    from tests.use_cases.journeys import foreman
+
+    foreman.waive(cluster, *checks)
+    return len(checks)
+
+
+def chain() -> bool:
+    """Whether the numbers of the audit log have no gap and each event follows the one before."""
+    from tests.use_cases.rollouts import foreman
+
+    return foreman.chain()
+
+
 def rehearse(cluster: str) -> str:
     """The id of a rehearsal of a previewed plan of that cluster, announced to the workers."""
     import msgspec
@@ -103,7 +118,7 @@ def halves() -> list[str]:
 
 
 ERRANDS: dict[str, Callable[..., Any]] = {
-    word.__name__: word for word in (prepare, samples, register, request, wake, person, rehearse, halves)
+    word.__name__: word for word in (prepare, samples, register, request, wake, person, waive, chain, rehearse, halves)
 }
 
 if __name__ == "__main__":

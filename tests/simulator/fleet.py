@@ -40,15 +40,20 @@ def alpha_fleet(server: ApiServer, size: Size | None = None, *, pool: str = "def
     size = size or Size()
     api = HttpSimulatorApi.of(server)
     try:
-        _create(api, "/api/v1/namespaces", _space())
         made = _create(api, "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates", node_template(pool))
         made = _create(api, ALPHA.pools_path, provisioner(pool, **size.spec))
         nodes = _machines(api, KarpenterObject(ALPHA, made | {"kind": ALPHA.pool}), size)
-        for number in range(size.apps):
-            _app(api, f"app-{number}", number=number, size=size, nodes=nodes)
+        fill(api, size, nodes=nodes)
         return nodes
     finally:
         api.close()
+
+
+def fill(api: SimulatorApi, size: Size, *, nodes: list[str]) -> None:
+    """The apps of that size on these nodes, each with its budget."""
+    _create(api, "/api/v1/namespaces", _space())
+    for number in range(size.apps):
+        _app(api, f"app-{number}", number=number, size=size, nodes=nodes)
 
 
 def provisioner(name: str, **spec: Any) -> Document:

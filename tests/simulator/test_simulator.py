@@ -278,7 +278,7 @@ BETA_POOL = {
 def test_conversion_goes_to_v1_and_back():
     found = converted(BETA_POOL, "karpenter.sh/v1")
     assert found["spec"] == {
-        "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized"},
+        "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"},
         "template": {
             "spec": {
                 "expireAfter": "720h",

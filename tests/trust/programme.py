@@ -4,12 +4,19 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.trust import addresses, files, kills, log, orders, releases, texts
+from tests.trust import addresses, files, fleet, kills, log, orders, releases, texts
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
 PARTS: tuple[Part, ...] = (
-    *files.PARTS, *texts.PARTS, *addresses.PARTS, *log.PARTS, *orders.PARTS, *kills.PARTS, *releases.PARTS,
-)  # fmt: skip
+    *files.PARTS,
+    *texts.PARTS,
+    *addresses.PARTS,
+    *log.PARTS,
+    *orders.PARTS,
+    *kills.PARTS,
+    *releases.PARTS,
+    *fleet.PARTS,
+)
 
 
 def run(parts: Iterable[Part], *, seed: int, scale: float) -> Iterator[PartResult]:

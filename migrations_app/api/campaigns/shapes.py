@@ -20,6 +20,7 @@ from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS, CAMPAIGN
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
 from migrations_app.use_cases.campaigns.requests import (
     LONGEST_CAMPAIGN_NAME,
+    LONGEST_NOTE,
     MOST_CLUSTERS,
     MOST_WAVES,
     CampaignRequest,
@@ -139,6 +140,13 @@ class NewCampaignSerializer(StrictSerializer):
     gates = CampaignGatesSerializer(required=False, default=dict)
     windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MOST_WINDOWS)
     stop_all = serializers.BooleanField(required=False, default=False)
+    weighed = Text(
+        required=False, allow_blank=True, max_length=LONGEST_NOTE, default="",
+        help_text="What was weighed for all clusters; empty: each cluster asks a person where only a person can tell.",
+    )  # fmt: skip
+    unseen = serializers.BooleanField(
+        required=False, default=False, help_text="Whether the approval also covers plans that are made on the way."
+    )
     ticket = Text(required=False, allow_blank=True, max_length=200, default="")
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 

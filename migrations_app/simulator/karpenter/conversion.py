@@ -44,6 +44,15 @@ def _pool(one: Tree, to_v1: bool) -> None:
     if "consolidationPolicy" in disruption:
         policy = disruption["consolidationPolicy"]
         disruption["consolidationPolicy"] = (POLICIES if to_v1 else BACK).get(policy, policy)
+        _waited(disruption, policy, to_v1=to_v1)
+
+
+def _waited(disruption: Tree, policy: str, *, to_v1: bool) -> None:
+    """v1beta1 consolidates used nodes at once and takes no time; v1 has to say that, and says 0s."""
+    if to_v1 and policy in POLICIES:
+        disruption["consolidateAfter"] = "0s"
+    elif not to_v1 and policy in BACK:
+        disruption.pop("consolidateAfter", None)
 
 
 def _claim(one: Tree, to_v1: bool) -> None:

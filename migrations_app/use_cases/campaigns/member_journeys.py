@@ -4,7 +4,9 @@ Everything that guards a journey and its rollouts guards these; the campaign onl
 """
 
 import uuid
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from django.contrib.auth.models import User
@@ -15,6 +17,7 @@ from migrations_app.access import Method, Person
 from migrations_app.campaigns.preview import differs
 from migrations_app.campaigns.states import AT_WORK
 from migrations_app.errors import Conflict
+from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks
 from migrations_app.journeys.plan import JourneyPlan
 from migrations_app.journeys.states import PLANNED
 from migrations_app.models.campaign import CampaignMember
@@ -28,8 +31,11 @@ from migrations_app.use_cases.journeys import approvals, lifecycle
 from migrations_app.use_cases.journeys.carried import carry_to_journey
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.lifecycle import ROLLOUT_HOLDS
+from migrations_app.use_cases.journeys.settled import cover_with_campaign
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
+CLUSTER = "{cluster}"
+"""Stands in a parameter for the name under which the cluster is registered."""
 COVERS_FOR = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
 PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
@@ -50,12 +56,44 @@ def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     recipe, row = here.recipe, here.row
     wanted = JourneyRequest(
         covers=recipe.covers,
-        parameters=recipe.parameters,
+        parameters=_named(recipe.parameters, member.cluster_name),
         soak_seconds=recipe.soak_seconds,
         ticket=row.ticket,
         note=f"campaign {row.name}",
+        settled=_settled(here, member),
     )
     return draft_journey(member.cluster_id, wanted, person=_author(here, member.cluster_id), by=WORKER)
+
+
+def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """The parameters with the name of the cluster where they hold its place."""
+    return {
+        action: {key: value.replace(CLUSTER, name) if isinstance(value, str) else value for key, value in told.items()}
+        for action, told in parameters.items()
+    }
+
+
+def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
+    """What people agreed to for this cluster: what was weighed, and which plans may be made on the way."""
+    recipe, row, shown = here.recipe, here.row, shown_of(member)
+    weighed = {hop.lands: [step for step in hop.steps if step.checks] for hop in shown.hops}
+    return SettledBefore(
+        source=f"campaign {row.name}",
+        by=row.author_name,
+        note=recipe.weighed,
+        weighed={
+            lands: WeighedChecks(
+                tuple(check for step in steps for check in step.checks),
+                tuple(check for step in steps for check in step.failing),
+            )
+            for lands, steps in weighed.items()
+        },
+        actions={hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in shown.hops}
+        if recipe.unseen
+        else {},
+        cluster=f"{shown.uid} {shown.ca}",
+        nodes=shown.owned,
+    )
 
 
 def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
@@ -80,10 +118,10 @@ def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid
         for one in campaign_approvals_valid(here.row, here.clusters)
     ]
     with transaction.atomic():
-        asked = ask_journey_of(here, member, journey=journey)
-        if asked.state == "awaiting_approval":
-            return carry_to_journey(journey, given, source=f"campaign {here.row.pk}", by=WORKER)
-        return asked
+        ask_journey_of(here, member, journey=journey)
+        covered = carry_to_journey(journey, given, source=f"campaign {here.row.pk}", by=WORKER)
+        cover_with_campaign(covered)
+        return covered
 
 
 def ask_journey_of(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:

@@ -17,7 +17,7 @@ from migrations_app.use_cases.rollouts.policies import MOST_WINDOWS, checked_win
 
 MOST_CLUSTERS = 1000
 MOST_WAVES = 20
-LONGEST_CAMPAIGN_NAME = 120
+LONGEST_CAMPAIGN_NAME, LONGEST_NOTE = 120, 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class CampaignRequest:
     gates: Gates = field(default_factory=Gates)
     windows: tuple[Mapping[str, Any], ...] = ()
     stop_all: bool = False
+    weighed: str = ""
+    unseen: bool = False
     ticket: str = ""
     note: str = ""
 
@@ -73,6 +75,8 @@ def checked_recipe(wanted: CampaignRequest) -> Recipe:
         gates=wanted.gates,
         windows=tuple(checked_window(dict(one)) for one in wanted.windows),
         stop_all=wanted.stop_all,
+        weighed=wanted.weighed.strip()[:LONGEST_NOTE],
+        unseen=wanted.unseen,
     )
 
 

@@ -9,11 +9,12 @@ from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.journeys.states import ENDED
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
+from migrations_app.models.journey import JourneyStepRow
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns import member_journeys
 from migrations_app.use_cases.campaigns.approvals import refuse_other_version
-from migrations_app.use_cases.campaigns.lifecycle import in_state
+from migrations_app.use_cases.campaigns.lifecycle import in_state, resume_campaign
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
@@ -21,6 +22,7 @@ from migrations_app.use_cases.campaigns.transitions import (
     store_campaign,
     store_member,
 )
+from migrations_app.use_cases.journeys import steps
 
 
 def open_wave(
@@ -72,20 +74,36 @@ def leave_out(
 
 
 def try_again(
-    campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None
+    campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None, resume: bool = False
 ) -> Campaign:
-    """A stopped cluster whose journey ended waits for its turn again, and gets a new journey then.
+    """A stopped cluster goes on: the failed step of its journey is done again, or, where that journey ended, the
+    cluster waits for its turn and gets a new one. `resume`: the paused campaign is resumed as well.
 
-    Raises PermissionDenied, and Conflict: one whose journey goes on is fixed there.
+    Raises PermissionDenied, Conflict: `journey_open` for one whose journey did not end and has no failed step, and
+    those of `resume_campaign`; then nothing is changed.
     """
     with transaction.atomic():
         here, row = _member(campaign_id, person, member=member, version=version)
-        if row.state != "stopped" or (row.journey is not None and row.journey.state not in ENDED):
-            raise Conflict("its journey did not end: retry or skip its step there", code="journey_open")
+        if row.state != "stopped":
+            raise Conflict("this cluster is not stopped", code="moved")
+        quiet = {"cause_code": "", "cause": "", "ended_at": None}
         event = CampaignEvent(verb="campaign.member_again", by=by, code="retried")
-        again = {"cause_code": "", "cause": "", "journey": None, "covered": False, "ended_at": None}
-        store_member(here, row, then="waiting", event=event, **again, hops_left=row.hops_left + 1)
+        if row.journey is not None and row.journey.state not in ENDED:
+            _retry_failed_step(row.journey.pk, person, by=by)
+            store_member(here, row, then="running", event=event, **quiet)
+        else:
+            again = quiet | {"journey": None, "covered": False, "hops_left": row.hops_left + 1}
+            store_member(here, row, then="waiting", event=event, **again)
+        if resume and here.row.state == "paused":
+            resume_campaign(campaign_id, person, by=by)
     return here.row
+
+
+def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> None:
+    failed = JourneyStepRow.objects.filter(journey_id=journey_id, state="failed").first()
+    if failed is None:
+        raise Conflict("its journey did not end: decide on its step there", code="journey_open")
+    steps.retry(journey_id, person, step=failed.step, by=by)
 
 
 def _member(

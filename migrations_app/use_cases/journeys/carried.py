@@ -17,14 +17,15 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 def carry_to_journey(
     journey_id: uuid.UUID, given: Iterable[CarriedApproval], *, source: str, by: Actor
 ) -> Journey:  # A40, A42
-    """Gives a journey that waits for approval these approvals; it is approved if they are enough by the policy of now.
+    """Gives a journey that was asked for these approvals; it is approved if they are enough by the policy of now.
 
-    The caller has compared the journey with what was approved. `source` names it. The author's own is left out.
+    One that showed no plan needs none of them, but what is planned on its way does. The caller has compared the
+    journey with what was approved. `source` names it. The author's own is left out.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         row = here.row
-        if row.state != "awaiting_approval":
+        if row.state not in ("awaiting_approval", "approved"):
             return row
         for one in given:
             if one.approver_id in (None, row.author_id):
@@ -36,7 +37,7 @@ def carry_to_journey(
             words = f"{source}, approved by {one.approver_name}"
             event = JourneyEvent(verb="journey.yes", by=by, code="carried", words=words)
             store(here, here.progress, event=event)
-        if row.approvals.count() >= approvals_needed(row, here.plan):
+        if row.state == "awaiting_approval" and row.approvals.count() >= approvals_needed(row, here.plan):
             move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by))
     return here.row
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions import registry
 from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.journeys.beforehand import SettledBefore
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.plan import COVERABLE, LIFETIME_SECONDS
 from migrations_app.journeys.states import HOLDING, PLANNED
@@ -23,6 +25,8 @@ from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.drafts import checked
 
 LONGEST_SOAK = 24 * 3600
+SETTLED = "settled"
+"""The key of `Journey.choices` that holds what was settled before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class JourneyRequest:
     soak_seconds: int = SOAK_SECONDS
     ticket: str = ""
     note: str = ""
+    settled: SettledBefore | None = None
+    """What the campaign settled before, for all of its clusters."""
 
 
 def draft_journey(cluster_id: uuid.UUID, wanted: JourneyRequest, *, person: Person, by: Actor) -> uuid.UUID:
@@ -100,4 +106,5 @@ def _checked(wanted: JourneyRequest) -> dict[str, Any]:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="parameters", code="unknown_action")
         full = checked(action, given)
         found[name] = {key: full[key] for key in given}
-    return {"parameters": found, "soak_seconds": wanted.soak_seconds}
+    chosen = {"parameters": found, "soak_seconds": wanted.soak_seconds}
+    return chosen | ({SETTLED: msgspec.to_builtins(wanted.settled)} if wanted.settled else {})

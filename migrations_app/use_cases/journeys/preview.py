@@ -6,7 +6,6 @@ The plans are made as rollouts, with their dry runs and backups, and end at once
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -31,12 +30,10 @@ from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts
-from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
+from migrations_app.use_cases.journeys.scans import FRESH, ask_for_scan, report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, move, store
 from migrations_app.use_cases.rollouts.helm.values import hop_changes
 
-FRESH = timedelta(minutes=10)
-"""How old the scan may be that a journey is made of."""
 PREVIEW = JourneyRollout.Purpose.PREVIEW
 REPOSITORY_OF = {HELM_RELEASE: "flux", APPLICATION: "argocd"}
 """The tool that applies what is committed, by the kind of its object."""

@@ -1,7 +1,7 @@
 """The scans that journeys rest on: the newest one that began late enough, and asking for another."""
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -12,6 +12,8 @@ from migrations_app.queries.cluster.detail import report_of
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.scans.queue import enqueue
 
+FRESH = timedelta(minutes=10)
+"""How old the scan may be that a journey is made of."""
 BY = "journey"
 """Value of `requested_by` for these scans."""
 

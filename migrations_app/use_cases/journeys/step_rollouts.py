@@ -24,6 +24,7 @@ from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import needed
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
+from migrations_app.use_cases.journeys.settled import unseen_covered
 from migrations_app.use_cases.journeys.transitions import definition
 from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
@@ -84,11 +85,12 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
     if made is None or (step.since and made.made_at < step.since):
         return None  # one of before the step was retried
     found = differing(plan, made, step_id=step.step)
+    unseen = step.step not in plan.shown and unseen_covered(row, step, made=outline_of(made))
     return RolloutSeen(
         state=made.state,
         cause_code=made.cause_code,
         differences=found or (),
-        covered=found == () and _covers_still(row),
+        covered=(found == () or unseen) and _covers_still(row),
         accepted=step.accepted,
         skipped=tuple(made.skips.order_by("step").values_list("node", flat=True)),
         finished_at=made.finished_at,

@@ -8,6 +8,7 @@ import logging
 import uuid
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -17,14 +18,14 @@ from django.utils import timezone
 
 from migrations_app.errors import Conflict, PermissionDenied
 from migrations_app.journeys.evidence import StepEvidence, seen
-from migrations_app.journeys.next_move import RolloutSeen, StepSeen, next_move
+from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Lease
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.journeys import step_rollouts, taking_back
+from migrations_app.use_cases.journeys import settled, step_rollouts, taking_back
 from migrations_app.use_cases.journeys.holds import advance_hold
 from migrations_app.use_cases.journeys.lifecycle import halt, resume_journey
 from migrations_app.use_cases.journeys.moves import make_move
@@ -136,7 +137,9 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
         return taking_back.advance_back(here, current, fence=fence)
     view = _view(here, current)
     move = next_move(definition(current), view, now=timezone.now())
-    proof = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
+    proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
+    if move.code == WEIGHED_BEFORE:
+        proof |= settled.words_of(here.row)
     return make_move(here, current, move=move, proof=proof, fence=fence)
 
 
@@ -145,6 +148,8 @@ def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     made = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
     since: datetime = current.since or here.row.changed_at
     view = StepSeen(state=current.state, since=since, rollout=made, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+    if current.kind in ("person", "outside"):
+        view = msgspec.structs.replace(view, weighed=settled.weighed_before(here, current))
     if current.state != "running" or not _wants_proof(current, made):
         return view
     return msgspec.structs.replace(view, evidence=_evidence(here, current, since=view.proof_since))

@@ -153,8 +153,9 @@ def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """A stopped cluster waits for its turn again."""
-    return _of_member(request, campaign_id, change=settling.try_again)
+    """A stopped cluster goes on, and with it the campaign where the form says so."""
+    resume = request.POST.get("resume") == "1"
+    return _of_member(request, campaign_id, change=partial(settling.try_again, resume=resume))
 
 
 def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:

@@ -10,11 +10,12 @@ from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.web.rollouts.policies import read
 
 LONGEST_LIST = 50
+CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
+"""The fields that are parameters of actions."""
 
 
 def request_of(said: QueryDict) -> CampaignRequest:
     """The request in the form. Raises InvalidInput that names the field."""
-    source = said.get("source", "").strip()
     return CampaignRequest(
         name=said.get("name", ""),
         selection=Selection(
@@ -24,7 +25,7 @@ def request_of(said: QueryDict) -> CampaignRequest:
         ),
         to=said.get("to", "").strip(),
         covers=said.get("covers", "high"),
-        parameters={UPGRADE_CRDS: {"source": source}} if source else {},
+        parameters=_parameters(said),
         soak_seconds=60 * _number(said, "minutes", otherwise=10),
         waves=_sizes(said.get("waves", "")),
         order=_words(said.get("order", "")),
@@ -40,9 +41,16 @@ def request_of(said: QueryDict) -> CampaignRequest:
         ),
         windows=read(said.get("windows", "")),
         stop_all=bool(said.get("stop_all")),
+        weighed=said.get("weighed", "").strip(),
+        unseen=bool(said.get("unseen")),
         ticket=said.get("ticket", "").strip(),
         note=said.get("note", "").strip(),
     )
+
+
+def _parameters(said: QueryDict) -> dict[str, dict[str, str]]:
+    """What the author chose for actions; an empty field chooses nothing."""
+    return {action: {name: text} for action, name in CHOSEN if (text := said.get(name, "").strip())}
 
 
 def sizes_text(waves: tuple[int, ...]) -> str:

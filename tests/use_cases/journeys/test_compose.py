@@ -143,3 +143,19 @@ def test_the_chart_of_the_crds_is_upgraded_by_helm_where_a_release_of_it_is_inst
         assert [(one.kind, one.action, one.parameters.get("chart")) for one in landing] == [
             ("rollout", action, "karpenter-crd" if crd_release else None)
         ]
+
+
+def test_several_hops_take_several_charts():
+    choices = Choices({"upgrade_crds": {"source": "karpenter-{release}"}}, 600)
+    every = [one for name in NAMES for place in range(len(hops(name))) for one in steps(name, place, choices)]
+    found = [one.parameters for one in every if one.action == "upgrade_crds"]
+    assert len({one["release"] for one in found}) > 1
+    assert [one["source"] for one in found] == [f"karpenter-{one['release']}" for one in found]
+
+
+def test_nobody_fences_by_hand_what_karpdash_taints():
+    every = [steps(name, place) for name in NAMES for place in range(len(hops(name)))]
+    tainting = [found for found in every if any(one.action == "taint_and_drift" for one in found)]
+    assert tainting
+    by_hand = [one for found in tainting for one in found if (one.kind, one.phase) == ("person", "rollout")]
+    assert [one.title for one in by_hand if not one.checks and not one.release and "Provisioners" in one.title] == []
