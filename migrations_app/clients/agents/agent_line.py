@@ -116,6 +116,7 @@ class _AnswerBody(io.RawIOBase):
 
 def _asked(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
     body = call.body
+    left = round(max(0.1, min(seconds, call.ends - time.monotonic())), 3)
     return AgentCall(
         nonce=nonce,
         method=call.method,
@@ -126,7 +127,8 @@ def _asked(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
         content_type=call.headers.get("Content-Type", ""),
         user_agent=call.headers.get("User-Agent", ""),
         body=body if body is None or isinstance(body, bytes) else msgspec.json.encode(body),
-        seconds=round(max(0.1, min(seconds, call.ends - time.monotonic())), 3),
+        seconds=left,
+        until=time.time() + left,
     )
 
 

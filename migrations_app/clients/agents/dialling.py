@@ -7,6 +7,7 @@ dialled again, with longer and longer pauses.
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -39,6 +40,8 @@ _PIECE_TRIES: Final = 4
 _FOR_GOOD: Final = ("agent_version", "redirected")
 """Codes after which dialling again would change nothing."""
 SESSION_OVER: Final = "agent_session"
+_REMEMBERED: Final = 1000
+"""Calls that are known again: none is sent twice, whoever brings it."""
 _JITTER = random.SystemRandom()
 
 
@@ -63,6 +66,7 @@ class Agent:
         self._limits = limits
         self._stop = threading.Event()
         self._under_way = 0
+        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._count = threading.Lock()
 
     def stop(self) -> None:
@@ -114,8 +118,10 @@ class Agent:
         room = MOST_CALLS - self._under_way
         found = self._server.ask("poll", AgentPoll(room), AgentCalls)
         for call in found.calls[:room]:
-            self._counted(1)
-            pool.submit(self._serve, call)
+            if call.nonce not in self._seen:
+                self._seen.append(call.nonce)
+                self._counted(1)
+                pool.submit(self._serve, call)
         if wait := found.wait or (WHILE_BUSY if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 

@@ -23,6 +23,8 @@ MOST_PIECES: Final = 8
 """Pieces of one answer that may wait for the worker; the agent waits with the next one."""
 LEFT_OVER: Final = 5
 """Seconds after the end of a call until its keys are gone."""
+CLOCKS_DIFFER: Final = 30.0
+"""Seconds by which the clocks of a worker and of a web process may differ."""
 _SLICE: Final = 0.5
 """Seconds between two looks whether the agent is still heard of."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
@@ -150,7 +152,8 @@ class AgentMailbox:
             call = unpacked(self.keys.open(text, owner=self.agent, field="call"), AgentCall)
         except InvalidSetting:
             return None
-        return call if call.nonce.encode() == nonce else None
+        # A call that somebody with access to the broker kept, and put there again, is over.
+        return call if call.nonce.encode() == nonce and call.until > time.time() - CLOCKS_DIFFER else None
 
     def _key(self, name: str) -> str:
         return f"karpdash:agent:{self.agent}:{name}"

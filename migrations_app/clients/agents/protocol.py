@@ -67,7 +67,10 @@ class AgentBegin(msgspec.Struct, frozen=True):
 
 
 class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to the API server. `seconds` is what is left of its time; `nonce` names it in the answer."""
+    """One request to the API server. `seconds` is what is left of its time; `nonce` names it in the answer.
+
+    `until` is when nobody waits any more, in seconds since 1970 by the clock of the worker; the server looks at it.
+    """
 
     nonce: str
     method: str
@@ -79,6 +82,7 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
     user_agent: str = "karpdash"
     body: bytes | None = None
     seconds: float = 30.0
+    until: float = 0.0
 
 
 class AgentCalls(msgspec.Struct, frozen=True):

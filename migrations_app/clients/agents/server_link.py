@@ -5,6 +5,7 @@ is spoken to this machine only, and without a proxy.
 """
 
 import ipaddress
+import re
 import ssl
 import urllib.request
 from dataclasses import dataclass
@@ -138,6 +139,17 @@ class ServerLink:
         if isinstance(wrong, urllib3.exceptions.TimeoutError):
             return TimedOut(f"{self.name}: no answer in time")
         return Unreachable(f"{self.name}: the connection failed")
+
+
+_PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
+
+
+def checked_url(url: str) -> str:
+    """The URL of a server as agents dial it. Raises InvalidInput for one that no agent would dial."""
+    found = _place(url).base
+    if not _PLAIN.fullmatch(found):
+        raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
+    return found
 
 
 def _place(url: str) -> _Place:
