@@ -1,11 +1,15 @@
 """A karpdash server, a cluster that it reaches through an agent alone, and that agent as a real process."""
 
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from migrations_app.clients.agents.protocol import PROTOCOL, AgentHello, AgentWelcome
+from migrations_app.clients.agents.server_link import ServerLink
+from migrations_app.clients.secret import Secret
 from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.agents.tokens import register_agent
@@ -16,7 +20,8 @@ from tests.journeys.running import ROOT, bare_environment
 from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 
-LOST_AFTER = 3
+LOST_AFTER = 120
+"""Seconds: longer than a busy machine keeps an agent from polling. Tests of the loss itself say a shorter time."""
 
 
 @dataclass(slots=True)
@@ -26,6 +31,7 @@ class Site:
     url: str
     folder: Path
     agents: list[Child] = field(default_factory=list)
+    links: list[ServerLink] = field(default_factory=list)
 
     def register(self, name: str = "far") -> tuple[Cluster, Path]:
         """A cluster whose agent is still to come, and the file of its token."""
@@ -56,9 +62,27 @@ class Site:
         wait_for_line(child, "connected to")
         return child
 
+    def link(self, token: str, *, protocol: int = PROTOCOL) -> ServerLink:
+        """An agent's line without an agent, after its hello."""
+        found = ServerLink(self.url, Secret(token))
+        self.links.append(found)
+        server = {"server": "https://192.0.2.7:6443", "ca_digest": "a" * 64}
+        hello = AgentHello(protocol=protocol, version="1", acts=False, **server)  # type: ignore[arg-type]  # texts
+        found.session = found.ask("hello", hello, AgentWelcome).session
+        return found
+
     def stop(self) -> None:
+        """Returns when no request is served any more: the database of a test ends with it."""
         for child in self.agents:
             child.stop()
+        for link in self.links:
+            link.close()
+        eventually(lambda: not requests_served(), what="the last request to end")
+
+
+def requests_served() -> list[str]:
+    """The threads of the server of the tests that serve a connection."""
+    return [one.name for one in threading.enumerate() if "process_request_thread" in one.name]
 
 
 def wait_for_line(child: Child, words: str) -> str:

@@ -2,7 +2,9 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -10,22 +12,17 @@ from django.utils import timezone
 from migrations_app.clients.agents.protocol import (
     AgentCall,
     AgentCalls,
-    AgentHello,
     AgentPiece,
     AgentPoll,
-    AgentWelcome,
 )
 from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
-from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, Unauthorized
 from migrations_app.models.audit import AuditEvent
 from migrations_app.queries.cluster.agent import agent_detail
 from migrations_app.use_cases.agents.tokens import mailbox_of, renew_agent_token, revoke_agent_token
-from tests.agents.rig import Site, agent_row, scanned, wait_for_end, wait_for_line
+from tests.agents.rig import LOST_AFTER, Site, agent_row, scanned, wait_for_end, wait_for_line
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.waiting import eventually
-
-HELLO = {"version": "1", "acts": False, "server": "https://192.0.2.7:6443", "ca_digest": "a" * 64}
 
 
 @pytest.fixture
@@ -35,11 +32,14 @@ def slow() -> Iterator[SlowCluster]:
         yield cluster
 
 
-def link_to(site: Site, token: Secret, *, protocol: int = 1) -> ServerLink:
-    """An agent's line without an agent, after its hello."""
-    link = ServerLink(site.url, token)
-    link.session = link.ask("hello", AgentHello(protocol=protocol, **HELLO), AgentWelcome).session
-    return link
+@pytest.fixture
+def lost_after(settings: Any, broker: str) -> Callable[[int], None]:
+    """Changes the seconds after which an agent counts as lost."""
+
+    def changed(seconds: int) -> None:
+        settings.ENV = replace(settings.ENV, agent_lost_after=seconds)
+
+    return changed
 
 
 def refusal(link: ServerLink, what: str, message: object) -> str:
@@ -54,7 +54,7 @@ def verbs() -> list[tuple[str, str]]:
 
 
 def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on(  # R01, R11
-    site: Site, slow: SlowCluster
+    site: Site, slow: SlowCluster, lost_after: Callable[[int], None]
 ) -> None:
     cluster, token = site.register()
     agent = site.connected(token, slow.kubeconfig)
@@ -69,12 +69,14 @@ def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on
         slow.asked.acquire(timeout=60)
         agent.process.send_signal(signal.SIGKILL)
 
+    lost_after(5)
     killer = threading.Thread(target=kill)
     killer.start()
     second = scanned(cluster)
     killer.join()
     assert (second.state, second.error_code, second.snapshot) == ("failed", "agent_lost", None)
     assert (cluster.latest, cluster.failures, cluster.last_error_code) == (first.snapshot, 1, "agent_lost")
+    lost_after(LOST_AFTER)
     slow.go_on.set()
     site.connected(token, slow.kubeconfig)
     assert (scanned(cluster).state, cluster.failures) == ("done", 0)
@@ -96,7 +98,6 @@ def test_a_revoked_token_ends_the_agent_and_the_line(site: Site, slow: SlowClust
     code, log = wait_for_end(agent)
     assert (code, "unknown or revoked" in log) == (3, True)
     renewed = site.token_file("again", renew_agent_token(cluster.pk, by="ada").secret)
-    assert wait_for_end(site.start(token, slow.kubeconfig))[0] == 3
     site.connected(renewed, slow.kubeconfig)
     assert scanned(cluster).state == "done"
 
@@ -121,17 +122,21 @@ def test_a_stolen_token_does_not_take_the_line_over(site: Site, slow: SlowCluste
 def test_another_release_is_refused_with_the_reason(site: Site) -> None:
     cluster, token = site.register()
     with pytest.raises(RefusedByServer) as caught:
-        link_to(site, Secret(token.read_text()), protocol=99)
+        site.link(token.read_text(), protocol=99)
     assert (caught.value.code, agent_row(cluster).refused_code) == ("agent_version", "agent_version")
     assert verbs()[-1] == ("agent.refused", "agent_version")
 
 
-def test_an_agent_that_is_not_heard_of_is_lost_and_keeps_its_session(site: Site) -> None:
+def test_an_agent_that_is_not_heard_of_is_lost_and_keeps_its_session(
+    site: Site, lost_after: Callable[[int], None]
+) -> None:
     cluster, token = site.register()
-    link = link_to(site, Secret(token.read_text()))
+    lost_after(2)
+    link = site.link(token.read_text())
     mailbox = mailbox_of(agent_row(cluster))
     eventually(lambda: not mailbox.heard(), what="the agent to count as lost")
     assert scanned(cluster).error_code == "agent_lost"
+    lost_after(LOST_AFTER)
     link.ask("poll", AgentPoll(1), AgentCalls)
     assert mailbox.heard() == link.session
 
@@ -142,7 +147,7 @@ class TestAnswers:
     @pytest.fixture
     def line(self, site: Site) -> tuple[ServerLink, object]:
         cluster, token = site.register()
-        return link_to(site, Secret(token.read_text())), mailbox_of(agent_row(cluster))
+        return site.link(token.read_text()), mailbox_of(agent_row(cluster))
 
     def test_a_replayed_piece_is_refused(self, line) -> None:
         link, mailbox = line
@@ -188,7 +193,7 @@ MESSAGES = (("poll", AgentPoll(1)), ("piece", AgentPiece(nonce="abc1", index=0, 
 
 def test_an_unknown_token_is_refused(site: Site) -> None:
     with pytest.raises(Unauthorized):
-        link_to(site, Secret("kd_" + "x" * 43))
+        site.link("kd_" + "x" * 43)
 
 
 def test_tokens_are_for_clusters_with_an_agent(site: Site, slow: SlowCluster) -> None:

@@ -1,5 +1,6 @@
 """The page of a cluster's agent, and the registration that leads to it."""
 
+import dataclasses
 import re
 from datetime import timedelta
 
@@ -11,8 +12,17 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.agents.tokens import agent_of
+from tests.use_cases.eks import KEYS
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def keys(settings):
+    """An installation has keys, and a broker, which does not answer here."""
+    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS)
+
+
 SECRET = re.compile(r"kd_[A-Za-z0-9_-]{43}")
 
 

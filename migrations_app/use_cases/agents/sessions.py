@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from migrations_app.clients.agents.protocol import (
@@ -36,7 +37,7 @@ from migrations_app.clients.agents.protocol import (
 from migrations_app.clients.kubernetes.connection import parse_server
 from migrations_app.clients.secret import clean
 from migrations_app.errors import Conflict, InvalidInput, InvalidResponse
-from migrations_app.models.cluster import ClusterAgent
+from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.use_cases.agents.tokens import mailbox_of
 from migrations_app.use_cases.audit.log import Actor, acting_as, record_audit_event
 
@@ -170,6 +171,9 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
         # Only over the session that was looked at: of two that dial together one is refused.
         if not ClusterAgent.objects.filter(pk=row.pk, session=row.session, revoked_at=None).update(**fresh):
             raise Conflict("another agent with this token is connected", code="agent_elsewhere")
+        # A cluster without a result, or whose scans fail, does not wait for its next turn.
+        waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
+        waits.update(next_due_at=now)
         record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **told)
     mailbox = mailbox_of(row)
     mailbox.silence()
