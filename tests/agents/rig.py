@@ -68,7 +68,7 @@ class Site:
         self.links.append(found)
         server = {"server": "https://192.0.2.7:6443", "ca_digest": "a" * 64}
         hello = AgentHello(protocol=protocol, version="1", acts=False, **server)  # type: ignore[arg-type]  # texts
-        found.session = found.ask("hello", hello, AgentWelcome).session
+        found.session = found.ask("hello", hello, kind=AgentWelcome).session
         return found
 
     def stop(self) -> None:

@@ -137,7 +137,7 @@ def test_an_agent_that_is_not_heard_of_is_lost_and_keeps_its_session(
     eventually(lambda: not mailbox.heard(), what="the agent to count as lost")
     assert scanned(cluster).error_code == "agent_lost"
     lost_after(LOST_AFTER)
-    link.ask("poll", AgentPoll(1), AgentCalls)
+    link.ask("poll", AgentPoll(1), kind=AgentCalls)
     assert mailbox.heard() == link.session
 
 
@@ -153,7 +153,7 @@ class TestAnswers:
         link, mailbox = line
         call = AgentCall(nonce="abc1", method="GET", path="/version", until=timezone.now().timestamp() + 60)
         mailbox.post(call)
-        assert link.ask("poll", AgentPoll(8), AgentCalls).calls == (call,)
+        assert link.ask("poll", AgentPoll(8), kind=AgentCalls).calls == (call,)
         piece = AgentPiece(nonce="abc1", index=0, last=False, status=200, body=b"one")
         link.tell("piece", piece)
         with pytest.raises(RefusedByServer) as caught:
@@ -185,7 +185,7 @@ class TestAnswers:
         with redis.Redis.from_url(broker) as connection:
             connection.set(f"karpdash:agent:{mailbox.agent}:call:abc1", "0")
             connection.rpush(f"karpdash:agent:{mailbox.agent}:calls", b"abc1:" + b"forged")
-        assert link.ask("poll", AgentPoll(8), AgentCalls).calls == ()
+        assert link.ask("poll", AgentPoll(8), kind=AgentCalls).calls == ()
 
 
 MESSAGES = (("poll", AgentPoll(1)), ("piece", AgentPiece(nonce="abc1", index=0, last=True)))

@@ -82,7 +82,7 @@ def at(receiver: Receiver) -> str:
 
 def failure(link: ServerLink) -> ReadError:
     with pytest.raises(ReadError) as caught:
-        link.ask("poll", AgentPoll(1), AgentCalls)
+        link.ask("poll", AgentPoll(1), kind=AgentCalls)
     return caught.value
 
 

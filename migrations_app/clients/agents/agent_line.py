@@ -8,6 +8,7 @@ import io
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -47,13 +48,12 @@ class AgentLine:
         self.require_agent()
         nonce = secrets.token_hex(16)
         self._mailbox.post(_asked(call, nonce=nonce, seconds=patience))
-        try:
+        with ExitStack() as unless_answered:
+            unless_answered.callback(self._mailbox.drop, nonce)
             first = self.piece(nonce, 0)
             if first.failure:
                 _fail(first)
-        except BaseException:
-            self._mailbox.drop(nonce)
-            raise
+            unless_answered.pop_all()
         headers = {name: first.headers[name] for name in PASSED_ON if name in first.headers}
         body: Any = io.BufferedReader(_AnswerBody(self, first))
         return urllib3.HTTPResponse(

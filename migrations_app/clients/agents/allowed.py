@@ -66,7 +66,7 @@ class AllowedCalls:
         if not target.plural:
             return "" if call.method == "GET" and not call.query else "only discovery and /version are read there"
         verb = _verb(call, target)
-        if target.deeper or not _is_granted(self._rules, verb, target):
+        if target.deeper or not _is_granted(self._rules, verb, target=target):
             reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
             return f"{reading}it does not {verb or call.method} {target.resource}"
         if target.plural == "secrets" and (_SECRETS not in call.query or not target.namespace):
@@ -114,7 +114,7 @@ def _verb(call: AgentCall, target: _Target) -> str:
     return verb if bool(target.name) == (verb != "create") else ""
 
 
-def _is_granted(rules: Iterable[RbacRule], verb: str, target: _Target) -> bool:
+def _is_granted(rules: Iterable[RbacRule], verb: str, *, target: _Target) -> bool:
     return any(
         verb in rule.verbs
         and rule.group == target.group

@@ -37,6 +37,10 @@ WHILE_BUSY: Final = 1.0
 """Seconds between two signs of life while no more calls are taken."""
 _PIECE_PAUSE: Final = 0.1
 _PIECE_TRIES: Final = 4
+_BEGIN_SECONDS: Final = 5.0
+"""A late answer is none: a change starts this long after its deadline at most. What it did is read 40 seconds after the
+deadline (A22).
+"""
 _FOR_GOOD: Final = ("agent_version", "redirected")
 """Codes after which dialling again would change nothing."""
 SESSION_OVER: Final = "agent_session"
@@ -110,13 +114,13 @@ class Agent:
             server=self._target.url,
             ca_digest=self._target.ca_digest,
         )
-        self._server.session = self._server.ask("hello", hello, AgentWelcome).session
+        self._server.session = self._server.ask("hello", hello, kind=AgentWelcome).session
         self._told(f"connected to {self._server.name}, for the API server {self._target.url}")
 
     def _poll(self, pool: ThreadPoolExecutor) -> None:
         """Polls once. A line that breaks keeps its session: the server takes the agent up again where it was."""
         room = MOST_CALLS - self._under_way
-        found = self._server.ask("poll", AgentPoll(room), AgentCalls)
+        found = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
         for call in found.calls[:room]:
             if call.nonce not in self._seen:
                 self._seen.append(call.nonce)
@@ -144,7 +148,7 @@ class Agent:
     def _is_awaited(self, call: AgentCall) -> bool:
         """Whether the server still waits for that change. Asked once; without an answer nothing is sent."""
         try:
-            self._server.tell("begin", AgentBegin(call.nonce))
+            self._server.tell("begin", AgentBegin(call.nonce), seconds=_BEGIN_SECONDS)
         except ReadError:
             return False
         return True

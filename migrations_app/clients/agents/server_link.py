@@ -54,7 +54,7 @@ class RefusedByServer(ReadError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ServerAddress:
     """The server's URL without a slash at its end, and its parts that a connection needs."""
 
     base: str
@@ -78,19 +78,19 @@ class ServerLink:
         """Host and port of the server."""
         return self._place.name
 
-    def ask(self, what: str, message: msgspec.Struct | None, kind: type[M]) -> M:
+    def ask(self, what: str, message: msgspec.Struct, *, kind: type[M]) -> M:
         """The server's answer to one message, which must be of that kind."""
-        return unpacked(self._sent(what, as_sent(message) if message is not None else b""), kind)
+        return unpacked(self._sent(what, as_sent(message)), kind)
 
-    def tell(self, what: str, message: msgspec.Struct | None = None) -> None:
-        """Sends one message whose answer holds nothing."""
-        self._sent(what, as_sent(message) if message is not None else b"")
+    def tell(self, what: str, message: msgspec.Struct | None = None, *, seconds: float = READ_SECONDS) -> None:
+        """Sends one message whose answer holds nothing; it is waited for that many seconds."""
+        self._sent(what, as_sent(message) if message is not None else b"", seconds=seconds)
 
     def close(self) -> None:
         """Closes the connections."""
         self._pool.clear()
 
-    def _sent(self, what: str, body: bytes) -> bytes:
+    def _sent(self, what: str, body: bytes, *, seconds: float = READ_SECONDS) -> bytes:
         headers = {"Authorization": f"Bearer {self._token.reveal()}", "Content-Type": MEDIA, "Accept": MEDIA}
         if self.session:
             headers[SESSION_HEADER] = self.session
@@ -100,6 +100,7 @@ class ServerLink:
                 f"{self._place.base}{ROOT}{what}",
                 body=body,
                 headers=headers,
+                timeout=urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds),
                 redirect=False,
                 preload_content=False,
                 decode_content=False,
@@ -152,7 +153,7 @@ def checked_url(url: str) -> str:
     return found
 
 
-def _place(url: str) -> _Place:
+def _place(url: str) -> _ServerAddress:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -166,7 +167,7 @@ def _place(url: str) -> _Place:
     safe = parts.scheme == "https"
     if not safe and not _is_loopback(host):
         raise InvalidInput("plain http would show the token to everybody on the way: use https", where="--server")
-    return _Place(f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", parts.netloc, host, safe)
+    return _ServerAddress(f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", parts.netloc, host, safe)
 
 
 def _is_loopback(host: str) -> bool:
@@ -176,7 +177,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _pool(place: _Place, ca_file: Path | None) -> urllib3.PoolManager:
+def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
     timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
     if not place.safe:
         return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MOST_CALLS + 1)

@@ -95,15 +95,15 @@ def agent_manifest(wanted: AgentInstallation) -> str:
     """The manifest as YAML. The texts of the installation have to be plain words, which stay as they are in YAML."""
     given = {"name": NAME, "namespace": wanted.namespace, "secret": TOKEN_SECRET, "server": wanted.server}
     acting = bool(wanted.actions)
-    roles = [_role("ClusterRole", f"{NAME}-scan", body(scan_rules()), wanted=wanted)]
-    roles += [_role("Role", f"{NAME}-releases", body(release_rules()), wanted=wanted)]
+    roles = [_role("ClusterRole", f"{NAME}-scan", rules=body(scan_rules()), wanted=wanted)]
+    roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), wanted=wanted)]
     if acting:
-        roles += [_role("ClusterRole", f"{NAME}-act", body(act_rules(wanted.actions)), wanted=wanted)]
+        roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
     pod = _DEPLOYMENT.format(**given, image=wanted.image, act=", --act" if acting else "")
     head = _HEAD.format(**given, and_actions=" and of approved actions" if acting else "")
     return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod])
 
 
-def _role(kind: str, name: str, rules: str, *, wanted: AgentInstallation) -> str:
+def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation) -> str:
     place = "" if kind == "ClusterRole" else f"  namespace: {wanted.release_namespace}\n"
     return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=wanted.namespace)

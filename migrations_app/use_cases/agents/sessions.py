@@ -78,10 +78,10 @@ def hello(message: AgentMessage) -> bytes:
             words = (
                 f"this server speaks protocol {PROTOCOL}, and the agent {said.protocol}: install the server's release"
             )
-            _refuse(row, "agent_version", words)
+            _refuse(row, "agent_version", words=words)
         if row.session and mailbox_of(row).heard() == row.session:
             words = "another agent with this token is connected; this one may try again when that one is gone"
-            _refuse(row, "agent_elsewhere", words)
+            _refuse(row, "agent_elsewhere", words=words)
         return packed(AgentWelcome(_opened(row, said, address=message.address)))
 
 
@@ -181,7 +181,7 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     return session
 
 
-def _refuse(row: ClusterAgent, code: str, words: str) -> None:
+def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
     """Raises Conflict with that code, after recording it; at most once a minute."""
     now = timezone.now()
     if row.refused_at is None or row.refused_code != code or now - row.refused_at > REFUSED_EVERY:
