@@ -93,11 +93,12 @@ def _agent(options: argparse.Namespace) -> "Agent":
         raise InvalidInput("is needed", where="--token-file")
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
+    server = ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file)
     said = reachable()
     reach = OutboundPolicy(allow_loopback=said.allow_loopback, allow_private=said.allow_private, allowed=said.allowed)
     target = ApiTarget(lambda: _connection(options), reach=reach, limits=DEFAULT)
     return Agent(
-        ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file),
+        server,
         target,
         allowed=AllowedCalls(acts=options.act),
         version=version(),

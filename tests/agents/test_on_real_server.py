@@ -5,11 +5,14 @@ import json
 import msgspec
 import pytest
 
+from migrations_app.actions.changes import ObjectTarget, merge
+from migrations_app.actions.request import ObjectVersion
 from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import worker
+from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.actions.on_server import applied, carried_out, gone, installed, plan_of, previewed, put
 from tests.agents.rig import Site, agent_row, scanned
 from tests.builders_pods import OLD
@@ -84,8 +87,12 @@ class TestActing:
         row = previewed(cluster, "roll_nodes")
         assert (row.state, row.cause_code) == ("expired", "read_only")
         ClusterAgent.objects.update(acts=True)  # as if the server were deceived about it
-        again = previewed(cluster, "roll_nodes")
-        assert (again.state, "this agent was installed to read only" in again.cause) == ("expired", True)
+        assert previewed(cluster, "roll_nodes").state == "expired"
+        change = merge(ObjectTarget("", "v1", "nodes", "Node", "one"), {"metadata": {"labels": {"a": "b"}}})
+        with connect_writer(cluster) as writer:
+            answer = writer.send(change, ObjectVersion("u", "1"), own={}, purpose="action=test step=1")
+        assert (answer.status, answer.reason) == (403, "Forbidden")
+        assert answer.message == "karpdash agent: this agent was installed to read only: it does not patch nodes"
         events = [one for one in server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
         assert {one["verb"] for one in events} <= {"get", "list", "create"}
         assert {one["requestURI"] for one in events if one["verb"] == "create"} <= {REVIEW}
