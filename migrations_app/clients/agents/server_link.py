@@ -87,7 +87,10 @@ class ServerLink:
         self._sent(what, as_sent(message) if message is not None else b"", seconds=seconds)
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections now; the pool manager alone leaves that to the garbage collector."""
+        keys = self._pool.pools.keys()
+        for key in keys:
+            self._pool.pools[key].close()
         self._pool.clear()
 
     def _sent(self, what: str, body: bytes, *, seconds: float = READ_SECONDS) -> bytes:
