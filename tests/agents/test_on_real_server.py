@@ -90,7 +90,9 @@ class TestActing:
         assert previewed(cluster, "roll_nodes").state == "expired"
         change = merge(ObjectTarget("", "v1", "nodes", "Node", "one"), {"metadata": {"labels": {"a": "b"}}})
         with connect_writer(cluster) as writer:
-            answer = writer.send(change, ObjectVersion("u", "1"), own={}, purpose="action=test step=1")
+            answer = writer.send(
+                change, ObjectVersion(uid="u", resource_version="1"), own={}, purpose="action=test step=1"
+            )
         assert (answer.status, answer.reason) == (403, "Forbidden")
         assert answer.message == "karpdash agent: this agent was installed to read only: it does not patch nodes"
         events = [one for one in server.audit_events(mark) if one["user"]["username"].startswith("karpdash-")]
