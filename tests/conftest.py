@@ -27,7 +27,7 @@ from tests.servers.redis_server import RedisServer
 settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # CI judges every commit by the same examples; new ones are looked for by `make test` and `make trust`.
 settings.register_profile("karpdash-ci", settings.get_profile("karpdash"), derandomize=True, database=None)
-settings.load_profile("karpdash-ci" if os.environ.get("KARPDASH_CI") == "1" else "karpdash")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karpdash"))
 # Neither do pages that take their time there; what is expected comes, or the test fails later.
 expect.set_options(timeout=60_000)
 

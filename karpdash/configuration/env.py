@@ -85,6 +85,9 @@ class Env:
     scan_lease: int = setting(
         60, "Seconds without a heartbeat after which another worker takes a scan over.", low=5, high=600
     )
+    agent_lost_after: int = setting(
+        20, "Seconds without a heartbeat after which a cluster's agent counts as lost.", low=2, high=300
+    )
     sweep_interval: int = setting(15, "Seconds between two looks for due, lost and stranded scans.", low=1, high=300)
     worker_slots: int = setting(2, "Scans that one worker runs at once.", low=1, high=64)
     probe_slots: int = setting(

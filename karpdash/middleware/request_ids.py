@@ -12,7 +12,7 @@ from structlog.contextvars import bound_contextvars
 
 log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
-QUIET = ("/static/", "/healthz", "/readyz", "/metrics")
+QUIET = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
 UNCHANGED = 304
 """What pages are told that ask by themselves, every few seconds."""
 REFUSED = (401, 403, 429)

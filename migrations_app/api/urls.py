@@ -29,6 +29,7 @@ from migrations_app.api.clusters.access import (
     ClusterKubeconfigView,
     EksDraftsView,
 )
+from migrations_app.api.clusters.agent import ClusterAgentView
 from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
 from migrations_app.api.clusters.joining import ClusterJoiningView
 from migrations_app.api.clusters.labels import ClusterLabelsView
@@ -144,6 +145,7 @@ urlpatterns: list[URLPattern] = [
     *_both("clusters/<uuid:id>/identity", ClusterIdentityView, name="api-cluster-identity"),
     *_both("clusters/<uuid:id>/actions", ClusterActionsView, name="api-cluster-actions"),
     *_both("clusters/<uuid:id>/iam", ClusterIamView, name="api-cluster-iam"),
+    *_both("clusters/<uuid:id>/agent", ClusterAgentView, name="api-cluster-agent"),
     *_both("clusters/<uuid:id>/labels", ClusterLabelsView, name="api-cluster-labels"),
     *_both("aws-organizations", OrganizationsView, name="api-aws-organizations"),
     *_both("aws-organizations/<uuid:id>", OrganizationView, name="api-aws-organization"),

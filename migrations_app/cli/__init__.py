@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "lint": "find manifests and Helm values that a release does not accept",
     "iam": "find what the controller's IAM policies lack for a release",
     "bundle": "write what a scan reads into a redacted file",
+    "agent": "carry the requests of a karpdash server to a cluster that it cannot reach",
     "cluster": "add, list or remove registered clusters",
     "token": "create, list or revoke API tokens",
     "person": "create, list, close or open accounts, and give them roles",

@@ -24,6 +24,8 @@ class Cluster(models.Model):
         """A sample cluster that can be acted on: its state is a row, and nothing is connected to."""
         IN_CLUSTER = "in_cluster"
         EKS = "eks"
+        AGENT = "agent"
+        """Not reachable from here: an agent in it dials out to karpdash."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120, unique=True)
@@ -74,6 +76,35 @@ class Cluster(models.Model):
                 fields=["external_id"], condition=~models.Q(external_id=""), name="external_id_of_one_cluster"
             )
         ]
+
+
+class ClusterAgent(models.Model):
+    """The agent of a cluster of the source `agent`: its token, kept as a digest, and what it said when it dialled.
+
+    `session` is the connection that its messages have to name; empty if there is none. `refused_code` says why the
+    newest refused connection was refused.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.OneToOneField("migrations_app.Cluster", on_delete=models.CASCADE, related_name="agent")
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField()
+    made_by_name = models.CharField(max_length=150, blank=True, default="")
+    revoked_at = models.DateTimeField(null=True)
+    session = models.CharField(max_length=64, blank=True, default="")
+    acts = models.BooleanField(default=False)
+    release = models.CharField(max_length=40, blank=True, default="")
+    server = models.CharField(max_length=500, blank=True, default="")
+    ca_digest = models.CharField(max_length=64, blank=True, default="")
+    address = models.CharField(max_length=45, blank=True, default="")
+    connected_at = models.DateTimeField(null=True)
+    heard_at = models.DateTimeField(null=True)
+    refused_at = models.DateTimeField(null=True)
+    refused_code = models.CharField(max_length=40, blank=True, default="")
+
+    def __str__(self) -> str:
+        return f"{self.prefix} {self.server}"
 
 
 class ClusterGroup(models.Model):

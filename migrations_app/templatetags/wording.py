@@ -166,6 +166,7 @@ SOURCES: dict[str, str] = {
     "twin": _("sample cluster to try rollouts on"),
     "in_cluster": _("in-cluster account"),
     "eks": _("EKS cluster ARN"),
+    "agent": _("agent in the cluster"),
 }
 PARTS: dict[str, str] = {
     "documents": _("Documents of the bundle"),
@@ -229,6 +230,8 @@ REASONS: dict[str, str] = {
     "unauthorized": _("Credentials rejected (401)"),
     "timeout": _("No answer in time"),
     "unreachable": _("No connection to the API server"),
+    "agent_lost": _("The cluster's agent is not connected"),
+    "agent_revoked": _("The token of the cluster's agent is revoked"),
     "not_asked": _("Not part of this source"),
     "not_served": _("The API server does not serve it"),
     "too_large": _("The answer was larger than the limit"),

@@ -136,9 +136,9 @@ class IdentityForm(forms.Form):
 
 
 class RegisterForm(DetailsForm):
-    """Registration with one of four sources; the fields of the others are ignored."""
+    """Registration with one of five sources; the fields of the others are ignored."""
 
-    way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle", "eks")])
+    way = forms.ChoiceField(choices=[(name, name) for name in ("paste", "file", "bundle", "eks", "agent")])
     kubeconfig = forms.CharField(
         required=False,
         max_length=LARGEST_KUBECONFIG,

@@ -4,6 +4,8 @@ from django.urls import path
 
 from migrations_app.web import search
 from migrations_app.web.access import open_page, require_right
+from migrations_app.web.agents import dial
+from migrations_app.web.agents import page as agent_pages
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
 from migrations_app.web.cluster import (
@@ -70,6 +72,11 @@ urlpatterns = [
     path("settings/feeds", feeds.feeds, name="feeds"),
     path("settings/feeds/<uuid:link_id>/revoke", feeds.end, name="feed-revoke"),
     path("feeds/<slug:secret>/<str:name>", open_feeds.feed, name="feed"),
+    path("agent/v1/hello", dial.hello, name="agent-hello"),
+    path("agent/v1/poll", dial.poll, name="agent-poll"),
+    path("agent/v1/begin", dial.begin, name="agent-begin"),
+    path("agent/v1/piece", dial.piece, name="agent-piece"),
+    path("agent/v1/bye", dial.bye, name="agent-bye"),
     path("audit", audit.audit, name="audit"),
     path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
     path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),
@@ -104,6 +111,7 @@ urlpatterns = [
     path("clusters/<uuid:cluster_id>/progress", readiness.progress, name="cluster-progress"),
     path("clusters/<uuid:cluster_id>/scan", edit.scan, name="cluster-scan"),
     path("clusters/<uuid:cluster_id>/connection", connection.connection, name="cluster-connection"),
+    path("clusters/<uuid:cluster_id>/agent", agent_pages.agent, name="cluster-agent"),
     path("clusters/<uuid:cluster_id>/change", edit.change, name="cluster-change"),
     path("clusters/<uuid:cluster_id>/labels", edit.labels, name="cluster-labels"),
     path("clusters/<uuid:cluster_id>/remove", edit.remove, name="cluster-remove"),

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 UID = "uid-1"
 BY_HAND = {"legacy_days", "campaign_parts", "labels", "groups", "FleetScanPart", "PullRequest"}
 """Relations that move in part, or by a use case of their own."""
-ENDS = {"kept_objects", "sample_twin", "policy", "Lease", "Gauges"}
+ENDS = {"kept_objects", "sample_twin", "agent", "policy", "Lease", "Gauges"}
 """Relations that end with the registration."""
 
 

@@ -93,6 +93,10 @@ PULL_REQUESTS = {
     "pull-request-open": "operate_rollout", "pull-request-refresh": "operate_rollout",
 }  # fmt: skip
 """Tested in test_pull_requests.py and tests/access."""
+AGENTS = dict.fromkeys(("agent-hello", "agent-poll", "agent-begin", "agent-piece", "agent-bye"), access.OPEN) | {
+    "cluster-agent": "change_cluster"
+}
+"""Tested in test_agent_page.py and tests/agents; agents show a token of their own."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 
@@ -107,7 +111,7 @@ def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
     expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
     more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS | ORGANIZATIONS
-    assert declared == expected | more | FEEDS | PULL_REQUESTS
+    assert declared == expected | more | FEEDS | PULL_REQUESTS | AGENTS
 
 
 @pytest.mark.parametrize("name", sorted(LOOK | set(RIGHTS)))

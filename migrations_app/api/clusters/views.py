@@ -32,6 +32,7 @@ from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, Fle
 from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page
 from migrations_app.tasks import wake
+from migrations_app.use_cases.agents.tokens import register_agent
 from migrations_app.use_cases.clusters import eks_registration, registration
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
@@ -145,11 +146,12 @@ class ClusterQuerySerializer(NarrowedSerializer, PagedSerializer):
 class NewClusterSerializer(StrictSerializer):
     """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form.
 
-    An EKS cluster is named by a draft of `clusters/eks-drafts`; its role is proven before anything is stored.
+    An EKS cluster is named by a draft of `clusters/eks-drafts`; its role is proven before anything is stored. The token
+    of an agent is made at `clusters/{id}/agent`, and the first scan waits for the agent.
     """
 
     name = Text(max_length=120)
-    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster", "eks"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    source = serializers.ChoiceField(choices=("kubeconfig", "in_cluster", "eks", "agent"), default="kubeconfig")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     kubeconfig = Text(required=False, write_only=True, max_length=512 * 1024, trim_whitespace=False)
     context = Text(required=False, allow_blank=True, max_length=253, default="")  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     draft = Text(required=False, write_only=True, max_length=4000, help_text="For the source eks.")
@@ -210,10 +212,12 @@ class ClustersView(Endpoint):
 
     @replayed
     def post(self, request: Request) -> Response:
-        """Registers a cluster and queues its first scan."""
+        """Registers a cluster and queues its first scan, unless its agent is still to come."""
         found = _registered(request)
-        asked_for = request_scan(found, by=request.user.get_username(), waits=True)
-        transaction.on_commit(partial(wake, asked_for.scan_id))
+        head = cluster_head(found, now=timezone.now())
+        if head.source != "agent":
+            asked_for = request_scan(found, by=request.user.get_username(), waits=True)
+            transaction.on_commit(partial(wake, asked_for.scan_id))
         answer = detail(cluster_head(found, now=timezone.now()))
         answer.status_code = 201
         answer["Location"] = reverse("api-cluster", kwargs={"id": found}, request=request)
@@ -282,6 +286,8 @@ def _registered(request: Request) -> uuid.UUID:
         raise InvalidInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
     if said["source"] == "in_cluster":
         return registration.register_in_cluster(_details(request, said))
+    if said["source"] == "agent":
+        return register_agent(_details(request, said)).cluster
     if "kubeconfig" not in said:
         raise InvalidInput("a kubeconfig is needed for this source", where="kubeconfig")
     try:

@@ -38,7 +38,7 @@ VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("ClusterRow", "stage"): (*STAGES, ""),
     ("ClusterRow", "bucket"): BUCKETS,
     ("ClusterRow", "verdict"): (*get_args(Verdict), ""),
-    ("ClusterRow", "source"): ("kubeconfig", "in_cluster", "eks", "bundle", "sample", "twin"),
+    ("ClusterRow", "source"): ("kubeconfig", "in_cluster", "eks", "agent", "bundle", "sample", "twin"),
     ("SnapshotSummary", "stage"): (*STAGES, ""),
     ("SnapshotSummary", "verdict"): (*get_args(Verdict), ""),
     ("ScanState", "state"): ("queued", "running", "done", "failed"),

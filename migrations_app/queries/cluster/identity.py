@@ -12,7 +12,7 @@ IdentityState = Literal["none", "unknown", "known", "unproven", "other"]
 """none: no server is behind it; unknown: never read; unproven: known, and the newest scan could not read it;
 other: another cluster answers.
 """
-LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS)
+LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS, Cluster.Source.AGENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

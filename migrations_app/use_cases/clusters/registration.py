@@ -26,7 +26,7 @@ from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
 LONGEST_NAME = 120
 SHORTEST_INTERVAL, LONGEST_INTERVAL = 60, 604_800
 OLDEST = RELEASES[0].releases[0]
-LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS)
+LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS, Cluster.Source.AGENT)
 """Sources with an API server."""
 
 

@@ -15,6 +15,7 @@ from migrations_app.clients.kubernetes.api import ClusterApi, Writer
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
+from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.kubernetes.transport import TokenSource, Transport
 from migrations_app.clients.kubernetes.writer import open_writer
@@ -23,6 +24,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
+from migrations_app.use_cases.runtime.agent_lines import agent_line
 from migrations_app.use_cases.runtime.counters import add_requests
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 from migrations_app.use_cases.twins.ports import SampleWriter, account_of, open_reader
@@ -61,7 +63,7 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
     """Opens a client that can change the cluster, and closes it at the end.
 
     `user` appears in CloudTrail (T20); `within` replaces the limits of a scan. Raises ReadError, InvalidSetting, and
-    InvalidInput (code `read_only`) for a bundle or a sample.
+    InvalidInput (code `read_only`) for a bundle, a sample, or an agent that only reads.
     """
     if cluster.source in (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE):
         raise InvalidInput("a bundle or a sample is read-only", where=cluster.name, code="read_only")
@@ -69,8 +71,10 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
         yield SampleWriter(cluster.pk)
         return
     with (
-        _way(cluster, user=user) as (connection, token),
-        closing(open_writer(connection, reach=network_policy(), limits=within or limits(), token=token)) as writer,
+        _way(cluster, user=user, acting=True) as (connection, token, line),
+        closing(
+            open_writer(connection, reach=network_policy(), limits=within or limits(), token=token, line=line)
+        ) as writer,
     ):
         try:
             yield writer
@@ -81,10 +85,12 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
 @contextmanager
 def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purpose: str) -> Iterator[Transport]:
     """Opens the bare transport for a relay, and closes it at the end; its requests are counted. Raises as
-    `connect_writer`.
+    `connect_writer`. Not through an agent, which sends what the actions declare and nothing that a chart holds.
     """
+    if cluster.source == Cluster.Source.AGENT:
+        raise InvalidInput("helm is not run through an agent", where=cluster.name, code="read_only")
     with (
-        _way(cluster, user=user) as (connection, token),
+        _way(cluster, user=user, acting=True) as (connection, token, _line),
         closing(
             Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose)
         ) as transport,
@@ -96,14 +102,21 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
 
 
 @contextmanager
-def _way(cluster: Cluster, *, user: str) -> Iterator[tuple[Connection, TokenSource | None]]:
+def _way(cluster: Cluster, *, user: str, acting: bool) -> Iterator[tuple[Connection, TokenSource | None, Line | None]]:
+    """The server, and a source of tokens or a line of its own where it needs one. Raises as `connect_writer`."""
     if cluster.source == Cluster.Source.EKS:
-        with eks_way(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as found:
-            yield found
+        with eks_way(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as (connection, token):
+            yield connection, token, None
     elif cluster.source == Cluster.Source.IN_CLUSTER:
-        yield in_cluster(), None
+        yield in_cluster(), None, None
+    elif cluster.source == Cluster.Source.AGENT:
+        connection, line, acts = agent_line(cluster, keys=keys())
+        if acting and not acts:
+            words = "its agent was installed to read only"
+            raise InvalidInput(words, where=cluster.name, code="read_only")
+        yield connection, None, line
     else:
-        yield read_kubeconfig(unsealed(cluster), context=cluster.context), None
+        yield read_kubeconfig(unsealed(cluster), context=cluster.context), None, None
 
 
 def _entry(cluster: Cluster, *, user: str, action: str) -> ClusterAccountAccess:
@@ -197,6 +210,9 @@ def _opened(cluster: Cluster, within: ClientLimits) -> ClusterApi:
         return open_bundle(unsealed(cluster))
     if cluster.source == Cluster.Source.IN_CLUSTER:
         return open_live(in_cluster(), reach=network_policy(), limits=within)
+    if cluster.source == Cluster.Source.AGENT:
+        connection, line, _ = agent_line(cluster, keys=keys())
+        return open_live(connection, reach=network_policy(), limits=within, line=line)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
     return open_live(connection, reach=network_policy(), limits=within)
 

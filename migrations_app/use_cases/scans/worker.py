@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
+from migrations_app.clients.agents.agent_line import LOST
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
-from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
+from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
@@ -79,12 +80,20 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> tuple[Collected, A
             refuse_other(cluster, behind)
             deadline = float(settings.ENV.scan_deadline)
             collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+            _refuse_lost(collected)
             # Again, because the cluster may have been replaced while it was read.
             refuse_other(_as_answered(cluster, behind), answering(api))
             heart.note("aws", len(PART_NAMES))
             return _with_identity(look_into_aws(cluster, api, collected=collected), behind), behind
         finally:
             heart.calls = api.clock().calls
+
+
+def _refuse_lost(collected: Collected) -> None:
+    """Raises Unreachable if the cluster's agent was lost on the way: the cluster is unreachable, and not half read."""
+    for line in collected.parts:
+        if line.why == LOST:
+            raise Unreachable(line.detail, code=LOST)
 
 
 def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:

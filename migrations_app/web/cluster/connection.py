@@ -11,11 +11,15 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError
+from migrations_app.queries.cluster.agent import agent_detail
 from migrations_app.queries.cluster.detail import ClusterHead
+from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 from migrations_app.texts import text as _
+from migrations_app.use_cases.agents.tokens import AgentSecret
 from migrations_app.use_cases.clusters import credentials, eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest
@@ -230,3 +234,25 @@ STEPS = {
     "kubeconfig-save": _replaced,
     "identity-accept": _accepted,
 }
+AGENT_STATES = {
+    "awaited": _("not connected yet"),
+    "connected": _("connected"),
+    "lost": _("lost: not heard of any more, so the cluster counts as unreachable"),
+    "left": _("stopped: the cluster counts as unreachable until it dials again"),
+    "revoked": _("revoked: its token opens nothing any more"),
+}
+AGENT_REFUSALS = {
+    "agent_elsewhere": _("Another agent with the same token dialled while one was connected: a copy, or two pods."),
+    "agent_version": _("An agent of a release that this server does not speak to dialled: install this release."),
+}
+
+
+def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, made: AgentSecret | None = None) -> HttpResponse:
+    """The page of the agent, with the token if it was made just now."""
+    context = about(request, cluster_id, tab="cluster")
+    found = agent_detail(cluster_id, now=timezone.now())
+    here = request.build_absolute_uri("/").rstrip("/")
+    context |= {"agent": found, "made": made, "state_word": AGENT_STATES[found.state]}
+    context |= {"refused_word": AGENT_REFUSALS.get(found.refused_code, "")}
+    context |= {"manifest": agent_manifest(AgentInstallation(server=here))}
+    return render(request, "cluster/agent.html", context)

@@ -40,7 +40,7 @@ TABS = (
     ("cluster-rollouts", _("Rollouts")),
     ("cluster-history", _("History")),
 )
-LIVE = ("kubeconfig", "in_cluster", "eks")
+LIVE = ("kubeconfig", "in_cluster", "eks", "agent")
 ANOMALIES = 50
 
 

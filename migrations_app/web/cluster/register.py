@@ -14,6 +14,7 @@ from migrations_app.errors import Conflict, InvalidInput, KarpdashError
 from migrations_app.readiness.rbac.roles import everything, scan_roles
 from migrations_app.tasks import wake
 from migrations_app.texts import text as _
+from migrations_app.use_cases.agents.tokens import AgentSecret, register_agent
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, example_rights
@@ -21,9 +22,9 @@ from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster import connection
-from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, user_name
+from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, agent_page, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
-from migrations_app.web.redirects import leads_to
+from migrations_app.web.redirects import in_place_of_the_page, leads_to
 
 FIELDS = ("name", "environment", "target", "context")
 DEFAULT_WAY = "eks"
@@ -42,8 +43,12 @@ def new(request: HttpRequest) -> HttpResponse:
     form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": DEFAULT_WAY})
     if request.method == "POST" and request.POST.get("do") == "test":
         return _tested(request, form)
-    if request.method == "POST" and form.is_valid() and (cluster := _registered(request, form)):
-        return leads_to(request, reverse("cluster", args=[cluster]))
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["way"] == "agent" and (made := _with_agent(request, form)):
+            shown = agent_page(request, made.cluster, made=made)
+            return in_place_of_the_page(request, shown, address=reverse("cluster-agent", args=[made.cluster]))
+        if form.cleaned_data["way"] != "agent" and (cluster := _registered(request, form)):
+            return leads_to(request, reverse("cluster", args=[cluster]))
     return _form_page(request, form)
 
 
@@ -93,6 +98,8 @@ def _try(form: RegisterForm) -> AccessAttempt:
     wrong = [str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())]
     if wrong:
         return AccessAttempt(refused=" ".join(wrong))
+    if form.cleaned_data["way"] == "agent":
+        return AccessAttempt(refused=_("The agent is installed after the registration; its page tells if it dialled."))
     if form.cleaned_data["way"] == "bundle":
         return AccessAttempt(refused=_("A bundle needs no connection; register it, and the scan shows its content."))
     try:
@@ -101,10 +108,23 @@ def _try(form: RegisterForm) -> AccessAttempt:
         return AccessAttempt(refused=str(refused))
 
 
+def _with_agent(request: HttpRequest, form: RegisterForm) -> AgentSecret | None:
+    """Registers a cluster that an agent is to be installed in; None if it was refused, with the error in the form."""
+    try:
+        return register_agent(_details(request, form))
+    except connection.REFUSALS as refused:
+        explain(form, refused)
+        return None
+
+
+def _details(request: HttpRequest, form: RegisterForm) -> Details:
+    said = form.cleaned_data
+    return Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
+
+
 def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     """Registers the cluster and returns its id; None if it was refused, with the error in the form."""
-    said = form.cleaned_data
-    details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
+    details = _details(request, form)
     try:
         cluster = _stored(form, details)
     except connection.REFUSALS as refused:
@@ -126,7 +146,7 @@ def _stored(form: RegisterForm, details: Details) -> uuid.UUID:
 
 def explain(form: RegisterForm, refused: KarpdashError) -> None:
     """Adds the error to the field that it concerns."""
-    if form.cleaned_data["way"] == "eks":
+    if form.cleaned_data["way"] in ("eks", "agent"):
         connection.explain(form, refused)
         return
     source = {"paste": "kubeconfig", "file": "kubeconfig_file", "bundle": "bundle"}[form.cleaned_data["way"]]

@@ -1,0 +1,73 @@
+"""clusters/{id}/agent: the agent of a cluster that is reached through one, and its token."""
+
+import uuid
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.framework import etags
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import OutputText, StrictSerializer
+from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.operations import Operation
+from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.views import Endpoint, body_params, query_params
+from migrations_app.queries.cluster.agent import AgentDetail, agent_detail
+from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.use_cases.agents.tokens import renew_agent_token, revoke_agent_token
+
+CHANGE = EndpointPermission("admin", "change_cluster")
+
+
+class AgentDetailSerializer(StructSerializer):
+    """The agent: whether it is heard of, and what it said when it dialled. The ETag is that of the cluster."""
+
+    struct = AgentDetail
+
+
+class AgentTokenSerializer(AgentDetailSerializer):
+    """The agent with its new token, which is never shown again."""
+
+    secret = OutputText()
+
+
+class NewAgentTokenSerializer(StrictSerializer):
+    """Nothing is chosen: the token of an agent opens the line of its cluster and nothing else."""
+
+
+class ClusterAgentView(Endpoint):
+    """The agent of one cluster."""
+
+    needs = {"GET": READ, "POST": CHANGE, "DELETE": CHANGE}
+    operations = {
+        "GET": Operation("cluster_agent_read", answer=AgentDetailSerializer),
+        "POST": Operation(
+            "cluster_agent_token_create", body=NewAgentTokenSerializer, answer=AgentTokenSerializer, status=201
+        ),
+        "DELETE": Operation("cluster_agent_token_revoke"),
+    }
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """The state of the agent; 404 for a cluster that is reached in another way."""
+        query_params(request, StrictSerializer)
+        head = cluster_head(id, now=timezone.now())
+        answer = Response(AgentDetailSerializer(agent_detail(id, now=timezone.now())).data)
+        answer["ETag"] = etags.of_version(head.version)
+        return answer
+
+    @replayed
+    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Makes a new token and ends the one before, with its line: plans are over, and what runs pauses."""
+        body_params(request, NewAgentTokenSerializer)
+        cluster_head(id, now=timezone.now())
+        made = renew_agent_token(id, by=request.user.get_username())
+        told = AgentDetailSerializer(agent_detail(id, now=timezone.now())).data
+        return Response(told | {"secret": made.secret}, status=201)
+
+    def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Revokes the token at once; the cluster is unreachable until there is a new one."""
+        head = cluster_head(id, now=timezone.now())
+        etags.require_match(request, etags.of_version(head.version))
+        revoke_agent_token(id)
+        return Response(status=204)

@@ -1,0 +1,132 @@
+"""`karpdash agent`: runs in a cluster that karpdash cannot reach, dials out to it, and carries its requests."""
+
+import argparse
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from migrations_app.cli import version
+from migrations_app.cli.sources import reachable
+from migrations_app.cli.terminal import Exit, show
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from migrations_app.clients.agents.dialling import Agent
+    from migrations_app.clients.kubernetes.connection import Connection
+
+LONGEST_TOKEN = 1000
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,250}")
+
+
+def run(argv: list[str]) -> int:
+    """0: stopped by a signal; 2: wrong usage, or a release that the server does not speak to; 3: refused."""
+    options = make_parser().parse_args(argv)
+    if options.print_manifest:
+        show(_manifest(options))
+        return int(Exit.READY)
+    agent = _agent(options)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: agent.stop())
+    agent.serve()
+    return int(Exit.READY)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(
+        prog="karpdash agent",
+        description="Carry the requests of a karpdash server to a cluster that it cannot reach. The agent dials out; "
+        "HTTPS_PROXY and NO_PROXY are followed.",
+    )
+    parser.add_argument("--server", metavar="URL", required=True, help="the karpdash server, an https URL")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the agent's token, as the page showed it once")
+    parser.add_argument("--ca-file", metavar="FILE", type=Path, help="CAs of the server; else those of the system")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", type=Path, help="the cluster; else the service account of this pod"
+    )
+    parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
+    parser.add_argument(
+        "--act",
+        action="store_true",
+        help="carry changes that the actions declare, too; the account needs the ClusterRole karpdash-act",
+    )
+    manifest = parser.add_argument_group("the manifest that installs it")
+    manifest.add_argument("--print-manifest", action="store_true", help="print it and end; a token is not needed")
+    manifest.add_argument("--image", default="IMAGE", help="the image of karpdash (default: %(default)s)")
+    manifest.add_argument("--namespace", default="karpdash", help="where the agent runs (default: %(default)s)")
+    manifest.add_argument(
+        "--release-namespace", default="kube-system", help="of Karpenter's Helm release (default: %(default)s)"
+    )
+    return parser
+
+
+def _manifest(options: argparse.Namespace) -> str:
+    from migrations_app.actions.registry import all_actions
+    from migrations_app.clients.agents.server_link import checked_url
+    from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
+
+    for name in ("image", "namespace", "release_namespace"):
+        if not _WORD.fullmatch(getattr(options, name)):
+            raise InvalidInput("is no name that a manifest can hold", where=f"--{name.replace('_', '-')}")
+    wanted = AgentInstallation(
+        server=checked_url(options.server),
+        image=options.image,
+        namespace=options.namespace,
+        release_namespace=options.release_namespace,
+        actions=all_actions() if options.act else (),
+    )
+    return agent_manifest(wanted)
+
+
+def _agent(options: argparse.Namespace) -> "Agent":
+    from migrations_app.clients.addresses import OutboundPolicy
+    from migrations_app.clients.agents.allowed import AllowedCalls
+    from migrations_app.clients.agents.api_target import ApiTarget
+    from migrations_app.clients.agents.dialling import Agent
+    from migrations_app.clients.agents.server_link import ServerLink
+    from migrations_app.clients.kubernetes.limits import DEFAULT
+
+    if options.token_file is None:
+        raise InvalidInput("is needed", where="--token-file")
+    if options.context and not options.kubeconfig:
+        raise InvalidInput("goes with --kubeconfig only", where="--context")
+    server = ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file)
+    said = reachable()
+    reach = OutboundPolicy(allow_loopback=said.allow_loopback, allow_private=said.allow_private, allowed=said.allowed)
+    target = ApiTarget(lambda: _connection(options), reach=reach, limits=DEFAULT)
+    return Agent(
+        server,
+        target,
+        allowed=AllowedCalls(acts=options.act),
+        version=version(),
+        told=_say,
+    )
+
+
+def _connection(options: argparse.Namespace) -> "Connection":
+    from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
+
+    if options.kubeconfig is None:
+        return in_cluster()
+    return read_kubeconfig(_content(options.kubeconfig), context=options.context)
+
+
+def _token(path: Path) -> Secret:
+    text = _content(path).decode("ascii", "replace").strip()
+    if not text or len(text) > LONGEST_TOKEN or not text.isprintable() or not text.isascii() or " " in text:
+        raise InvalidInput("holds no token", where=str(path))
+    return Secret(text)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as wrong:
+        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
+
+
+def _say(line: str) -> None:
+    print(f"karpdash agent: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""The line to clusters that karpdash cannot reach: an agent in the cluster dials out and carries the requests."""

@@ -1,0 +1,144 @@
+"""A line to an API server through the agent in its cluster: the workers' end.
+
+Deadlines, the minimum rate and the limits of sizes are those of every other line: they are counted here, and the agent
+counts them as well (K06, K09). An agent that is not heard of is `agent_lost`, at once and not after a timeout.
+"""
+
+import io
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, Final, NoReturn
+
+import msgspec
+import urllib3
+
+from migrations_app import errors
+from migrations_app.clients.agents.mailbox import AgentMailbox
+from migrations_app.clients.agents.protocol import PASSED_ON, AgentCall, AgentPiece
+from migrations_app.clients.kubernetes.deadline_socket import current_deadline
+from migrations_app.clients.kubernetes.line import ApiCall
+from migrations_app.clients.secret import clean
+
+LOST: Final = "agent_lost"
+_FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
+    "address_refused": errors.AddressRefused,
+    "too_large": errors.TooLarge,
+    "garbled": errors.InvalidResponse,
+}
+
+
+class AgentLine:
+    """A Line through one agent, for one session of it: an agent that dialled anew may speak to another server."""
+
+    addresses = 1
+    encoding = "gzip"
+
+    def __init__(self, mailbox: AgentMailbox, *, session: str, ca_digest: str) -> None:
+        self._mailbox = mailbox
+        self._session = session
+        self._closed = False
+        self.ca_digest = ca_digest
+
+    def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
+        """The response, its body unread. Raises Unreachable `agent_lost`, TimeoutError, and what the agent met."""
+        if self._closed:
+            raise errors.Unreachable("the client is closed", code="closed")
+        self.require_agent()
+        nonce = secrets.token_hex(16)
+        self._mailbox.post(_asked(call, nonce=nonce, seconds=patience))
+        with ExitStack() as unless_answered:
+            unless_answered.callback(self._mailbox.drop, nonce)
+            first = self.piece(nonce, 0)
+            if first.failure:
+                _fail(first)
+            unless_answered.pop_all()
+        headers = {name: first.headers[name] for name in PASSED_ON if name in first.headers}
+        body: Any = io.BufferedReader(_AnswerBody(self, first))
+        return urllib3.HTTPResponse(
+            body, headers=headers, status=first.status, preload_content=False, decode_content=False
+        )
+
+    def turn(self) -> None:
+        """There is one way only."""
+
+    def close(self) -> None:
+        self._closed = True
+
+    def piece(self, nonce: str, index: int) -> AgentPiece:
+        """The next piece of an answer, within the deadline of this thread."""
+        while True:
+            found = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
+            if found is not None:
+                current_deadline().took(len(found.body))
+                return found
+            self.require_agent()
+
+    def drop(self, nonce: str) -> None:
+        """The answer is not waited for any more."""
+        self._mailbox.drop(nonce)
+
+    def require_agent(self) -> None:
+        """Raises Unreachable unless the agent of this session is heard of."""
+        if self._mailbox.heard() != self._session:
+            raise errors.Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
+
+
+class _AnswerBody(io.RawIOBase):
+    """The body of one answer, piece by piece."""
+
+    def __init__(self, line: AgentLine, first: AgentPiece) -> None:
+        super().__init__()
+        self._line = line
+        self._piece = first
+        self._left = memoryview(first.body)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:  # noqa: ANN401 - any writable buffer, as io has it
+        while not self._left and not self._piece.last:
+            self._piece = self._line.piece(self._piece.nonce, self._piece.index + 1)
+            if self._piece.failure:
+                _fail(self._piece)
+            self._left = memoryview(self._piece.body)
+        count = min(len(into), len(self._left))
+        into[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self._line.drop(self._piece.nonce)
+        super().close()
+
+
+def _asked(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
+    body = call.body
+    left = round(max(0.1, min(seconds, call.ends - time.monotonic())), 3)
+    return AgentCall(
+        nonce=nonce,
+        method=call.method,
+        path=call.request.path,
+        query=tuple(call.query),
+        accept=call.headers.get("Accept", ""),
+        encoding=call.headers.get("Accept-Encoding", ""),
+        content_type=call.headers.get("Content-Type", ""),
+        user_agent=call.headers.get("User-Agent", ""),
+        body=body if body is None or isinstance(body, bytes) else msgspec.json.encode(body),
+        seconds=left,
+        until=time.time() + left,
+    )
+
+
+def _fail(piece: AgentPiece) -> NoReturn:
+    """Raises what the agent met, so that the transport treats it as its own: only what it may try again, it does."""
+    message = f"seen from the agent: {clean(piece.message)}"
+    if piece.failure == "timeout":
+        raise TimeoutError(message)
+    if piece.failure in ("unreachable", "cut"):
+        raise urllib3.exceptions.ProtocolError(message)
+    if piece.failure.startswith("tls_"):
+        raise errors.TlsRefused(message, code=clean(piece.failure, longest=40))
+    raise _FAILURES.get(piece.failure, errors.Unreachable)(message)

@@ -1,0 +1,124 @@
+"""What an agent sends to its API server: the reads of a scan, and with the acting role the changes of the actions.
+
+The rules are those of the published ClusterRoles. The server's RBAC is asked as well; this is the fence before it, so
+that a karpdash server that was taken over gets nothing through an agent that a scan or an action would not ask for.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from migrations_app.clients.agents.protocol import MOST_REQUEST, AgentCall
+from migrations_app.clients.kubernetes.api import check_path
+from migrations_app.errors import InvalidResponse
+from migrations_app.readiness.rbac.roles import RbacRule, act_rules, release_rules, scan_rules
+
+_VERBS: Final[Mapping[str, str]] = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_ASKED: Final = {"limit", "continue", "labelSelector", "fieldSelector"}
+"""Parameters of a read; a watch is none, and no answer comes from a version that is not the newest (K10)."""
+_WITH_CHANGE: Final = {"fieldManager", "force", "dryRun"}
+_CONTENT: Final = {
+    "application/json",
+    "application/merge-patch+json",
+    "application/json-patch+json",
+    "application/apply-patch+yaml",
+    "application/strategic-merge-patch+json",
+}
+_SECRETS: Final = ("labelSelector", "owner=helm")
+"""Of Secrets only Helm's release records are read, and only in a named namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A path of the API server in RBAC terms; `plural` is empty for discovery and /version."""
+
+    group: str = ""
+    plural: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    deeper: bool = False
+
+    @property
+    def resource(self) -> str:
+        return f"{self.plural}/{self.subresource}" if self.subresource else self.plural
+
+
+class AllowedCalls:
+    """The calls that an agent lets through."""
+
+    def __init__(self, *, acts: bool) -> None:
+        self.acts = acts
+        self._rules: tuple[RbacRule, ...] = (*scan_rules(), *release_rules())
+        if acts:
+            from migrations_app.actions.registry import all_actions
+
+            self._rules += act_rules(all_actions())
+
+    def refusal(self, call: AgentCall) -> str:
+        """Why the call is not sent, in words; empty if it is."""
+        try:
+            target = _target(check_path(call.path))
+        except InvalidResponse as wrong:
+            return wrong.message
+        if why := _malformed(call):
+            return why
+        if not target.plural:
+            return "" if call.method == "GET" and not call.query else "only discovery and /version are read there"
+        verb = _verb(call, target)
+        if target.deeper or not _is_granted(self._rules, verb, target=target):
+            reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
+            return f"{reading}it does not {verb or call.method} {target.resource}"
+        if target.plural == "secrets" and (_SECRETS not in call.query or not target.namespace):
+            return "of Secrets only Helm's release records are read, namespace by namespace"
+        return ""
+
+
+def _malformed(call: AgentCall) -> str:
+    names = {name for name, _ in call.query}
+    if len(names) < len(call.query):
+        return "a parameter is given twice"
+    if beyond := sorted(names - (_ASKED if call.method == "GET" else _WITH_CHANGE)):
+        return f"the parameter {beyond[0][:40]} is not passed on"
+    if dict(call.query).get("force", "false") != "false":
+        return "fields of others are never taken by force"
+    if call.method != "GET" and (call.content_type not in _CONTENT or call.body is None):
+        return "the body is of no kind that is sent"
+    if call.body is not None and (call.method == "GET" or len(call.body) > MOST_REQUEST):
+        return "the body is not passed on"
+    texts = (call.accept, call.user_agent, call.encoding)
+    return "" if all(0 < len(text) < 1000 and text.isascii() and text.isprintable() for text in texts) else "bad header"
+
+
+def _target(parts: list[str]) -> _Target:
+    if parts[0] == "api" and len(parts) > 2:
+        group, rest = "", parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, rest = parts[1], parts[3:]
+    elif parts == ["version"] or parts[0] in ("api", "apis"):
+        return _Target()
+    else:
+        return _Target(plural="/".join(parts), deeper=True)
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2:
+        namespace, rest = rest[1], rest[2:]
+    name, subresource = [*rest[1:], "", ""][:2]
+    return _Target(group, rest[0], namespace, name, subresource, deeper=len(rest) > 3)
+
+
+def _verb(call: AgentCall, target: _Target) -> str:
+    """Empty for a method that means no single object."""
+    if call.method == "GET":
+        return "get" if target.name else "list"
+    verb = _VERBS.get(call.method, "")
+    return verb if bool(target.name) == (verb != "create") else ""
+
+
+def _is_granted(rules: Iterable[RbacRule], verb: str, *, target: _Target) -> bool:
+    return any(
+        verb in rule.verbs
+        and rule.group == target.group
+        and (target.resource in rule.resources or ("*" in rule.resources and not target.subresource))
+        and (not rule.names or target.name in rule.names)
+        for rule in rules
+    )

@@ -1,0 +1,62 @@
+"""The API server that an agent speaks to: its address and credentials are read anew every minute."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from migrations_app.clients.addresses import OutboundPolicy
+from migrations_app.clients.kubernetes.connection import Connection, digest_of_ca
+from migrations_app.clients.kubernetes.limits import ClientLimits
+from migrations_app.clients.kubernetes.line import DirectLine
+from migrations_app.clients.secret import Secret
+from migrations_app.errors import OtherCluster
+
+REOPENED_EVERY: Final = 60.0
+"""Seconds: a service account's token lives an hour and is replaced in its file before; names get other addresses."""
+
+
+class ApiTarget:
+    """One API server. `source` reads the connection; the server and the CA that it names first are the only ones."""
+
+    def __init__(self, source: Callable[[], Connection], *, reach: OutboundPolicy, limits: ClientLimits) -> None:
+        """Raises InvalidKubeconfig."""
+        self._source = source
+        self._reach = reach
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._first = source()
+        self._opened: tuple[DirectLine, Secret | None, float] | None = None
+        self._changed = False
+
+    @property
+    def url(self) -> str:
+        return self._first.server.url
+
+    @property
+    def ca_digest(self) -> str:
+        """SHA-256 of the CA as it was given."""
+        return digest_of_ca(self._first)
+
+    def line(self) -> tuple[DirectLine, Secret | None]:
+        """The way to the server and the token to show there; no token with a client certificate.
+
+        Raises ReadError and InvalidKubeconfig; OtherCluster if another server or CA is named than at the start.
+        """
+        with self._lock:
+            if self._opened is None or time.monotonic() - self._opened[2] > REOPENED_EVERY:
+                self._opened = (*self._open(), time.monotonic())
+            return self._opened[0], self._opened[1]
+
+    def require_same(self) -> None:
+        """Raises OtherCluster once another server or CA was named than at the start."""
+        if self._changed:
+            raise OtherCluster("the API server or its CA is another one than when the agent started: start it anew")
+
+    def _open(self) -> tuple[DirectLine, Secret | None]:
+        # The line before is left to the calls under way: their connections end with them.
+        found = self._source()
+        if (found.server, digest_of_ca(found)) != (self._first.server, self.ca_digest):
+            self._changed = True
+            self.require_same()
+        return DirectLine(found, reach=self._reach, limits=self._limits), found.token

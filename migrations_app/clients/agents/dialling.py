@@ -1,0 +1,172 @@
+"""The agent's work: it dials its karpdash server, polls for calls, and brings their answers until it is stopped.
+
+It keeps nothing and is woken by nobody. Whatever fails is told as the answer to that one call; a line that breaks is
+dialled again, with longer and longer pauses.
+"""
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+from migrations_app.clients.agents.allowed import AllowedCalls
+from migrations_app.clients.agents.api_target import ApiTarget
+from migrations_app.clients.agents.protocol import (
+    MOST_CALLS,
+    PROTOCOL,
+    AgentBegin,
+    AgentCall,
+    AgentCalls,
+    AgentHello,
+    AgentPiece,
+    AgentPoll,
+    AgentWelcome,
+)
+from migrations_app.clients.agents.relay_call import relayed
+from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
+from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.errors import ReadError, Unauthorized
+
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 30.0
+WHILE_BUSY: Final = 1.0
+"""Seconds between two signs of life while no more calls are taken."""
+_PIECE_PAUSE: Final = 0.1
+_PIECE_TRIES: Final = 4
+_BEGIN_SECONDS: Final = 5.0
+"""A late answer is none: a change starts this long after its deadline at most. What it did is read 40 seconds after the
+deadline (A22).
+"""
+_FOR_GOOD: Final = ("agent_version", "redirected")
+"""Codes after which dialling again would change nothing."""
+SESSION_OVER: Final = "agent_session"
+_REMEMBERED: Final = 1000
+"""Calls that are known again: none is sent twice, whoever brings it."""
+_JITTER = random.SystemRandom()
+
+
+class Agent:
+    """One agent. `told` gets a line for people whenever the state of the line changes."""
+
+    def __init__(
+        self,
+        server: ServerLink,
+        target: ApiTarget,
+        *,
+        allowed: AllowedCalls,
+        version: str,
+        told: Callable[[str], None],
+        limits: ClientLimits = DEFAULT,
+    ) -> None:
+        self._server = server
+        self._target = target
+        self._allowed = allowed
+        self._version = version
+        self._told = told
+        self._limits = limits
+        self._stop = threading.Event()
+        self._under_way = 0
+        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
+        self._count = threading.Lock()
+
+    def stop(self) -> None:
+        """Ends `serve` after the calls under way; safe in a signal handler."""
+        self._stop.set()
+
+    def serve(self) -> None:
+        """Serves until `stop`. Raises Unauthorized for a token that is not valid, RefusedByServer for a release that
+        the server does not speak to, OtherCluster if the API server changed, and InvalidResponse for a redirect.
+        """
+        pause, said = FIRST_PAUSE, ""
+        with ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="call") as pool:
+            while not self._stop.is_set():
+                self._target.require_same()
+                try:
+                    if not self._server.session:
+                        self._dial()
+                    self._poll(pool)
+                    pause, said = FIRST_PAUSE, ""
+                except ReadError as wrong:
+                    if isinstance(wrong, Unauthorized) or wrong.code in _FOR_GOOD:
+                        raise
+                    if wrong.code == SESSION_OVER:
+                        self._server.session = ""
+                    said = self._told_once(wrong.message, said)
+                    self._stop.wait(_JITTER.uniform(pause / 2, pause))
+                    pause = min(2 * pause, LONGEST_PAUSE)
+        with suppress(ReadError):
+            self._server.tell("bye")
+
+    def _told_once(self, message: str, said: str) -> str:
+        if message != said:
+            self._told(message)
+        return message
+
+    def _dial(self) -> None:
+        hello = AgentHello(
+            protocol=PROTOCOL,
+            version=self._version,
+            acts=self._allowed.acts,
+            server=self._target.url,
+            ca_digest=self._target.ca_digest,
+        )
+        self._server.session = self._server.ask("hello", hello, kind=AgentWelcome).session
+        self._told(f"connected to {self._server.name}, for the API server {self._target.url}")
+
+    def _poll(self, pool: ThreadPoolExecutor) -> None:
+        """Polls once. A line that breaks keeps its session: the server takes the agent up again where it was."""
+        room = MOST_CALLS - self._under_way
+        found = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
+        for call in found.calls[:room]:
+            if call.nonce not in self._seen:
+                self._seen.append(call.nonce)
+                self._counted(1)
+                pool.submit(self._serve, call)
+        if wait := found.wait or (WHILE_BUSY if not room else 0.0):
+            self._stop.wait(min(wait, LONGEST_PAUSE))
+
+    def _counted(self, change: int) -> None:
+        with self._count:
+            self._under_way += change
+
+    def _serve(self, call: AgentCall) -> None:
+        ends = time.monotonic() + call.seconds
+        try:
+            pieces = relayed(
+                call, target=self._target, allowed=self._allowed, limits=self._limits, begin=self._is_awaited
+            )
+            for piece in pieces:
+                if not self._delivered(piece, ends=ends):
+                    return
+        finally:
+            self._counted(-1)
+
+    def _is_awaited(self, call: AgentCall) -> bool:
+        """Whether the server still waits for that change. Asked once; without an answer nothing is sent."""
+        try:
+            self._server.tell("begin", AgentBegin(call.nonce), seconds=_BEGIN_SECONDS)
+        except ReadError:
+            return False
+        return True
+
+    def _delivered(self, piece: AgentPiece, *, ends: float) -> bool:
+        """Whether the server took the piece. One whose receipt got lost is sent again: the server takes it once."""
+        tries = 0
+        while time.monotonic() < ends and not self._stop.is_set():
+            try:
+                self._server.tell("piece", piece)
+            except RefusedByServer as refused:
+                if refused.code != "agent_wait":
+                    return refused.expected == piece.index + 1
+            except ReadError:
+                tries += 1
+                if tries == _PIECE_TRIES:
+                    return False
+            else:
+                return True
+            self._stop.wait(_PIECE_PAUSE)
+        return False

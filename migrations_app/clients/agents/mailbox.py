@@ -1,0 +1,165 @@
+"""Calls and answers between the workers and the web processes that agents dial, in the broker's Redis.
+
+Everything in it is sealed and bound to its agent, its call and its place in the answer: whoever writes into the broker
+can lose a call, and can forge nothing (T27). Keys end by themselves.
+"""
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal, Protocol
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from migrations_app.clients.agents.protocol import AgentCall, AgentPiece, packed, unpacked
+from migrations_app.errors import InvalidSetting, Unreachable
+
+MOST_WAITING: Final = 32
+"""Calls that may wait for one agent."""
+MOST_PIECES: Final = 8
+"""Pieces of one answer that may wait for the worker; the agent waits with the next one."""
+LEFT_OVER: Final = 5
+"""Seconds after the end of a call until its keys are gone."""
+CLOCKS_DIFFER: Final = 30.0
+"""Seconds by which the clocks of a worker and of a web process may differ."""
+_SLICE: Final = 0.5
+"""Seconds between two looks whether the agent is still heard of."""
+Taken = Literal["taken", "wait", "unknown", "unexpected"]
+_OUTCOMES: Final[tuple[Taken, ...]] = ("unknown", "unexpected", "wait", "taken")
+_TAKE_PIECE: Final = """
+local expected = redis.call('GET', KEYS[1])
+if not expected then return 0 end
+if expected ~= ARGV[1] then return 1 end
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[2]) then return 2 end
+redis.call('INCR', KEYS[1])
+redis.call('RPUSH', KEYS[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))
+return 3
+"""
+
+
+class Sealing(Protocol):
+    """Encrypts what lies in the broker, bound to an owner and a field."""
+
+    def seal(self, plain: bytes, *, owner: str, field: str) -> bytes: ...
+
+    def open(self, sealed: bytes, *, owner: str, field: str) -> bytes: ...
+
+
+@cache
+def _connection(url: str) -> "Redis":
+    return Redis.from_url(url, socket_timeout=10, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
+
+
+def redis_url(broker_url: str) -> str:
+    """The broker's address as redis-py writes it; Celery's own form of a socket's address is translated."""
+    return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMailbox:
+    """What one agent and the workers have for each other. Every method raises Unreachable without a broker."""
+
+    broker_url: str
+    agent: str
+    keys: Sealing
+
+    def hear(self, session: str, *, seconds: float) -> None:
+        """Notes that the agent of that session was heard of; forgotten after `seconds`."""
+        self._asked("SET", self._key("heard"), session, "PX", int(seconds * 1000))
+
+    def heard(self) -> str:
+        """The session that was heard of; empty if none was."""
+        found = self._asked("GET", self._key("heard"))
+        return found.decode() if isinstance(found, bytes) else ""
+
+    def silence(self) -> None:
+        """Forgets the session and every call that waits."""
+        self._asked("DEL", self._key("heard"), self._key("calls"))
+
+    def post(self, call: AgentCall) -> None:
+        """Leaves the call for the agent. Raises Unreachable if too many wait."""
+        lasts = int((call.seconds + LEFT_OVER) * 1000)
+        text = self.keys.seal(packed(call), owner=self.agent, field="call")
+        self._asked("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
+        # The nonce stands in clear beside it, so that calls that nobody waits for are passed over.
+        waiting = self._asked("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
+        self._asked("PEXPIRE", self._key("calls"), lasts)
+        if isinstance(waiting, int) and waiting > MOST_WAITING:
+            self.drop(call.nonce)
+            raise Unreachable("the cluster's agent is busy with other requests", code="agent_busy")
+
+    def take(self, most: int, *, seconds: float) -> tuple[AgentCall, ...]:
+        """The calls that wait, at most `most`; after `seconds` none."""
+        found: list[AgentCall] = []
+        ends = time.monotonic() + seconds
+        while len(found) < most:
+            left = 0.0 if found else ends - time.monotonic()
+            item = self._next(left)
+            if item is None:
+                if found or left <= 0:
+                    break
+                continue
+            nonce, _, text = item.partition(b":")
+            if self.awaits(nonce.decode("ascii", "replace")) and (call := self._opened(text, nonce)):
+                found.append(call)
+        return tuple(found)
+
+    def awaits(self, nonce: str) -> bool:
+        """Whether somebody still waits for the answer to that call."""
+        return bool(self._asked("EXISTS", self._key(f"call:{nonce}")))
+
+    def put(self, piece: AgentPiece) -> Taken:
+        """Leaves a piece of an answer for the worker; each index is taken once, in order."""
+        text = self.keys.seal(packed(piece), owner=self.agent, field=f"{piece.nonce}:{piece.index}")
+        names = self._key(f"call:{piece.nonce}"), self._key(f"answer:{piece.nonce}")
+        code = self._asked("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MOST_PIECES), text)
+        return _OUTCOMES[code] if isinstance(code, int) else "unknown"
+
+    def expected(self, nonce: str) -> int:
+        """The index of the next piece of that answer; -1 for a call that nobody waits for."""
+        found = self._asked("GET", self._key(f"call:{nonce}"))
+        return int(found) if isinstance(found, bytes) else -1
+
+    def piece(self, nonce: str, index: int, *, seconds: float) -> AgentPiece | None:
+        """The piece of that index; None if it has not come after `seconds`, or after half a second."""
+        found = self._asked("BLPOP", self._key(f"answer:{nonce}"), max(0.01, min(seconds, _SLICE)))
+        if not isinstance(found, list | tuple):
+            return None
+        try:
+            text = self.keys.open(bytes(found[1]), owner=self.agent, field=f"{nonce}:{index}")
+        except InvalidSetting:
+            raise Unreachable("what the broker holds was not written by karpdash", code="agent_forged") from None
+        return unpacked(text, AgentPiece)
+
+    def drop(self, nonce: str) -> None:
+        """Nobody waits for that call any more."""
+        self._asked("DEL", self._key(f"call:{nonce}"), self._key(f"answer:{nonce}"))
+
+    def _next(self, seconds: float) -> bytes | None:
+        if seconds <= 0:
+            found = self._asked("LPOP", self._key("calls"))
+            return found if isinstance(found, bytes) else None
+        both = self._asked("BLPOP", self._key("calls"), max(0.01, min(seconds, 5.0)))
+        return bytes(both[1]) if isinstance(both, list | tuple) else None
+
+    def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
+        """None for what karpdash did not write."""
+        try:
+            call = unpacked(self.keys.open(text, owner=self.agent, field="call"), AgentCall)
+        except InvalidSetting:
+            return None
+        # A call that somebody with access to the broker kept, and put there again, is over.
+        return call if call.nonce.encode() == nonce and call.until > time.time() - CLOCKS_DIFFER else None
+
+    def _key(self, name: str) -> str:
+        return f"karpdash:agent:{self.agent}:{name}"
+
+    def _asked(self, *words: str | bytes | float) -> object:
+        try:
+            return _connection(redis_url(self.broker_url)).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there
+        except RedisError:
+            raise Unreachable("the broker between karpdash and its agents does not answer", code="no_broker") from None

@@ -1,0 +1,216 @@
+"""The agent's way to its karpdash server: HTTPS with a checked certificate, through the proxy of the environment.
+
+No redirect is followed and nothing is repeated here. A proxy sees a CONNECT and then TLS: never the token. Plain http
+is spoken to this machine only, and without a proxy.
+"""
+
+import ipaddress
+import re
+import ssl
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+import urllib3
+
+from migrations_app.clients.agents.protocol import (
+    MEDIA,
+    MOST_CALLS,
+    MOST_REQUEST,
+    ROOT,
+    SESSION_HEADER,
+    AgentRefusal,
+    unpacked,
+)
+from migrations_app.clients.agents.protocol import packed as as_sent
+from migrations_app.clients.secret import Secret, clean
+from migrations_app.errors import (
+    InvalidInput,
+    InvalidResponse,
+    ReadError,
+    ServerFailed,
+    TimedOut,
+    TlsRefused,
+    Unauthorized,
+    Unreachable,
+)
+
+CONNECT_SECONDS: Final = 10.0
+READ_SECONDS: Final = 30.0
+"""For the first byte and between two; a poll is answered sooner."""
+MOST_ANSWER: Final = MOST_CALLS * MOST_REQUEST
+
+M = TypeVar("M", bound=msgspec.Struct)
+
+
+class RefusedByServer(ReadError):
+    """The server answered with a refusal; `expected` is the index of the piece that it would take."""
+
+    code = "agent_refused"
+    expected = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerAddress:
+    """The server's URL without a slash at its end, and its parts that a connection needs."""
+
+    base: str
+    name: str
+    host: str
+    safe: bool
+
+
+class ServerLink:
+    """One karpdash server, asked with one agent token. Thread-safe. Every method raises ReadError."""
+
+    def __init__(self, url: str, token: Secret, *, ca_file: Path | None = None) -> None:
+        """Raises InvalidInput for a URL, a proxy or a CA file that cannot be used."""
+        self._place = _place(url)
+        self._token = token
+        self._pool = _pool(self._place, ca_file)
+        self.session = ""
+
+    @property
+    def name(self) -> str:
+        """Host and port of the server."""
+        return self._place.name
+
+    def ask(self, what: str, message: msgspec.Struct, *, kind: type[M]) -> M:
+        """The server's answer to one message, which must be of that kind."""
+        return unpacked(self._sent(what, as_sent(message)), kind)
+
+    def tell(self, what: str, message: msgspec.Struct | None = None, *, seconds: float = READ_SECONDS) -> None:
+        """Sends one message whose answer holds nothing; it is waited for that many seconds."""
+        self._sent(what, as_sent(message) if message is not None else b"", seconds=seconds)
+
+    def close(self) -> None:
+        """Closes the connections now; the pool manager alone leaves that to the garbage collector."""
+        keys = self._pool.pools.keys()
+        for key in keys:
+            self._pool.pools[key].close()
+        self._pool.clear()
+
+    def _sent(self, what: str, body: bytes, *, seconds: float = READ_SECONDS) -> bytes:
+        headers = {"Authorization": f"Bearer {self._token.reveal()}", "Content-Type": MEDIA, "Accept": MEDIA}
+        if self.session:
+            headers[SESSION_HEADER] = self.session
+        try:
+            answer = self._pool.request(
+                "POST",
+                f"{self._place.base}{ROOT}{what}",
+                body=body,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds),
+                redirect=False,
+                preload_content=False,
+                decode_content=False,
+            )
+            found = answer.read(MOST_ANSWER + 1)
+            answer.release_conn()
+        except urllib3.exceptions.HTTPError as wrong:
+            raise self._failure(wrong) from None
+        if len(found) > MOST_ANSWER:
+            raise InvalidResponse(f"{self.name}: the answer is larger than any of karpdash")
+        if not 200 <= answer.status < 300:
+            raise self._refusal(answer, found)
+        return found
+
+    def _refusal(self, answer: urllib3.BaseHTTPResponse, body: bytes) -> ReadError:
+        if 300 <= answer.status < 400:
+            there = clean(answer.headers.get("Location", "another address"), longest=200)
+            words = f"{self.name}: the server sends on to {there}; give the URL that answers itself"
+            return InvalidResponse(words, code="redirected")
+        try:
+            told = unpacked(body, AgentRefusal)
+        except InvalidResponse:
+            return ServerFailed(f"{self.name}: HTTP {answer.status}, and not by karpdash")
+        words = f"{self.name}: {clean(told.message)}"
+        if answer.status == 401:
+            return Unauthorized(words, code=clean(told.code, longest=40))
+        refused = RefusedByServer(words, code=clean(told.code, longest=40))
+        refused.expected = told.expected
+        return refused
+
+    def _failure(self, wrong: urllib3.exceptions.HTTPError) -> ReadError:
+        reason = wrong.__cause__ or wrong.__context__ or wrong
+        if isinstance(wrong, urllib3.exceptions.SSLError) or isinstance(reason, ssl.SSLError):
+            return TlsRefused(f"{self.name}: the server's certificate is not accepted: {clean(str(reason))}")
+        if isinstance(wrong, urllib3.exceptions.ProxyError):
+            return Unreachable(f"{self.name}: the proxy does not pass it on: {clean(str(reason))}", code="proxy")
+        if isinstance(wrong, urllib3.exceptions.TimeoutError):
+            return TimedOut(f"{self.name}: no answer in time")
+        return Unreachable(f"{self.name}: the connection failed")
+
+
+_PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
+
+
+def checked_url(url: str) -> str:
+    """The URL of a server as agents dial it. Raises InvalidInput for one that no agent would dial."""
+    found = _place(url).base
+    if not _PLAIN.fullmatch(found):
+        raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
+    return found
+
+
+def _place(url: str) -> _ServerAddress:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        whole = parts.scheme in ("http", "https") and host and (parts.port or 1)
+    except ValueError:
+        whole, host = None, ""
+    if not whole or parts.username or parts.query or parts.fragment:
+        raise InvalidInput(
+            f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
+        )
+    safe = parts.scheme == "https"
+    if not safe and not _is_loopback(host):
+        raise InvalidInput("plain http would show the token to everybody on the way: use https", where="--server")
+    return _ServerAddress(f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", parts.netloc, host, safe)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
+    timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
+    if not place.safe:
+        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MOST_CALLS + 1)
+    try:
+        context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+    except (OSError, ssl.SSLError):
+        raise InvalidInput("holds no certificates that can be read", where=str(ca_file)) from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    proxy = _proxy(place.host)
+    if not proxy:
+        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MOST_CALLS + 1, ssl_context=context)
+    parts = urlsplit(proxy)
+    account = f"{parts.username}:{parts.password or ''}" if parts.username else ""
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    try:
+        return urllib3.ProxyManager(
+            address,
+            timeout=timeout,
+            retries=False,
+            maxsize=MOST_CALLS + 1,
+            ssl_context=context,
+            proxy_headers=urllib3.make_headers(proxy_basic_auth=account) if account else None,
+        )
+    except (ValueError, urllib3.exceptions.HTTPError):
+        raise InvalidInput("is no URL of a proxy such as http://proxy.example:3128", where="HTTPS_PROXY") from None
+
+
+def _proxy(host: str) -> str:
+    """The proxy of the environment for that host; empty without one."""
+    if urllib.request.proxy_bypass_environment(host):  # type: ignore[attr-defined]  # missing in the stubs
+        return ""
+    found = urllib.request.getproxies_environment()
+    return str(found.get("https") or found.get("all") or "")

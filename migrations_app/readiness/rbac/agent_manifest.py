@@ -1,0 +1,109 @@
+"""The manifest that installs an agent in a cluster: account, rights and one pod. The token's Secret is not in it."""
+
+from dataclasses import dataclass
+
+from migrations_app.actions.base import Action
+from migrations_app.readiness.rbac.roles import act_rules, body, release_rules, scan_rules
+
+NAME = "karpdash-agent"
+TOKEN_SECRET = "karpdash-agent-token"  # noqa: S105 # nosec B105 - the name of a Secret
+_HEAD = """# An agent of karpdash: it dials {server} and carries the requests of scans{and_actions}.
+# The token comes from the page of the cluster, once, and is not in this file. Before this file:
+#   kubectl create namespace {namespace}
+#   kubectl --namespace {namespace} create secret generic {secret} --from-file=token=FILE
+"""
+_ACCOUNT = """apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {name}
+  namespace: {namespace}
+automountServiceAccountToken: false
+"""
+_ROLE = """apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}
+metadata:
+  name: {name}
+{place}rules:
+{rules}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}Binding
+metadata:
+  name: {name}
+{place}roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {kind}
+  name: {name}
+subjects:
+  - {{kind: ServiceAccount, name: {account}, namespace: {namespace}}}
+"""
+_DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+  namespace: {namespace}
+  labels: {{app.kubernetes.io/name: {name}}}
+spec:
+  replicas: 1
+  strategy: {{type: Recreate}}  # one agent for each token: a second one is refused
+  selector:
+    matchLabels: {{app.kubernetes.io/name: {name}}}
+  template:
+    metadata:
+      labels: {{app.kubernetes.io/name: {name}}}
+    spec:
+      serviceAccountName: {name}
+      automountServiceAccountToken: true
+      enableServiceLinks: false
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 10001
+        runAsGroup: 10001
+        fsGroup: 10001
+        seccompProfile: {{type: RuntimeDefault}}
+      containers:
+        - name: agent
+          image: {image}
+          command: [karpdash, agent, --server, {server}, --token-file, /var/run/karpdash/token{act}]
+          # Behind a proxy: env HTTPS_PROXY, and NO_PROXY with the address of the API server is not needed.
+          resources:
+            requests: {{cpu: 10m, memory: 96Mi}}
+            limits: {{memory: 384Mi}}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: {{drop: [ALL]}}
+          volumeMounts:
+            - {{name: token, mountPath: /var/run/karpdash, readOnly: true}}
+      volumes:
+        - name: token
+          secret: {{secretName: {secret}, defaultMode: 0440}}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInstallation:
+    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only."""
+
+    server: str
+    image: str = "IMAGE"
+    namespace: str = "karpdash"
+    release_namespace: str = "kube-system"
+    actions: tuple[Action, ...] = ()
+
+
+def agent_manifest(wanted: AgentInstallation) -> str:
+    """The manifest as YAML. The texts of the installation have to be plain words, which stay as they are in YAML."""
+    given = {"name": NAME, "namespace": wanted.namespace, "secret": TOKEN_SECRET, "server": wanted.server}
+    acting = bool(wanted.actions)
+    roles = [_role("ClusterRole", f"{NAME}-scan", rules=body(scan_rules()), wanted=wanted)]
+    roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), wanted=wanted)]
+    if acting:
+        roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
+    pod = _DEPLOYMENT.format(**given, image=wanted.image, act=", --act" if acting else "")
+    head = _HEAD.format(**given, and_actions=" and of approved actions" if acting else "")
+    return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod])
+
+
+def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation) -> str:
+    place = "" if kind == "ClusterRole" else f"  namespace: {wanted.release_namespace}\n"
+    return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=wanted.namespace)

@@ -1,0 +1,1 @@
+"""Agents of clusters: their tokens, their sessions, and the line through them."""

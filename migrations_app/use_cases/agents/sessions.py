@@ -1,0 +1,226 @@
+"""What agents say: they open a session, poll for calls, and bring answers.
+
+One session holds for a token. A second agent with the same token is refused while the first one is heard of, and that
+is recorded: it is a copy of the token, or two pods where one is meant.
+"""
+
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from migrations_app.clients.agents.protocol import (
+    MEDIA,
+    MOST_CALLS,
+    MOST_MESSAGE,
+    PROTOCOL,
+    SESSION_HEADER,
+    AgentBegin,
+    AgentCalls,
+    AgentHello,
+    AgentPiece,
+    AgentPoll,
+    AgentRefusal,
+    AgentWelcome,
+    packed,
+    unpacked,
+)
+from migrations_app.clients.kubernetes.connection import parse_server
+from migrations_app.clients.secret import clean
+from migrations_app.errors import Conflict, InvalidInput, InvalidResponse
+from migrations_app.models.cluster import Cluster, ClusterAgent
+from migrations_app.use_cases.agents.tokens import mailbox_of
+from migrations_app.use_cases.audit.log import Actor, acting_as, record_audit_event
+
+MEDIA_TYPE: Final = MEDIA
+SESSION_FIELD: Final = SESSION_HEADER
+LONGEST_MESSAGE: Final = MOST_MESSAGE
+LONGEST_HOLD: Final = 5.0
+"""Seconds that a poll is held; a web process that is told to stop waits for it."""
+HELD: Final = threading.BoundedSemaphore(3)
+"""Polls that one web process holds at once: the others are answered at once, so that pages keep their threads."""
+POLLED_AGAIN: Final = 1.0
+"""Seconds until the next poll of an agent whose poll was not held."""
+NOTED_EVERY: Final = timedelta(seconds=5)
+REFUSED: Final = "agent.refused"
+REFUSED_EVERY: Final = timedelta(minutes=1)
+_LONGEST_NONCE: Final = 64
+_DIGEST: Final = 64
+
+M = TypeVar("M", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMessage:
+    """A message of an agent whose token was accepted: the session that it names, and the address it came from."""
+
+    agent: ClusterAgent
+    body: bytes
+    session: str = ""
+    address: str = ""
+
+
+def hello(message: AgentMessage) -> bytes:
+    """Opens a session. Raises Conflict `agent_version` or `agent_elsewhere`, and InvalidInput for what is no hello."""
+    said = _read(message, AgentHello)
+    row = message.agent
+    with _as_agent(message):
+        if said.protocol != PROTOCOL:
+            words = (
+                f"this server speaks protocol {PROTOCOL}, and the agent {said.protocol}: install the server's release"
+            )
+            _refuse(row, "agent_version", words=words)
+        if row.session and mailbox_of(row).heard() == row.session:
+            words = "another agent with this token is connected; this one may try again when that one is gone"
+            _refuse(row, "agent_elsewhere", words=words)
+        return packed(AgentWelcome(_opened(row, said, address=message.address)))
+
+
+def poll(message: AgentMessage) -> bytes:
+    """The calls that wait. Held for a moment if there are none. Raises Conflict `agent_session`."""
+    room = min(_read(message, AgentPoll).room, MOST_CALLS)
+    _hear(message)
+    mailbox = mailbox_of(message.agent)
+    if room <= 0:
+        return packed(AgentCalls(wait=POLLED_AGAIN))
+    if not HELD.acquire(blocking=False):
+        found = mailbox.take(room, seconds=0)
+        return packed(AgentCalls(found, wait=0.0 if found else POLLED_AGAIN))
+    try:
+        if not connection.in_atomic_block:
+            connection.close()  # others need it while this one waits
+        return packed(AgentCalls(mailbox.take(room, seconds=min(LONGEST_HOLD, lost_after() / 3))))
+    finally:
+        HELD.release()
+
+
+def begin(message: AgentMessage) -> bytes:
+    """Nothing, if somebody still waits for that change. Raises Conflict `agent_not_awaited` and `agent_session`."""
+    nonce = _read(message, AgentBegin).nonce
+    _hear(message)
+    if not _is_nonce(nonce) or not mailbox_of(message.agent).awaits(nonce):
+        raise Conflict("nobody waits for that call any more", code="agent_not_awaited")
+    return b""
+
+
+def piece(message: AgentMessage) -> bytes:
+    """Takes a piece of an answer, once. Raises Conflict `agent_wait`, `agent_not_awaited` or `agent_session`."""
+    found = _read(message, AgentPiece)
+    if not _is_nonce(found.nonce) or found.index < 0:
+        raise InvalidInput("this is no answer to a call", code="agent_message")
+    _hear(message)
+    match mailbox_of(message.agent).put(found):
+        case "wait":
+            raise Conflict("the pieces before are not read yet", code="agent_wait")
+        case "unknown" | "unexpected":
+            raise Conflict("nobody waits for that piece", code="agent_not_awaited")
+        case _:
+            return b""
+
+
+def bye(message: AgentMessage) -> bytes:
+    """Ends the session, so that another agent may connect at once. Raises Conflict `agent_session`."""
+    _require_session(message)
+    with _as_agent(message), transaction.atomic():
+        ended = ClusterAgent.objects.filter(pk=message.agent.pk, session=message.session).update(session="")
+        if ended:
+            record_audit_event("agent.left", message.agent.cluster.name, cluster_id=message.agent.cluster_id)
+    mailbox_of(message.agent).silence()
+    return b""
+
+
+MESSAGES: Final[Mapping[str, Any]] = {"hello": hello, "poll": poll, "begin": begin, "piece": piece, "bye": bye}
+
+
+def refusal(code: str, words: str, *, message: AgentMessage | None = None) -> bytes:
+    """The body of a refusal; of a piece that was not taken it names the one that would be."""
+    expected = -1
+    if code == "agent_not_awaited" and message is not None:
+        try:
+            expected = mailbox_of(message.agent).expected(unpacked(message.body, AgentPiece).nonce)
+        except InvalidResponse:
+            expected = -1
+    return packed(AgentRefusal(code, words, expected))
+
+
+def lost_after() -> float:
+    """Seconds without a heartbeat after which an agent counts as lost."""
+    return float(settings.ENV.agent_lost_after)
+
+
+def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
+    now = timezone.now()
+    session = secrets.token_hex(16)
+    try:
+        server = parse_server(said.server).url
+    except InvalidInput:
+        raise InvalidInput("the agent names no API server", code="agent_message") from None
+    told: dict[str, Any] = {"server": server, "ca_digest": said.ca_digest[:_DIGEST], "acts": said.acts}
+    told |= {"release": clean(said.version, longest=40), "address": address[:45]}
+    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": "", "refused_at": None}
+    with transaction.atomic():
+        # Only over the session that was looked at: of two that dial together one is refused.
+        if not ClusterAgent.objects.filter(pk=row.pk, session=row.session, revoked_at=None).update(**fresh):
+            raise Conflict("another agent with this token is connected", code="agent_elsewhere")
+        # A cluster without a result, or whose scans fail, does not wait for its next turn.
+        waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
+        waits.update(next_due_at=now)
+        record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **told)
+    mailbox = mailbox_of(row)
+    mailbox.silence()
+    mailbox.hear(session, seconds=lost_after())
+    return session
+
+
+def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
+    """Raises Conflict with that code, after recording it; at most once a minute."""
+    now = timezone.now()
+    if row.refused_at is None or row.refused_code != code or now - row.refused_at > REFUSED_EVERY:
+        with transaction.atomic():
+            ClusterAgent.objects.filter(pk=row.pk).update(refused_at=now, refused_code=code)
+            record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+    raise Conflict(words, code=code)
+
+
+def _hear(message: AgentMessage) -> None:
+    """Notes the heartbeat. Raises Conflict `agent_session`."""
+    _require_session(message)
+    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
+    row, now = message.agent, timezone.now()
+    if row.heard_at is None or now - row.heard_at > NOTED_EVERY:
+        ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
+
+
+def _require_session(message: AgentMessage) -> None:
+    if not message.session or message.session != message.agent.session:
+        raise Conflict("this session is over: say hello again", code="agent_session")
+
+
+def _read(message: AgentMessage, kind: type[M]) -> M:
+    try:
+        if len(message.body) > MOST_MESSAGE:
+            raise InvalidResponse("the message is larger than any of an agent")
+        return unpacked(message.body, kind)
+    except InvalidResponse as wrong:
+        raise InvalidInput(wrong.message, code="agent_message") from None
+
+
+def _is_nonce(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_NONCE and text.isascii() and text.isalnum()
+
+
+@contextmanager
+def _as_agent(message: AgentMessage) -> Iterator[None]:
+    row = message.agent
+    by = Actor(name=f"agent of {row.cluster.name}", method="token", address=message.address, token_id=str(row.pk))
+    with acting_as(by):
+        yield

@@ -1,0 +1,87 @@
+"""The token of a cluster's agent: made once, shown once, replaced or revoked at any time. Only its hash is stored."""
+
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.clients.agents.mailbox import AgentMailbox
+from migrations_app.errors import InvalidInput, NotFound, ReadError
+from migrations_app.models.cluster import Cluster, ClusterAgent
+from migrations_app.use_cases.accounts.tokens import digest_of, new_secret
+from migrations_app.use_cases.audit.log import record_audit_event, token_mark
+from migrations_app.use_cases.clusters.registration import Details, found_cluster, new_row, stored
+from migrations_app.use_cases.journeys.lifecycle import void_journeys
+from migrations_app.use_cases.rollouts.lifecycle import void_plans
+from migrations_app.use_cases.runtime.connections import keys
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSecret:
+    """A new token of a cluster's agent; `secret` is shown once."""
+
+    cluster: uuid.UUID
+    secret: str
+
+
+def register_agent(details: Details) -> AgentSecret:
+    """Registers a cluster whose agent is still to be installed. Raises InvalidInput, and Conflict for a taken name."""
+    with transaction.atomic():
+        cluster = stored(new_row(details, source=Cluster.Source.AGENT), None)
+        return _issued(found_cluster(cluster), by=details.by)
+
+
+def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
+    """Makes a new token; the one before is over at once, with its session.
+
+    The plans of the cluster expire and a running rollout pauses (A05). Raises NotFound, and InvalidInput for a cluster
+    of another source.
+    """
+    cluster = found_cluster(cluster_id)
+    if cluster.source != Cluster.Source.AGENT:
+        raise InvalidInput(f"this cluster is not reached by an agent but by {cluster.source}", code="no_agent_here")
+    with transaction.atomic():
+        secret = _issued(cluster, by=by)
+        void_plans(cluster_id)
+        void_journeys(cluster_id)
+    return secret
+
+
+def revoke_agent_token(cluster_id: uuid.UUID) -> None:
+    """Ends the token and its session at once. Raises NotFound without a live one."""
+    with transaction.atomic():
+        row = ClusterAgent.objects.select_related("cluster").filter(cluster_id=cluster_id, revoked_at=None).first()
+        if row is None:
+            raise NotFound("no such token")
+        ClusterAgent.objects.filter(pk=row.pk).update(revoked_at=timezone.now(), session="")
+        _recorded("agent.revoked", row)
+    with suppress(ReadError):  # a worker that waits learns of it at once; without a broker nobody waits
+        mailbox_of(row).silence()
+
+
+def agent_of(secret: str) -> ClusterAgent | None:
+    """The agent whose live token this is; None if it is unknown or revoked."""
+    return ClusterAgent.objects.select_related("cluster").filter(digest=digest_of(secret), revoked_at=None).first()
+
+
+def mailbox_of(row: ClusterAgent) -> AgentMailbox:
+    """Where the workers and this agent leave messages for each other."""
+    return AgentMailbox(settings.ENV.broker_url, str(row.pk), keys())
+
+
+def _issued(cluster: Cluster, *, by: str) -> AgentSecret:
+    secret = new_secret()
+    now = timezone.now()
+    fresh = {"prefix": secret.prefix, "digest": digest_of(secret.text), "made_at": now, "made_by_name": by}
+    gone = {"revoked_at": None, "session": "", "refused_at": None, "refused_code": ""}
+    row, _ = ClusterAgent.objects.update_or_create(cluster=cluster, defaults=fresh | gone)
+    _recorded("agent.token_made", row)
+    return AgentSecret(cluster.pk, secret.text)
+
+
+def _recorded(verb: str, row: ClusterAgent) -> None:
+    name = row.cluster.name
+    record_audit_event(verb, name, cluster_id=row.cluster_id, prefix=row.prefix, mark=token_mark(row.digest))

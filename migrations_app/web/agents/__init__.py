@@ -1,0 +1,1 @@
+"""Where agents of clusters dial in, and the page of an agent."""

@@ -1,0 +1,127 @@
+"""What an agent lets through: the requests of scans and, with the acting role, of actions, and nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migrations_app.clients.agents.allowed import AllowedCalls
+from migrations_app.clients.agents.protocol import AgentCall
+
+READING, ACTING = AllowedCalls(acts=False), AllowedCalls(acts=True)
+MERGE = "application/merge-patch+json"
+NODES = "/api/v1/nodes"
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+LIMIT = (("limit", "500"),)
+HELM = (("labelSelector", "owner=helm"), ("limit", "20"))
+
+
+def call(method: str, path: str, **more) -> AgentCall:
+    if method != "GET":
+        more = {"body": b"{}", "content_type": "application/json"} | more
+    return AgentCall(nonce="1", method=method, path=path, **more)
+
+
+READS = [
+    call("GET", "/version"),
+    call("GET", "/apis"),
+    call("GET", "/api/v1"),
+    call("GET", "/apis/karpenter.sh/v1"),
+    call("GET", NODES, query=LIMIT),
+    call("GET", "/apis/karpenter.sh/v1beta1/nodepools", query=(*LIMIT, ("continue", "token"))),
+    call("GET", "/api/v1/namespaces/kube-system"),
+    call("GET", "/api/v1/namespaces/karpenter/secrets", query=HELM),
+    call("GET", "/apis/constraints.gatekeeper.sh/v1beta1/k8srequiredlabels", query=LIMIT),
+    call("POST", REVIEW),
+]
+CHANGES = [
+    call("PATCH", f"{NODES}/one", content_type=MERGE, query=(("fieldManager", "karpdash"),)),
+    call("PATCH", "/apis/karpenter.sh/v1/nodepools/web", content_type=MERGE, query=(("dryRun", "All"),)),
+    call("DELETE", "/apis/karpenter.sh/v1beta1/provisioners/web"),
+    call("POST", "/apis/karpenter.sh/v1/nodepools"),
+    call("GET", f"{NODES}/one"),
+]
+NEVER = [
+    call("GET", "/api/v1/secrets", query=HELM),
+    call("GET", "/api/v1/namespaces/karpenter/secrets", query=LIMIT),
+    call("GET", "/api/v1/namespaces/karpenter/secrets/token"),
+    call("GET", "/api/v1/namespaces/other"),
+    call("GET", NODES, query=(("watch", "true"),)),
+    call("GET", NODES, query=(("resourceVersion", "0"),)),
+    call("GET", NODES, query=(("limit", "1"), ("limit", "2"))),
+    call("GET", f"{NODES}/one/proxy/metrics"),
+    call("GET", "/logs"),
+    call("GET", "/metrics"),
+    call("GET", "/api/v1/namespaces/karpenter/pods/one/log"),
+    call("GET", NODES, user_agent="one\r\nImpersonate-User: admin"),
+    call("GET", NODES, body=b"{}"),
+    call("DELETE", NODES),
+    call("DELETE", "/api/v1/namespaces/kube-system"),
+    call("DELETE", "/api/v1/namespaces/karpenter/pods/one"),
+    call("PUT", f"{NODES}/one"),
+    call("POST", "/api/v1/namespaces/karpenter/pods/one/exec"),
+    call("POST", f"{REVIEW}/one"),
+    call("PATCH", f"{NODES}/one", content_type="application/x-yaml"),
+    call("PATCH", f"{NODES}/one", content_type=MERGE, query=(("force", "true"),)),
+    call("PATCH", f"{NODES}/../secrets/one", content_type=MERGE),
+    call("PATCH", NODES, content_type=MERGE),
+    call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"),
+    call("CONNECT", NODES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", READS, ids=lambda one: one.path)
+def test_a_scan_passes_either_way(asked: AgentCall) -> None:
+    assert (READING.refusal(asked), ACTING.refusal(asked)) == ("", "")
+
+
+@pytest.mark.parametrize("asked", CHANGES, ids=lambda one: f"{one.method}-{one.path}")
+def test_a_change_passes_with_the_acting_role_alone(asked: AgentCall) -> None:  # A26
+    assert (bool(READING.refusal(asked)), ACTING.refusal(asked)) == (True, "")
+
+
+@pytest.mark.parametrize("asked", NEVER, ids=lambda one: f"{one.method}-{one.path}")
+def test_all_else_is_refused(asked: AgentCall) -> None:  # T18, K13
+    assert (bool(READING.refusal(asked)), bool(ACTING.refusal(asked))) == (True, True)
+
+
+PARTS = st.sampled_from(
+    [
+        "api",
+        "apis",
+        "v1",
+        "karpenter.sh",
+        "nodes",
+        "secrets",
+        "namespaces",
+        "kube-system",
+        "pods",
+        "..",
+        "",
+        "x",
+        "exec",
+    ]
+)
+
+
+@given(
+    st.sampled_from(["POST", "PUT", "PATCH", "DELETE"]),
+    st.lists(PARTS, max_size=8),
+    st.sampled_from(["application/json", MERGE]),
+)
+def test_whatever_the_path_a_reading_agent_changes_nothing(method: str, parts: list[str], content: str) -> None:
+    asked = call(method, "/" + "/".join(parts), content_type=content)
+    assert READING.refusal(asked) or asked.path == REVIEW
+
+
+LABELS = st.lists(
+    st.tuples(st.sampled_from(["labelSelector", "limit", "continue"]), st.sampled_from(["owner=helm", "a=b", "", "5"])),
+    max_size=3,
+)
+
+
+@given(LABELS)
+def test_secrets_are_read_by_the_label_of_helm_alone(query: list[tuple[str, str]]) -> None:  # T23
+    asked = call("GET", "/api/v1/namespaces/karpenter/secrets", query=tuple(query))
+    names = [name for name, _ in query]
+    wanted = ("labelSelector", "owner=helm") in query and len(set(names)) == len(names)
+    assert (READING.refusal(asked) == "") is wanted
