@@ -9,6 +9,24 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+class AddColumn(migrations.AddField):
+    """As AddField; on SQLite without making the table anew, which would drop the trigger that guards its states."""
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        if schema_editor.connection.vendor != "sqlite":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        schema_editor.execute(f'ALTER TABLE "{table}" ADD COLUMN "{self.name}" bool NOT NULL DEFAULT 0')
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        if schema_editor.connection.vendor != "sqlite":
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        schema_editor.execute(f'ALTER TABLE "{table}" DROP COLUMN "{self.name}"')
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -33,7 +51,7 @@ class Migration(migrations.Migration):
                 ('asked_after', models.PositiveBigIntegerField(default=0)),
             ],
         ),
-        migrations.AddField(
+        AddColumn(
             model_name='rollout',
             name='beside',
             field=models.BooleanField(db_default=False, default=False),
