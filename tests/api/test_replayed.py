@@ -86,6 +86,8 @@ def test_every_secret_is_shown_once_and_by_no_replay(api: Tool) -> None:
     program = api("POST", "service-accounts", {"name": "ci", "role": "viewer", "everywhere": True, "scopes": ["read"]})
     asked = {"tokens": BODY, "channels": CHANNEL | {"name": "night"}, f"{made['Location']}/secret": {}}
     asked[f"{program['Location']}/tokens"] = BODY | {"days": None}
+    far = api("POST", "clusters", {"name": "far", "source": "agent"}).json()["id"]
+    asked[f"clusters/{far}/agent"] = {}
     for number, (path, body) in enumerate(asked.items()):
         first, second = (api("POST", path, body, idempotency_key=f"k-{number}") for _ in range(2))
         assert (first.status_code, first.json()["secret"] != "", second["Idempotency-Replayed"]) == (201, True, "true")
@@ -103,7 +105,7 @@ def test_whoever_can_answer_with_a_secret_is_replayed_without_it(api: Tool) -> N
     }
     assert showing == {
         ("tokens", "post"), ("channels", "post"), ("channels/{id}/secret", "post"), ("people", "post"),
-        ("service-accounts/{id}/tokens", "post"),
+        ("service-accounts/{id}/tokens", "post"), ("clusters/{id}/agent", "post"),
     }  # fmt: skip
 
 

@@ -7,10 +7,9 @@ from typing import Any
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import remedies_of
+from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
 from migrations_app.inventory.facts.disruption_hold import HELD, is_held_by_us
-from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.facts.node_pools import own_pools
 
 check = Check(
@@ -48,7 +47,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         if known:
             body["spec"] = {"disruption": {"budgets": budgets}}
         again = ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
-        yield from remedies_of(again, BY_HAND)
+        yield in_cluster(again)
 
 
 def _budgets(text: str) -> tuple[bool, Any]:
