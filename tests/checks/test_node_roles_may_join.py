@@ -13,7 +13,7 @@ from tests.builders_aws import a_node_role, by_class, no_role, parse_all, unread
 from tests.fakes import aws_api
 
 CHECK = "node_roles_may_join"
-GOOD = ("pass", "The role of every node class may join the cluster the cluster", ())
+GOOD = ("pass", "The role of every node class may join the cluster", ())
 LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
 BY_HAND = "EC2NodeClass default: aws-auth does not name its role; look for an access entry in EKS"
 
