@@ -1,7 +1,7 @@
 """What was settled for a journey before it was made, once for many clusters: in the recipe of its campaign.
 
-Only what was shown counts: a check that was not among those that were weighed, one that failed since, an action that
-was not shown, or more nodes ask a person as if nothing had been settled.
+Only what was shown counts: a check that was not among those that were weighed, one that fails or failed when it was
+shown, an action that was not shown, or more nodes ask a person as if nothing had been settled.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ NODE_MARGIN = 10
 
 
 class WeighedChecks(msgspec.Struct, frozen=True):
-    """What was shown to people of one hop: the checks that only a person weighs, and those of them that failed."""
+    """What was shown to people of one hop: checks of steps that people do, and those of them that failed."""
 
     checks: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
@@ -42,11 +42,15 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_weighed(settled: SettledBefore, step: JourneyStep, *, lands: str, statuses: Mapping[str, str]) -> bool:
-    """Whether a person weighed everything of the step before. `statuses` are those of its checks as scanned now."""
+    """Whether a person weighed everything of the step before. `statuses` are those of its checks as scanned now.
+
+    What a scan shows as failing was not weighed.
+    """
     told = settled.weighed.get(lands)
-    if not settled.note or told is None or not step.checks or not set(step.checks) <= set(told.checks):
+    if not settled.note or told is None or not step.checks:
         return False
-    return all(check in statuses and (statuses[check] != "fail" or check in told.failing) for check in step.checks)
+    weighed = set(told.checks) - set(told.failing)
+    return all(check in weighed and statuses.get(check, "fail") != "fail" for check in step.checks)
 
 
 def covers_unseen(settled: SettledBefore, step: JourneyStep, *, made: Outline, lands: str, limit: str) -> bool:

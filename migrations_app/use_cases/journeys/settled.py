@@ -20,13 +20,14 @@ def settled_of(row: Journey) -> SettledBefore | None:
 
 
 def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
-    """Whether a person weighed all of the step before, and no check of it fails that did not fail then."""
+    """Whether a person weighed all of the step before, and no check of it fails."""
     told, row, what = settled_of(here.row), here.row, definition(step)
     found = report_since(row.cluster_id, row.made_at - FRESH) if told else None
     if told is None or found is None:
         return False
     evidence = seen(what, found[1], hop=row.hop, starts=row.starts)
-    return is_weighed(told, what, lands=row.lands, statuses={one.id: one.status for one in evidence.checks})
+    statuses = {one.id: one.status for one in evidence.checks}
+    return is_weighed(told, what, lands=row.lands, statuses=statuses)
 
 
 def words_of(row: Journey) -> dict[str, Any]:

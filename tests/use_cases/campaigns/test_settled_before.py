@@ -38,19 +38,23 @@ def step(*checks: str, action: str = "") -> JourneyStep:
 @pytest.mark.parametrize(
     ("checks", "statuses", "wanted"),
     [
-        (WEIGHED, {"controller_permitted": "unknown", "aws_has_room": "fail"}, True),
+        (WEIGHED[:1], {"controller_permitted": "unknown"}, True),
         (WEIGHED[:1], {"controller_permitted": "manual"}, True),
-        (WEIGHED[:1], {"controller_permitted": "fail"}, False),  # it did not fail when it was weighed
+        (WEIGHED[:1], {"controller_permitted": "fail"}, False),
+        (WEIGHED[1:], {"aws_has_room": "fail"}, False),  # nobody confirms unseen what a scan shows as failing
+        (WEIGHED[1:], {"aws_has_room": "unknown"}, False),  # it failed when the others were weighed
+        (WEIGHED, {"controller_permitted": "unknown", "aws_has_room": "fail"}, False),
         (WEIGHED[:1], {}, False),
         (("policy_size_fits",), {"policy_size_fits": "unknown"}, False),
         ((), {}, False),  # work to do, not a check to weigh
     ],
 )
 def test_a_step_is_weighed_as_it_was_shown(checks, statuses, wanted):
-    assert is_weighed(SETTLED, step(*checks), lands=LANDS, statuses=statuses) is wanted
+    here = {"statuses": statuses}
+    assert is_weighed(SETTLED, step(*checks), lands=LANDS, **here) is wanted
     silent = msgspec.structs.replace(SETTLED, note="")
-    assert not is_weighed(silent, step(*checks), lands=LANDS, statuses=statuses)
-    assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", statuses=statuses)
+    assert not is_weighed(silent, step(*checks), lands=LANDS, **here)
+    assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", **here)
 
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
@@ -82,10 +86,10 @@ def test_a_name_in_braces_stands_for_the_cluster():
 MANUAL = journeys.finding("controller_permitted", status="unknown", phase="iam", severity="warning")
 
 
-def running(ada, cleo, *names: str, **wanted):
+def running(ada, cleo, *names: str, status: str = "unknown", **wanted):
     """A campaign over these clusters whose journeys were shown; each has a step for a person before its rollout."""
     for one in stage.clusters(*names):
-        journeys.scanned(one, journeys.finding(), MANUAL)
+        journeys.scanned(one, journeys.finding(), msgspec.structs.replace(MANUAL, status=status))
         newest = Scan.objects.filter(cluster=one).latest("started_at").snapshot_id
         Snapshot.objects.filter(pk=newest).update(scanned_at=timezone.now())
         Cluster.objects.filter(pk=one.pk).update(latest=newest)
@@ -124,6 +128,14 @@ def test_a_check_that_fails_by_now_asks_a_person(ada, cleo):
     journeys.scanned(on, journeys.finding(), msgspec.structs.replace(MANUAL, status="fail"), late=1)
     journey = journeys.advanced(stage.member(row, "blue").journey, 4)
     assert journey.wait_code == "tick_needed"
+
+
+@pytest.mark.django_db
+def test_a_check_that_fails_is_not_what_no_scan_can_tell(ada, cleo):
+    row = running(ada, cleo, "blue", status="fail", weighed=NOTE)
+    assert row.forecast["weighs"] == {}
+    journey = journeys.advanced(stage.member(row, "blue").journey, 4)
+    assert (steps_of(row, "blue")[0][1], journey.wait_code) == ("running", "tick_needed")
 
 
 @pytest.mark.django_db
