@@ -26,8 +26,8 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     """What one approval covers besides the plans that a journey shows itself.
 
     `note` is what `by` wrote on what people weigh, by the release that a hop lands at; empty: each step asks.
-    `actions`, by the same: plans of these may be made on the way without asking again, on the cluster of that uid and
-    CA, with at most a tenth more than `nodes`; None covers no plan with nodes.
+    `actions`, by the same: plans of these may be made on the way without asking again, with at most a tenth more than
+    `nodes`; None covers no plan with nodes. Both count only on the cluster of that uid and CA.
     """
 
     source: str
@@ -38,16 +38,19 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     nodes: int | None = None
     covered: bool = False
-    """Whether the approval was given to this journey: one that differs asks people, and then this covers no plan."""
+    """Whether the approval was given to this journey: one that differs asks people, and then nothing was settled."""
 
 
-def is_weighed(settled: SettledBefore, step: JourneyStep, *, lands: str, statuses: Mapping[str, str]) -> bool:
-    """Whether a person weighed everything of the step before. `statuses` are those of its checks as scanned now.
+def is_weighed(
+    settled: SettledBefore, step: JourneyStep, *, lands: str, cluster: str, statuses: Mapping[str, str]
+) -> bool:
+    """Whether a person weighed everything of the step before, for this journey.
 
-    What a scan shows as failing was not weighed.
+    `cluster` is its uid and CA as they are now, `statuses` are those of its checks as scanned now. What a scan shows
+    as failing was not weighed.
     """
     told = settled.weighed.get(lands)
-    if not settled.note or told is None or not step.checks:
+    if not settled.covered or cluster != settled.cluster or not settled.note or told is None or not step.checks:
         return False
     weighed = set(told.checks) - set(told.failing)
     return all(check in weighed and statuses.get(check, "fail") != "fail" for check in step.checks)

@@ -8,7 +8,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks, covers_unseen, is_weighed
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.journey import JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.use_cases.campaigns import approvals, member_journeys, settling
 from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
@@ -50,10 +50,11 @@ def step(*checks: str, action: str = "") -> JourneyStep:
     ],
 )
 def test_a_step_is_weighed_as_it_was_shown(checks, statuses, wanted):
-    here = {"statuses": statuses}
+    here = {"cluster": SETTLED.cluster, "statuses": statuses}
     assert is_weighed(SETTLED, step(*checks), lands=LANDS, **here) is wanted
-    silent = msgspec.structs.replace(SETTLED, note="")
-    assert not is_weighed(silent, step(*checks), lands=LANDS, **here)
+    for other in ({"note": ""}, {"covered": False}, {"cluster": "another one"}):
+        changed = msgspec.structs.replace(SETTLED, **other)
+        assert not is_weighed(changed, step(*checks), lands=LANDS, **here)
     assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", **here)
 
 
@@ -136,6 +137,19 @@ def test_a_check_that_fails_is_not_what_no_scan_can_tell(ada, cleo):
     assert row.forecast["weighs"] == {}
     journey = journeys.advanced(stage.member(row, "blue").journey, 4)
     assert (steps_of(row, "blue")[0][1], journey.wait_code) == ("running", "tick_needed")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("covered", [True, False])
+def test_the_note_counts_only_for_what_the_campaign_covers_on_that_cluster(ada, cleo, covered):
+    row = running(ada, cleo, "blue", weighed=NOTE)
+    journey = stage.member(row, "blue").journey
+    if covered:
+        Cluster.objects.filter(name="blue").update(ca_digest="sha256:another")
+    else:
+        told = journey.choices["settled"] | {"covered": False}
+        Journey.objects.filter(pk=journey.pk).update(choices=journey.choices | {"settled": told})
+    assert journeys.advanced(journey, 4).wait_code == "tick_needed"
 
 
 @pytest.mark.django_db
