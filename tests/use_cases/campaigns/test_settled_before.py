@@ -10,6 +10,7 @@ from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.use_cases.audit import log
 from migrations_app.use_cases.campaigns import approvals, member_journeys, settling
 from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
 from tests.use_cases.campaigns import stage
@@ -197,6 +198,23 @@ def test_a_failed_step_is_tried_again_and_the_campaign_goes_on(ada, cleo):
     first.refresh_from_db()
     assert first.state == "ready"
     assert journeys.refusal(Conflict, settling.try_again, row.pk, who, **settle) == "moved"
+
+
+@pytest.mark.django_db
+def test_journeys_are_locked_before_the_head_of_the_audit_log(ada, cleo, monkeypatch):
+    """As their workers do: in the other order each waits for the other on PostgreSQL."""
+    row = running(ada, cleo, "blue", "green")
+    blue = stage.member(row, "blue")
+    stage.ended(blue, "paused", cause_code="other_release")
+    stage.advanced(row)
+    first = JourneyStepRow.objects.filter(journey=blue.journey).earliest("place")
+    JourneyStepRow.objects.filter(pk=first.pk).update(state="failed")
+    locked = []
+    for place, name in ((member_journeys, "hold_journeys"), (log, "_held_head")):
+        lock = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *given, lock=lock, name=name: locked.append(name) or lock(*given))
+    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
+    assert (locked[0], "_held_head" in locked) == ("hold_journeys", True)
 
 
 @pytest.mark.django_db
