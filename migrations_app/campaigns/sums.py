@@ -14,7 +14,7 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
     `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
     of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
     blocker, which their journeys have to clear, and `unknown` those where something is not known. `weighs` counts, by
-    the id of a check, the clusters in which only a person can weigh it.
+    the id of a check, the clusters in which only a person can weigh it: not those in which it fails.
     """
 
     clusters: int = 0
@@ -55,4 +55,4 @@ def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
 
 def _weighed(one: MemberPreview) -> set[str]:
     steps = [step for hop in one.hops for step in hop.steps]
-    return {check for step in steps for check in step.checks if step.kind == "person" or check not in step.failing}
+    return {check for step in steps for check in step.checks if check not in step.failing}

@@ -1,7 +1,7 @@
 """What was settled for a journey before it was made, once for many clusters: in the recipe of its campaign.
 
-Only what was shown counts: a check that was not among those that were weighed, one that failed since, an action that
-was not shown, or more nodes ask a person as if nothing had been settled.
+Only what was shown counts: a check that was not among those that were weighed, one that fails or failed when it was
+shown, an action that was not shown, or more nodes ask a person as if nothing had been settled.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ NODE_MARGIN = 10
 
 
 class WeighedChecks(msgspec.Struct, frozen=True):
-    """What was shown to people of one hop: the checks that only a person weighs, and those of them that failed."""
+    """What was shown to people of one hop: checks of steps that people do, and those of them that failed."""
 
     checks: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
@@ -26,8 +26,8 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     """What one approval covers besides the plans that a journey shows itself.
 
     `note` is what `by` wrote on what people weigh, by the release that a hop lands at; empty: each step asks.
-    `actions`, by the same: plans of these may be made on the way without asking again, on the cluster of that uid and
-    CA, with at most a tenth more than `nodes`; None covers no plan with nodes.
+    `actions`, by the same: plans of these may be made on the way without asking again, with at most a tenth more than
+    `nodes`; None covers no plan with nodes. Both count only on the cluster of that uid and CA.
     """
 
     source: str
@@ -38,15 +38,22 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     nodes: int | None = None
     covered: bool = False
-    """Whether the approval was given to this journey: one that differs asks people, and then this covers no plan."""
+    """Whether the approval was given to this journey: one that differs asks people, and then nothing was settled."""
 
 
-def is_weighed(settled: SettledBefore, step: JourneyStep, *, lands: str, statuses: Mapping[str, str]) -> bool:
-    """Whether a person weighed everything of the step before. `statuses` are those of its checks as scanned now."""
+def is_weighed(
+    settled: SettledBefore, step: JourneyStep, *, lands: str, cluster: str, statuses: Mapping[str, str]
+) -> bool:
+    """Whether a person weighed everything of the step before, for this journey.
+
+    `cluster` is its uid and CA as they are now, `statuses` are those of its checks as scanned now. What a scan shows
+    as failing was not weighed.
+    """
     told = settled.weighed.get(lands)
-    if not settled.note or told is None or not step.checks or not set(step.checks) <= set(told.checks):
+    if not settled.covered or cluster != settled.cluster or not settled.note or told is None or not step.checks:
         return False
-    return all(check in statuses and (statuses[check] != "fail" or check in told.failing) for check in step.checks)
+    weighed = set(told.checks) - set(told.failing)
+    return all(check in weighed and statuses.get(check, "fail") != "fail" for check in step.checks)
 
 
 def covers_unseen(settled: SettledBefore, step: JourneyStep, *, made: Outline, lands: str, limit: str) -> bool:

@@ -1,6 +1,7 @@
 """Two releases on one schema: a step only adds, or says in its name what a release must know; both are tried (R27)."""
 
 import importlib
+import re
 import uuid
 
 import pytest
@@ -73,6 +74,21 @@ TAKES_AWAY = [
 def test_what_does_not_only_add_is_found(operation):
     assert refused("0004_next", [operation]) == [type(operation).__name__]
     assert refused("0004_needs_0003_next", [operation]) == []
+
+
+@pytest.mark.django_db
+def test_no_later_step_drops_a_trigger_of_an_earlier_one():  # A15, A51
+    """Django makes a table anew on SQLite for some steps, and the triggers of the old one are lost."""
+    vendor, made = connection.vendor, set[str]()
+    for name, _ in steps():
+        module = importlib.import_module(f"migrations_app.migrations.{name}")
+        for statement in getattr(module, "POSTGRES" if vendor == "postgresql" else "SQLITE", ()):
+            made |= set(re.findall(r"CREATE TRIGGER (\w+)", statement))
+    place = {"sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'"}
+    with connection.cursor() as cursor:
+        cursor.execute(place.get(vendor, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"))
+        assert made - {name for (name,) in cursor.fetchall()} == set()
+    assert "rollout_states" in made
 
 
 @pytest.fixture

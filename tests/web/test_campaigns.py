@@ -123,6 +123,22 @@ def test_a_stopped_cluster_is_settled_from_the_page(client, fleet, ada, woken, d
     assert (member.state, member.cause) == ("out", "rebuilt")
 
 
+def test_a_step_is_retried_from_the_page_only_where_one_failed(client, fleet, ada):
+    row = a_campaign(*fleet, state="paused", author=ada, cause_code="journey_stopped", needs_person=True)
+    journey = a_journey(fleet[0], state="paused", at=1, cause_code="plan_differs")
+    CampaignMember.objects.filter(cluster_name="blue").update(
+        state="stopped", cause_code="journey_stopped", journey=journey
+    )
+    again = reverse("campaign-try-again", args=[row.pk])
+    page = shown(client, row)
+    assert (again in page, "No step of it failed" in page, reverse("journey", args=[journey.pk]) in page) == (
+        False, True, True,
+    )  # fmt: skip
+    journey.steps.filter(place=1).update(state="failed")
+    page = shown(client, row)
+    assert (again in page, "Retry its step and resume" in page, "No step of it failed" in page) == (True, True, False)
+
+
 def test_a_wave_is_opened_with_a_note(client, fleet, ada, woken):
     row = a_campaign(*fleet, state="running", author=ada, wait_code="person", needs_person=True)
     page = shown(client, row)

@@ -118,6 +118,13 @@ def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, 
     return Page(lines, following)
 
 
+def with_failed_step(lines: Iterable[MemberRow]) -> frozenset[uuid.UUID]:
+    """Which journeys of these clusters have a step that failed: that one can be done again."""
+    journeys = [one.journey for one in lines if one.journey]
+    failed = JourneyStepRow.objects.filter(journey_id__in=journeys, state="failed").values_list("journey_id", flat=True)
+    return frozenset(failed) if journeys else frozenset()
+
+
 def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
     """Every campaign that did not end, with its recipe: for the calendar."""
     rows = _rows().filter(state__in=sorted(UNSTARTED | UNDER_WAY)).order_by("made_at")[:PAGE]

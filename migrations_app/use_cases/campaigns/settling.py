@@ -84,6 +84,7 @@ def try_again(
     """
     with transaction.atomic():
         here, row = _member(campaign_id, person, member=member, version=version)
+        member_journeys.hold_journeys(here)
         if row.state != "stopped":
             raise Conflict("this cluster is not stopped", code="moved")
         quiet = {"cause_code": "", "cause": "", "ended_at": None}

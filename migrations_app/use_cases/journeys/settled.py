@@ -20,13 +20,15 @@ def settled_of(row: Journey) -> SettledBefore | None:
 
 
 def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
-    """Whether a person weighed all of the step before, and no check of it fails that did not fail then."""
+    """Whether a person weighed all of the step before, on this cluster, and no check of it fails."""
     told, row, what = settled_of(here.row), here.row, definition(step)
     found = report_since(row.cluster_id, row.made_at - FRESH) if told else None
     if told is None or found is None:
         return False
     evidence = seen(what, found[1], hop=row.hop, starts=row.starts)
-    return is_weighed(told, what, lands=row.lands, statuses={one.id: one.status for one in evidence.checks})
+    statuses = {one.id: one.status for one in evidence.checks}
+    cluster = f"{row.cluster.kube_system_uid} {row.cluster.ca_digest}"
+    return is_weighed(told, what, lands=row.lands, cluster=cluster, statuses=statuses)
 
 
 def words_of(row: Journey) -> dict[str, Any]:

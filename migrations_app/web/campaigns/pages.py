@@ -158,6 +158,7 @@ def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms)
         "board": board,
         "row": board.row,
         "may": forms,
+        "again": presenter.again(board),
         "chart": burn_up_chart(board.curve, now=board.row.finished_at or now),
         "cursor": request.GET.get("cursor", ""),
         "page": board,

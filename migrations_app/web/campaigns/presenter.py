@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
+from migrations_app.journeys.states import ENDED
 from migrations_app.queries.accounts.services import makers_of
+from migrations_app.queries.campaigns.campaigns import with_failed_step
 from migrations_app.queries.campaigns.values import CampaignBoard, WaveRow
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.rollouts.approvals import TYPED
@@ -54,6 +56,17 @@ def waits_for_person(board: CampaignBoard) -> WaveRow | None:
 def name_asked(board: CampaignBoard) -> bool:
     """Whether an approver types the name of the campaign."""
     return board.row.risk in TYPED
+
+
+def again(board: CampaignBoard) -> dict[str, frozenset[int]]:
+    """Which stopped clusters can be tried again from here, by how; the others are decided on at their journeys."""
+    failed = with_failed_step(board.stopped)
+    return {
+        "queued": frozenset(one.id for one in board.stopped if one.journey is None or one.journey_state in ENDED),
+        "retried": frozenset(
+            one.id for one in board.stopped if one.journey in failed and one.journey_state not in ENDED
+        ),
+    }
 
 
 def _approving(board: CampaignBoard, person: Person) -> Refusal | None:

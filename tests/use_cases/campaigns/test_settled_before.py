@@ -8,8 +8,9 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks, covers_unseen, is_weighed
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.journey import JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.use_cases.audit import log
 from migrations_app.use_cases.campaigns import approvals, member_journeys, settling
 from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
 from tests.use_cases.campaigns import stage
@@ -38,19 +39,24 @@ def step(*checks: str, action: str = "") -> JourneyStep:
 @pytest.mark.parametrize(
     ("checks", "statuses", "wanted"),
     [
-        (WEIGHED, {"controller_permitted": "unknown", "aws_has_room": "fail"}, True),
+        (WEIGHED[:1], {"controller_permitted": "unknown"}, True),
         (WEIGHED[:1], {"controller_permitted": "manual"}, True),
-        (WEIGHED[:1], {"controller_permitted": "fail"}, False),  # it did not fail when it was weighed
+        (WEIGHED[:1], {"controller_permitted": "fail"}, False),
+        (WEIGHED[1:], {"aws_has_room": "fail"}, False),  # nobody confirms unseen what a scan shows as failing
+        (WEIGHED[1:], {"aws_has_room": "unknown"}, False),  # it failed when the others were weighed
+        (WEIGHED, {"controller_permitted": "unknown", "aws_has_room": "fail"}, False),
         (WEIGHED[:1], {}, False),
         (("policy_size_fits",), {"policy_size_fits": "unknown"}, False),
         ((), {}, False),  # work to do, not a check to weigh
     ],
 )
 def test_a_step_is_weighed_as_it_was_shown(checks, statuses, wanted):
-    assert is_weighed(SETTLED, step(*checks), lands=LANDS, statuses=statuses) is wanted
-    silent = msgspec.structs.replace(SETTLED, note="")
-    assert not is_weighed(silent, step(*checks), lands=LANDS, statuses=statuses)
-    assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", statuses=statuses)
+    here = {"cluster": SETTLED.cluster, "statuses": statuses}
+    assert is_weighed(SETTLED, step(*checks), lands=LANDS, **here) is wanted
+    for other in ({"note": ""}, {"covered": False}, {"cluster": "another one"}):
+        changed = msgspec.structs.replace(SETTLED, **other)
+        assert not is_weighed(changed, step(*checks), lands=LANDS, **here)
+    assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", **here)
 
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
@@ -82,10 +88,10 @@ def test_a_name_in_braces_stands_for_the_cluster():
 MANUAL = journeys.finding("controller_permitted", status="unknown", phase="iam", severity="warning")
 
 
-def running(ada, cleo, *names: str, **wanted):
+def running(ada, cleo, *names: str, status: str = "unknown", **wanted):
     """A campaign over these clusters whose journeys were shown; each has a step for a person before its rollout."""
     for one in stage.clusters(*names):
-        journeys.scanned(one, journeys.finding(), MANUAL)
+        journeys.scanned(one, journeys.finding(), msgspec.structs.replace(MANUAL, status=status))
         newest = Scan.objects.filter(cluster=one).latest("started_at").snapshot_id
         Snapshot.objects.filter(pk=newest).update(scanned_at=timezone.now())
         Cluster.objects.filter(pk=one.pk).update(latest=newest)
@@ -124,6 +130,27 @@ def test_a_check_that_fails_by_now_asks_a_person(ada, cleo):
     journeys.scanned(on, journeys.finding(), msgspec.structs.replace(MANUAL, status="fail"), late=1)
     journey = journeys.advanced(stage.member(row, "blue").journey, 4)
     assert journey.wait_code == "tick_needed"
+
+
+@pytest.mark.django_db
+def test_a_check_that_fails_is_not_what_no_scan_can_tell(ada, cleo):
+    row = running(ada, cleo, "blue", status="fail", weighed=NOTE)
+    assert row.forecast["weighs"] == {}
+    journey = journeys.advanced(stage.member(row, "blue").journey, 4)
+    assert (steps_of(row, "blue")[0][1], journey.wait_code) == ("running", "tick_needed")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("covered", [True, False])
+def test_the_note_counts_only_for_what_the_campaign_covers_on_that_cluster(ada, cleo, covered):
+    row = running(ada, cleo, "blue", weighed=NOTE)
+    journey = stage.member(row, "blue").journey
+    if covered:
+        Cluster.objects.filter(name="blue").update(ca_digest="sha256:another")
+    else:
+        told = journey.choices["settled"] | {"covered": False}
+        Journey.objects.filter(pk=journey.pk).update(choices=journey.choices | {"settled": told})
+    assert journeys.advanced(journey, 4).wait_code == "tick_needed"
 
 
 @pytest.mark.django_db
@@ -171,6 +198,23 @@ def test_a_failed_step_is_tried_again_and_the_campaign_goes_on(ada, cleo):
     first.refresh_from_db()
     assert first.state == "ready"
     assert journeys.refusal(Conflict, settling.try_again, row.pk, who, **settle) == "moved"
+
+
+@pytest.mark.django_db
+def test_journeys_are_locked_before_the_head_of_the_audit_log(ada, cleo, monkeypatch):
+    """As their workers do: in the other order each waits for the other on PostgreSQL."""
+    row = running(ada, cleo, "blue", "green")
+    blue = stage.member(row, "blue")
+    stage.ended(blue, "paused", cause_code="other_release")
+    stage.advanced(row)
+    first = JourneyStepRow.objects.filter(journey=blue.journey).earliest("place")
+    JourneyStepRow.objects.filter(pk=first.pk).update(state="failed")
+    locked = []
+    for place, name in ((member_journeys, "hold_journeys"), (log, "_held_head")):
+        lock = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *given, lock=lock, name=name: locked.append(name) or lock(*given))
+    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
+    assert (locked[0], "_held_head" in locked) == ("hold_journeys", True)
 
 
 @pytest.mark.django_db
