@@ -76,9 +76,9 @@ def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on
     killer.join()
     assert (second.state, second.error_code, second.snapshot) == ("failed", "agent_lost", None)
     assert (cluster.latest, cluster.failures, cluster.last_error_code) == (first.snapshot, 1, "agent_lost")
-    lost_after(LOST_AFTER)
     slow.go_on.set()
     site.connected(token, slow.kubeconfig)
+    lost_after(LOST_AFTER)
     assert (scanned(cluster).state, cluster.failures) == ("done", 0)
 
 

@@ -50,7 +50,8 @@ HELD: Final = threading.BoundedSemaphore(3)
 """Polls that one web process holds at once: the others are answered at once, so that pages keep their threads."""
 POLLED_AGAIN: Final = 1.0
 """Seconds until the next poll of an agent whose poll was not held."""
-NOTED_EVERY: Final = timedelta(seconds=5)
+NOTED_EVERY: Final = 5.0
+"""Seconds between two heartbeats that are stored in the row; at least three of them until an agent counts as lost."""
 REFUSED: Final = "agent.refused"
 REFUSED_EVERY: Final = timedelta(minutes=1)
 _LONGEST_NONCE: Final = 64
@@ -79,7 +80,7 @@ def hello(message: AgentMessage) -> bytes:
                 f"this server speaks protocol {PROTOCOL}, and the agent {said.protocol}: install the server's release"
             )
             _refuse(row, "agent_version", words=words)
-        if row.session and mailbox_of(row).heard() == row.session:
+        if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
             words = "another agent with this token is connected; this one may try again when that one is gone"
             _refuse(row, "agent_elsewhere", words=words)
         return packed(AgentWelcome(_opened(row, said, address=message.address)))
@@ -157,6 +158,11 @@ def lost_after() -> float:
     return float(settings.ENV.agent_lost_after)
 
 
+def _is_recent(row: ClusterAgent) -> bool:
+    """Whether the agent was heard of lately as the database has it: a broker that lost its data opens no place."""
+    return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
+
+
 def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
@@ -194,10 +200,12 @@ def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
 def _hear(message: AgentMessage) -> None:
     """Notes the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
-    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
     row, now = message.agent, timezone.now()
-    if row.heard_at is None or now - row.heard_at > NOTED_EVERY:
+    often = timedelta(seconds=min(NOTED_EVERY, lost_after() / 3))
+    if row.heard_at is None or now - row.heard_at > often:
+        # First, so that an agent that dials while the broker is gone keeps its place.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
+    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
 
 
 def _require_session(message: AgentMessage) -> None:
