@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from django.utils import timezone
 
@@ -107,3 +108,43 @@ class TestTheLine:
         broker.answers = True
         broker.kept.clear()
         assert refused(far()) == "agent_elsewhere"
+
+
+class TestTheAuditLog:
+    """Who holds a token can say a lot, and is recorded rarely."""
+
+    def test_refusals_are_recorded_once_a_minute_whatever_they_say(
+        self, broker: Broker, far: Callable[..., AgentMessage]
+    ) -> None:
+        dialled(far())
+        other = replace_protocol(99)
+        assert [refused(far(said)) for said in (HELLO, other, HELLO, other)] == ["agent_elsewhere", "agent_version"] * 2
+        assert events("agent.refused") == 1
+        passed(61)
+        broker.kept.clear()
+        assert (refused(far(other)), events("agent.refused")) == ("agent_version", 2)
+
+    def test_a_session_that_opens_does_not_make_refusals_count_anew(
+        self, broker: Broker, far: Callable[..., AgentMessage]
+    ) -> None:
+        assert refused(far(replace_protocol(99))) == "agent_version"
+        dialled(far())
+        assert (refused(far()), events("agent.refused")) == ("agent_elsewhere", 1)
+        assert ClusterAgent.objects.get().refused_code == "agent_elsewhere"
+
+    def test_one_token_opens_a_session_every_few_seconds(
+        self, broker: Broker, far: Callable[..., AgentMessage]
+    ) -> None:
+        sessions.bye(far(HELLO, dialled(far())))
+        assert (refused(far()), events("agent.connected"), events("agent.left")) == ("agent_soon", 1, 1)
+        passed(6)
+        assert (bool(dialled(far())), events("agent.connected")) == (True, 2)
+
+    def test_two_that_dial_together_open_one_session(self, broker: Broker, far: Callable[..., AgentMessage]) -> None:
+        late = far()
+        sessions.bye(far(HELLO, dialled(far())))
+        assert (refused(late), events("agent.connected")) == ("agent_elsewhere", 1)
+
+
+def replace_protocol(number: int) -> AgentHello:
+    return msgspec.structs.replace(HELLO, protocol=number)

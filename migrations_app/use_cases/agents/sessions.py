@@ -54,6 +54,9 @@ NOTED_EVERY: Final = 5.0
 """Seconds between two heartbeats that are stored in the row; at least three of them until an agent counts as lost."""
 REFUSED: Final = "agent.refused"
 REFUSED_EVERY: Final = timedelta(minutes=1)
+"""Time between two refusals of one token that are recorded, whatever they say."""
+OPENED_EVERY: Final = timedelta(seconds=5)
+"""Time between two sessions of one token, so that who holds it cannot fill the audit log with them."""
 _LONGEST_NONCE: Final = 64
 _DIGEST: Final = 64
 
@@ -71,7 +74,9 @@ class AgentMessage:
 
 
 def hello(message: AgentMessage) -> bytes:
-    """Opens a session. Raises Conflict `agent_version` or `agent_elsewhere`, and InvalidInput for what is no hello."""
+    """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for what is
+    no hello.
+    """
     said = _read(message, AgentHello)
     row = message.agent
     with _as_agent(message):
@@ -83,6 +88,8 @@ def hello(message: AgentMessage) -> bytes:
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
             words = "another agent with this token is connected; this one may try again when that one is gone"
             _refuse(row, "agent_elsewhere", words=words)
+        if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
+            raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
         return packed(AgentWelcome(_opened(row, said, address=message.address)))
 
 
@@ -172,10 +179,11 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
         raise InvalidInput("the agent names no API server", code="agent_message") from None
     told: dict[str, Any] = {"server": server, "ca_digest": said.ca_digest[:_DIGEST], "acts": said.acts}
     told |= {"release": clean(said.version, longest=40), "address": address[:45]}
-    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": "", "refused_at": None}
+    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
         # Only over the session that was looked at: of two that dial together one is refused.
-        if not ClusterAgent.objects.filter(pk=row.pk, session=row.session, revoked_at=None).update(**fresh):
+        seen = {"session": row.session, "connected_at": row.connected_at, "revoked_at": None}
+        if not ClusterAgent.objects.filter(pk=row.pk, **seen).update(**fresh):
             raise Conflict("another agent with this token is connected", code="agent_elsewhere")
         # A cluster without a result, or whose scans fail, does not wait for its next turn.
         waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
@@ -188,12 +196,15 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
 
 
 def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
-    """Raises Conflict with that code, after recording it; at most once a minute."""
+    """Raises Conflict with that code, after recording it; at most once a minute, whatever the codes were."""
     now = timezone.now()
-    if row.refused_at is None or row.refused_code != code or now - row.refused_at > REFUSED_EVERY:
+    if row.refused_at is None or now - row.refused_at > REFUSED_EVERY:
         with transaction.atomic():
-            ClusterAgent.objects.filter(pk=row.pk).update(refused_at=now, refused_code=code)
-            record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+            first = ClusterAgent.objects.filter(pk=row.pk, refused_at=row.refused_at)
+            if first.update(refused_at=now, refused_code=code):
+                record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+    elif row.refused_code != code:
+        ClusterAgent.objects.filter(pk=row.pk).update(refused_code=code)  # the page tells the newest
     raise Conflict(words, code=code)
 
 
