@@ -71,7 +71,6 @@ class AgentLine:
         while True:
             found = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
             if found is not None:
-                current_deadline().took(len(found.body))
                 return found
             self.require_agent()
 
@@ -86,7 +85,9 @@ class AgentLine:
 
 
 class _AnswerBody(io.RawIOBase):
-    """The body of one answer, piece by piece."""
+    """The body of one answer, piece by piece. Bytes count for the minimum rate when they are read, so that those of the
+    first piece, which comes before the body begins, count as well.
+    """
 
     def __init__(self, line: AgentLine, first: AgentPiece) -> None:
         super().__init__()
@@ -106,6 +107,7 @@ class _AnswerBody(io.RawIOBase):
         count = min(len(into), len(self._left))
         into[:count] = self._left[:count]
         self._left = self._left[count:]
+        current_deadline().took(count)
         return count
 
     def close(self) -> None:
