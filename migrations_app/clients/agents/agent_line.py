@@ -22,6 +22,8 @@ from migrations_app.clients.kubernetes.line import ApiCall
 from migrations_app.clients.secret import clean
 
 LOST: Final = "agent_lost"
+NO_LINE: Final = frozenset({LOST, "agent_revoked", "agent_busy", "agent_forged", "no_broker"})
+"""Codes of a line that is gone or cannot be believed: the cluster behind it was not read, whatever came before."""
 _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
     "address_refused": errors.AddressRefused,
     "too_large": errors.TooLarge,
