@@ -11,6 +11,7 @@ from migrations_app.clients.kubernetes.api import api_request
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.limits import DEFAULT
 from migrations_app.clients.kubernetes.line import ApiCall
+from migrations_app.errors import InvalidResponse
 
 SESSION = "one"
 
@@ -59,3 +60,11 @@ def test_the_first_piece_counts_for_the_rate() -> None:  # K06
         assert response.read() == body + b"y"
     # 64 seconds' worth came: the next piece may take as long, beyond the slow start.
     assert mailbox.patience[1] > DEFAULT.slow_start_seconds + 60
+
+
+@pytest.mark.parametrize("status", [0, 199, 600, -1])
+def test_an_answer_without_a_status_of_http_is_none(status: int) -> None:
+    mailbox = Mailbox(piece(0, last=True, status=status))
+    with with_deadline(ResponseDeadline(DEFAULT, ends=time.monotonic() + 600)), pytest.raises(InvalidResponse):
+        line_over(mailbox).answer(a_call(), patience=30)
+    assert len(mailbox.dropped) == 1
