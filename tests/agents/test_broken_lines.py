@@ -183,8 +183,9 @@ class TestAnswers:
 
         link, mailbox = line
         with redis.Redis.from_url(broker) as connection:
-            connection.set(f"karpdash:agent:{mailbox.agent}:call:abc1", "0")
-            connection.rpush(f"karpdash:agent:{mailbox.agent}:calls", b"abc1:" + b"forged")
+            here = f"karpdash:agent:{mailbox.agent}:{mailbox.session}"
+            connection.set(f"{here}:call:abc1", "0")
+            connection.rpush(f"{here}:calls", b"abc1:" + b"forged")
         assert link.ask("poll", AgentPoll(8), kind=AgentCalls).calls == ()
 
 

@@ -1,5 +1,6 @@
 """What the server answers an agent, whatever the broker knows: one place for each token, and a bounded audit log."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,13 +11,13 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.clients.agents.mailbox import AgentMailbox
-from migrations_app.clients.agents.protocol import PROTOCOL, AgentHello, AgentPoll, AgentWelcome, packed, unpacked
+from migrations_app.clients.agents.protocol import PROTOCOL, AgentCall, AgentHello, AgentPoll, AgentWelcome, packed, unpacked
 from migrations_app.errors import Conflict, Unreachable
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterAgent
 from migrations_app.use_cases.agents import sessions
 from migrations_app.use_cases.agents.sessions import AgentMessage
-from migrations_app.use_cases.agents.tokens import agent_of, register_agent
+from migrations_app.use_cases.agents.tokens import agent_of, mailbox_of, register_agent, renew_agent_token
 from migrations_app.use_cases.clusters.registration import Details
 from tests.use_cases.eks import KEYS
 
@@ -41,6 +42,12 @@ class Broker:
                 self.kept[words[1]] = str(words[2]).encode()
             case "GET":
                 return self.kept.get(words[1])
+            case "EXISTS":
+                return int(words[1] in self.kept)
+            case "RPUSH":
+                self.kept.setdefault(words[1], []).append(words[2])
+            case "LPOP":
+                return self.kept[words[1]].pop(0) if self.kept.get(words[1]) else None
             case "DEL":
                 for name in words[1:]:
                     self.kept.pop(name, None)
@@ -108,6 +115,27 @@ class TestTheLine:
         broker.answers = True
         broker.kept.clear()
         assert refused(far()) == "agent_elsewhere"
+
+    def test_a_new_token_ends_the_line_at_once(
+        self, broker: Broker, far: Callable[..., AgentMessage], django_capture_on_commit_callbacks: Any
+    ) -> None:
+        dialled(far())
+        row = far().agent
+        mailbox = mailbox_of(row)
+        assert mailbox.heard() == row.session
+        with django_capture_on_commit_callbacks(execute=True):
+            renew_agent_token(row.cluster_id, by="ada")
+        assert mailbox.heard() == ""
+
+    def test_a_call_is_for_the_session_that_it_was_left_for(
+        self, broker: Broker, far: Callable[..., AgentMessage]
+    ) -> None:  # T27
+        before, after = replace(mailbox_of(far().agent), session="one"), replace(mailbox_of(far().agent), session="two")
+        before.post(AgentCall(nonce="abc1", method="GET", path="/version", until=time.time() + 60))
+        assert (before.awaits("abc1"), after.awaits("abc1"), after.take(1, seconds=0)) == (True, False, ())
+        for name in list(broker.kept):  # who writes into the broker puts it where the next session looks
+            broker.kept[name.replace(":one:", ":two:")] = broker.kept[name]
+        assert (after.awaits("abc1"), after.take(1, seconds=0)) == (True, ())
 
 
 class TestTheAuditLog:

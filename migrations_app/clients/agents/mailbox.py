@@ -61,11 +61,15 @@ def redis_url(broker_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentMailbox:
-    """What one agent and the workers have for each other. Every method raises Unreachable without a broker."""
+    """What one agent and the workers have for each other, calls and answers within one session.
+
+    Every method raises Unreachable without a broker.
+    """
 
     broker_url: str
     agent: str
     keys: Sealing
+    session: str = ""
 
     def hear(self, session: str, *, seconds: float) -> None:
         """Notes that the agent of that session was heard of; forgotten after `seconds`."""
@@ -83,7 +87,7 @@ class AgentMailbox:
     def post(self, call: AgentCall) -> None:
         """Leaves the call for the agent. Raises Unreachable if too many wait."""
         lasts = int((call.seconds + LEFT_OVER) * 1000)
-        text = self.keys.seal(packed(call), owner=self.agent, field="call")
+        text = self.keys.seal(packed(call), owner=self.agent, field=f"call:{self.session}")
         self._asked("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
         # The nonce stands in clear beside it, so that calls that nobody waits for are passed over.
         waiting = self._asked("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
@@ -149,14 +153,16 @@ class AgentMailbox:
     def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
         """None for what karpdash did not write."""
         try:
-            call = unpacked(self.keys.open(text, owner=self.agent, field="call"), AgentCall)
+            call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)
         except InvalidSetting:
             return None
         # A call that somebody with access to the broker kept, and put there again, is over.
         return call if call.nonce.encode() == nonce and call.until > time.time() - CLOCKS_DIFFER else None
 
     def _key(self, name: str) -> str:
-        return f"karpdash:agent:{self.agent}:{name}"
+        """Calls and answers lie apart for each session: another agent finds none of them."""
+        session = "" if name == "heard" else f"{self.session}:"
+        return f"karpdash:agent:{self.agent}:{session}{name}"
 
     def _asked(self, *words: str | bytes | float) -> object:
         try:
