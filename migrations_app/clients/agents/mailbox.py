@@ -4,6 +4,7 @@ Everything in it is sealed and bound to its agent, its call and its place in the
 can lose a call, and can forge nothing (T27). Keys end by themselves.
 """
 
+import logging
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -23,8 +24,11 @@ MOST_PIECES: Final = 8
 """Pieces of one answer that may wait for the worker; the agent waits with the next one."""
 LEFT_OVER: Final = 5
 """Seconds after the end of a call until its keys are gone."""
-CLOCKS_DIFFER: Final = 30.0
-"""Seconds by which the clocks of a worker and of a web process may differ."""
+CLOCKS_DIFFER: Final = 600.0
+"""Seconds by which the clocks of a worker and of a web process may differ. A call that was kept and is put there again
+within them is known to the agent, and another session cannot read it.
+"""
+log = logging.getLogger(__name__)
 _SLICE: Final = 0.5
 """Seconds between two looks whether the agent is still heard of."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
@@ -151,13 +155,18 @@ class AgentMailbox:
         return bytes(both[1]) if isinstance(both, list | tuple) else None
 
     def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
-        """None for what karpdash did not write."""
+        """None for what karpdash did not write, and for a call that is over."""
         try:
             call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)
         except InvalidSetting:
+            log.warning("a call for an agent was dropped: it was not written by karpdash", extra={"agent": self.agent})
             return None
         # A call that somebody with access to the broker kept, and put there again, is over.
-        return call if call.nonce.encode() == nonce and call.until > time.time() - CLOCKS_DIFFER else None
+        late = round(time.time() - call.until)
+        if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
+            return call
+        log.warning("a call for an agent was dropped: it is over", extra={"agent": self.agent, "seconds": late})
+        return None
 
     def _key(self, name: str) -> str:
         """Calls and answers lie apart for each session: another agent finds none of them."""
