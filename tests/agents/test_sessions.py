@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.agents.protocol import PROTOCOL, AgentCall, AgentHello, AgentPoll, AgentWelcome, packed, unpacked
-from migrations_app.errors import Conflict, Unreachable
+from migrations_app.errors import Conflict, InvalidInput, Unreachable
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterAgent
 from migrations_app.use_cases.agents import sessions
@@ -172,6 +172,21 @@ class TestTheAuditLog:
         late = far()
         sessions.bye(far(HELLO, dialled(far())))
         assert (refused(late), events("agent.connected")) == ("agent_elsewhere", 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"ca_digest": ""}, {"ca_digest": "A" * 64}, {"ca_digest": "a" * 65}, {"ca_digest": "a" * 63 + "\n"},
+        {"ca_digest": "a" * 64 + "\n"}, {"server": "https://192.0.2.7/" + "a" * 500}, {"server": "http://192.0.2.7"},
+    ],
+)  # fmt: skip
+def test_what_no_agent_says_of_its_server_is_not_stored(
+    broker: Broker, far: Callable[..., AgentMessage], said: dict[str, str]
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        sessions.hello(far(msgspec.structs.replace(HELLO, **said)))
+    assert (caught.value.code, far().agent.session, events("agent.connected")) == ("agent_message", "", 0)
 
 
 def replace_protocol(number: int) -> AgentHello:

@@ -4,6 +4,7 @@ One session holds for a token. A second agent with the same token is refused whi
 is recorded: it is a copy of the token, or two pods where one is meant.
 """
 
+import re
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
@@ -58,7 +59,8 @@ REFUSED_EVERY: Final = timedelta(minutes=1)
 OPENED_EVERY: Final = timedelta(seconds=5)
 """Time between two sessions of one token, so that who holds it cannot fill the audit log with them."""
 _LONGEST_NONCE: Final = 64
-_DIGEST: Final = 64
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_LONGEST_URL: Final = 500
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -173,11 +175,7 @@ def _is_recent(row: ClusterAgent) -> bool:
 def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
-    try:
-        server = parse_server(said.server).url
-    except InvalidInput:
-        raise InvalidInput("the agent names no API server", code="agent_message") from None
-    told: dict[str, Any] = {"server": server, "ca_digest": said.ca_digest[:_DIGEST], "acts": said.acts}
+    told: dict[str, Any] = {"server": _server(said), "ca_digest": said.ca_digest, "acts": said.acts}
     told |= {"release": clean(said.version, longest=40), "address": address[:45]}
     fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
@@ -193,6 +191,17 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     mailbox.silence()
     mailbox.hear(session, seconds=lost_after())
     return session
+
+
+def _server(said: AgentHello) -> str:
+    """The URL of the agent's API server. Raises InvalidInput `agent_message` for what no agent says of it."""
+    try:
+        server = parse_server(said.server).url
+    except InvalidInput:
+        raise InvalidInput("the agent names no API server", code="agent_message") from None
+    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(said.ca_digest):
+        raise InvalidInput("the agent names no API server with a CA", code="agent_message")
+    return server
 
 
 def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
