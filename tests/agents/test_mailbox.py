@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from redis.exceptions import TimeoutError as RedisTimeout
 
+from migrations_app.clients.agents import mailbox as mailbox_module
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.agents.protocol import AgentCall
+from migrations_app.errors import Unreachable
 
 
 class Plain:
@@ -54,3 +57,25 @@ def test_clocks_may_differ_by_minutes(
     with caplog.at_level(logging.WARNING):
         assert len(mailbox.take(1, seconds=0)) == taken
     assert ("it is over" in caplog.text) is not bool(taken)
+
+
+def test_a_broker_that_hangs_is_left_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message of an agent begins with its heartbeat, each call with its key."""
+    asked: list[tuple[str, float]] = []
+
+    class Hanging:
+        def __init__(self, seconds: float) -> None:
+            self.seconds = seconds
+
+        def execute_command(self, *words: Any) -> object:
+            asked.append((words[0], self.seconds))
+            raise RedisTimeout
+
+    monkeypatch.setattr(mailbox_module, "_connection", lambda _, seconds: Hanging(seconds))
+    mailbox = AgentMailbox("redis://192.0.2.1", "a", Plain())
+    call = AgentCall(nonce="1", method="GET", path="/version")
+    for attempt in (lambda: mailbox.hear("one", seconds=20), mailbox.heard, lambda: mailbox.post(call)):
+        with pytest.raises(Unreachable) as caught:
+            attempt()
+        assert caught.value.code == "no_broker"
+    assert asked == [("SET", 1.0), ("GET", 1.0), ("SET", 1.0)]

@@ -29,6 +29,12 @@ CLOCKS_DIFFER: Final = 600.0
 within them is known to the agent, and another session cannot read it.
 """
 log = logging.getLogger(__name__)
+_SHORT: Final = frozenset({"SET", "GET", "DEL", "EXISTS", "PTTL"})
+"""Commands that carry little: one of them comes before each that waits or carries a body, so that a broker that hangs
+holds a thread of the pages for `_SHORT_SECONDS` and no longer.
+"""
+_SHORT_SECONDS: Final = 1.0
+_LONG_SECONDS: Final = 10.0
 _SLICE: Final = 0.5
 """Seconds between two looks whether the agent is still heard of."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
@@ -54,8 +60,8 @@ class Sealing(Protocol):
 
 
 @cache
-def _connection(url: str) -> "Redis":
-    return Redis.from_url(url, socket_timeout=10, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
+def _connection(url: str, seconds: float) -> "Redis":
+    return Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
 
 
 def redis_url(broker_url: str) -> str:
@@ -174,7 +180,8 @@ class AgentMailbox:
         return f"karpdash:agent:{self.agent}:{session}{name}"
 
     def _asked(self, *words: str | bytes | float) -> object:
+        seconds = _SHORT_SECONDS if words[0] in _SHORT else _LONG_SECONDS
         try:
-            return _connection(redis_url(self.broker_url)).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there
+            return _connection(redis_url(self.broker_url), seconds).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there
         except RedisError:
             raise Unreachable("the broker between karpdash and its agents does not answer", code="no_broker") from None
