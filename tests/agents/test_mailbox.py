@@ -29,6 +29,8 @@ class Broker:
     """A broker that holds calls that are all waited for."""
 
     calls: list[bytes] = field(default_factory=list)
+    milliseconds: int = 0
+    """How long a key of a call lasts; as many as it was given, unless it is changed."""
 
     def __call__(self, _: AgentMailbox, *words: Any) -> object:
         match words[0]:
@@ -36,8 +38,10 @@ class Broker:
                 self.calls.append(words[2])
             case "LPOP":
                 return self.calls.pop(0) if self.calls else None
-            case "EXISTS":
-                return 1
+            case "SET":
+                self.milliseconds = words[-1]
+            case "PTTL":
+                return self.milliseconds
         return None
 
 
@@ -57,6 +61,14 @@ def test_clocks_may_differ_by_minutes(
     with caplog.at_level(logging.WARNING):
         assert len(mailbox.take(1, seconds=0)) == taken
     assert ("it is over" in caplog.text) is not bool(taken)
+
+
+@pytest.mark.parametrize(("gone", "left"), [(0, [30.0]), (12_000, [18.0]), (30_000, []), (40_000, [])])
+def test_an_agent_gets_what_is_left_of_a_calls_time(broker: Broker, gone: int, left: list[float]) -> None:  # A22
+    mailbox = AgentMailbox("redis://192.0.2.1", "a", Plain())
+    mailbox.post(AgentCall(nonce="1", method="PATCH", path="/version", seconds=30, until=time.time() + 30))
+    broker.milliseconds -= gone
+    assert [call.seconds for call in mailbox.take(1, seconds=0)] == left
 
 
 def test_a_broker_that_hangs_is_left_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,15 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.clients.agents.mailbox import AgentMailbox
-from migrations_app.clients.agents.protocol import PROTOCOL, AgentCall, AgentHello, AgentPoll, AgentWelcome, packed, unpacked
+from migrations_app.clients.agents.protocol import (
+    PROTOCOL,
+    AgentCall,
+    AgentHello,
+    AgentPoll,
+    AgentWelcome,
+    packed,
+    unpacked,
+)
 from migrations_app.errors import Conflict, InvalidInput, Unreachable
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import ClusterAgent
@@ -44,6 +52,8 @@ class Broker:
                 return self.kept.get(words[1])
             case "EXISTS":
                 return int(words[1] in self.kept)
+            case "PTTL":
+                return 60_000 if words[1] in self.kept else -2
             case "RPUSH":
                 self.kept.setdefault(words[1], []).append(words[2])
             case "LPOP":

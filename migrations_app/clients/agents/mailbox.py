@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, Protocol
 
+import msgspec
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -118,9 +119,15 @@ class AgentMailbox:
                     break
                 continue
             nonce, _, text = item.partition(b":")
-            if self.awaits(nonce.decode("ascii", "replace")) and (call := self._opened(text, nonce)):
-                found.append(call)
+            left = self._left(nonce.decode("ascii", "replace"))
+            if left > 0 and (call := self._opened(text, nonce)):
+                found.append(msgspec.structs.replace(call, seconds=min(call.seconds, left)))
         return tuple(found)
+
+    def _left(self, nonce: str) -> float:
+        """Seconds of the call's time that are left by the broker's clock; none if nobody waits for it."""
+        found = self._asked("PTTL", self._key(f"call:{nonce}"))
+        return round(found / 1000 - LEFT_OVER, 3) if isinstance(found, int) else 0.0
 
     def awaits(self, nonce: str) -> bool:
         """Whether somebody still waits for the answer to that call."""
