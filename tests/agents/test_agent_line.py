@@ -42,7 +42,7 @@ def piece(index: int, *, last: bool = False, body: bytes = b"", status: int = 20
     return AgentPiece(nonce="1", index=index, last=last, body=body, status=status)
 
 
-def line_over(mailbox: Any) -> AgentLine:  # noqa: ANN401 - in the place of a mailbox
+def line_over(mailbox: Any) -> AgentLine:
     return AgentLine(mailbox, session=SESSION, ca_digest="a" * 64)
 
 

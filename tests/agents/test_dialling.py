@@ -46,9 +46,10 @@ class Target:
 
 
 def served(monkeypatch: pytest.MonkeyPatch, relayed: Callable[[Agent, Any], Iterator[AgentPiece]]) -> list[Any]:
-    server: Any = Server()
+    server = Server()
+    there: Any = server
     target: Any = Target()
-    agent = Agent(server, target, allowed=AllowedCalls(acts=True), version="1", told=lambda _: None)
+    agent = Agent(there, target, allowed=AllowedCalls(acts=True), version="1", told=lambda _: None)
     monkeypatch.setattr(dialling, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
     agent.serve()
     return server.told

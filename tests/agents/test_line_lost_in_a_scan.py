@@ -7,6 +7,7 @@ import pytest
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.scans import worker
 from tests.agents.rig import scanned
 
@@ -16,10 +17,9 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("code", ["agent_lost", "agent_revoked", "agent_busy", "agent_forged", "no_broker"])
 def test_half_of_a_cluster_is_not_published(monkeypatch: pytest.MonkeyPatch, code: str) -> None:  # R01
     cluster = Cluster.objects.create(name="far", source="sample", context="beta_037")
-    whole = worker.collect
 
     def half(*args: Any, **named: Any) -> Collected:
-        found = whole(*args, **named)
+        found = collect(*args, **named)
         return replace(found, parts=(*found.parts[:-1], PartLine(name="nodes", seen=False, why=code, detail="gone")))
 
     monkeypatch.setattr(worker, "collect", half)

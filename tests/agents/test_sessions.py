@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from django.utils import timezone
 
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.agents.protocol import (
