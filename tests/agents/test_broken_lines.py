@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from django.utils import timezone
 
@@ -76,9 +77,9 @@ def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on
     killer.join()
     assert (second.state, second.error_code, second.snapshot) == ("failed", "agent_lost", None)
     assert (cluster.latest, cluster.failures, cluster.last_error_code) == (first.snapshot, 1, "agent_lost")
-    lost_after(LOST_AFTER)
     slow.go_on.set()
     site.connected(token, slow.kubeconfig)
+    lost_after(LOST_AFTER)
     assert (scanned(cluster).state, cluster.failures) == ("done", 0)
 
 
@@ -102,7 +103,9 @@ def test_a_revoked_token_ends_the_agent_and_the_line(site: Site, slow: SlowClust
     assert scanned(cluster).state == "done"
 
 
-def test_a_stolen_token_does_not_take_the_line_over(site: Site, slow: SlowCluster) -> None:  # T28
+def test_a_stolen_token_does_not_take_the_line_over(  # T28
+    site: Site, slow: SlowCluster, lost_after: Callable[[int], None]
+) -> None:
     slow.go_on.set()
     cluster, token = site.register()
     own = site.connected(token, slow.kubeconfig)
@@ -112,10 +115,19 @@ def test_a_stolen_token_does_not_take_the_line_over(site: Site, slow: SlowCluste
         wait_for_line(thief, "another agent with this token is connected")
         assert (scanned(cluster).state, agent_row(cluster).session) == ("done", session)
         assert foreign.server.requests == []
-    told = agent_detail(cluster.pk, now=timezone.now())
-    assert (told.state, told.refused_code) == ("connected", "agent_elsewhere")
-    assert verbs() == [("agent.token_made", "done"), ("agent.connected", "done"), ("agent.refused", "agent_elsewhere")]
-    own.stop()
+    shown = agent_detail(cluster.pk, now=timezone.now())
+    assert (shown.state, shown.refused_code) == ("connected", "agent_elsewhere")
+    told = verbs()  # a slow machine takes more than a minute, and a refusal is recorded once in one
+    assert set(told) == {
+        ("agent.token_made", "done"),
+        ("agent.connected", "done"),
+        ("agent.refused", "agent_elsewhere"),
+    }
+    assert told.count(("agent.connected", "done")) == 1
+    lost_after(6)
+    since = timezone.now()
+    eventually(lambda: since < (agent_row(cluster).heard_at or since), what="the agent to be heard of for 6 seconds")
+    own.stop()  # killed where it takes too long: then there is no goodbye, and it counts as lost after those seconds
     wait_for_line(thief, "connected to")  # who left in order leaves the place to the next one at once
 
 
@@ -153,7 +165,8 @@ class TestAnswers:
         link, mailbox = line
         call = AgentCall(nonce="abc1", method="GET", path="/version", until=timezone.now().timestamp() + 60)
         mailbox.post(call)
-        assert link.ask("poll", AgentPoll(8), kind=AgentCalls).calls == (call,)
+        (found,) = link.ask("poll", AgentPoll(8), kind=AgentCalls).calls
+        assert (msgspec.structs.replace(found, seconds=call.seconds), found.seconds <= call.seconds) == (call, True)
         piece = AgentPiece(nonce="abc1", index=0, last=False, status=200, body=b"one")
         link.tell("piece", piece)
         with pytest.raises(RefusedByServer) as caught:
@@ -183,8 +196,9 @@ class TestAnswers:
 
         link, mailbox = line
         with redis.Redis.from_url(broker) as connection:
-            connection.set(f"karpdash:agent:{mailbox.agent}:call:abc1", "0")
-            connection.rpush(f"karpdash:agent:{mailbox.agent}:calls", b"abc1:" + b"forged")
+            here = f"karpdash:agent:{mailbox.agent}:{mailbox.session}"
+            connection.set(f"{here}:call:abc1", "0", px=60_000)
+            connection.rpush(f"{here}:calls", b"abc1:" + b"forged")
         assert link.ask("poll", AgentPoll(8), kind=AgentCalls).calls == ()
 
 

@@ -22,6 +22,8 @@ from migrations_app.clients.kubernetes.line import ApiCall
 from migrations_app.clients.secret import clean
 
 LOST: Final = "agent_lost"
+NO_LINE: Final = frozenset({LOST, "agent_revoked", "agent_busy", "agent_forged", "no_broker"})
+"""Codes of a line that is gone or cannot be believed: the cluster behind it was not read, whatever came before."""
 _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
     "address_refused": errors.AddressRefused,
     "too_large": errors.TooLarge,
@@ -53,6 +55,8 @@ class AgentLine:
             first = self.piece(nonce, 0)
             if first.failure:
                 _fail(first)
+            if not 200 <= first.status <= 599:
+                raise errors.InvalidResponse("seen from the agent: an answer without a status of HTTP")
             unless_answered.pop_all()
         headers = {name: first.headers[name] for name in PASSED_ON if name in first.headers}
         body: Any = io.BufferedReader(_AnswerBody(self, first))
@@ -71,7 +75,6 @@ class AgentLine:
         while True:
             found = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
             if found is not None:
-                current_deadline().took(len(found.body))
                 return found
             self.require_agent()
 
@@ -86,7 +89,9 @@ class AgentLine:
 
 
 class _AnswerBody(io.RawIOBase):
-    """The body of one answer, piece by piece."""
+    """The body of one answer, piece by piece. Bytes count for the minimum rate when they are read, so that those of the
+    first piece, which comes before the body begins, count as well.
+    """
 
     def __init__(self, line: AgentLine, first: AgentPiece) -> None:
         super().__init__()
@@ -106,6 +111,7 @@ class _AnswerBody(io.RawIOBase):
         count = min(len(into), len(self._left))
         into[:count] = self._left[:count]
         self._left = self._left[count:]
+        current_deadline().took(count)
         return count
 
     def close(self) -> None:

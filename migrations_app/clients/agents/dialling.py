@@ -146,7 +146,12 @@ class Agent:
             self._counted(-1)
 
     def _is_awaited(self, call: AgentCall) -> bool:
-        """Whether the server still waits for that change. Asked once; without an answer nothing is sent."""
+        """Whether the server still waits for that change. Asked once; without an answer nothing is sent.
+
+        An agent that is told to stop begins no change; one that was begun gets its answer.
+        """
+        if self._stop.is_set():
+            return False
         try:
             self._server.tell("begin", AgentBegin(call.nonce), seconds=_BEGIN_SECONDS)
         except ReadError:
@@ -154,9 +159,12 @@ class Agent:
         return True
 
     def _delivered(self, piece: AgentPiece, *, ends: float) -> bool:
-        """Whether the server took the piece. One whose receipt got lost is sent again: the server takes it once."""
+        """Whether the server took the piece. One whose receipt got lost is sent again: the server takes it once.
+
+        A stop does not end this: an answer that is there already, above all that to a change, is brought.
+        """
         tries = 0
-        while time.monotonic() < ends and not self._stop.is_set():
+        while time.monotonic() < ends:
             try:
                 self._server.tell("piece", piece)
             except RefusedByServer as refused:
@@ -168,5 +176,5 @@ class Agent:
                     return False
             else:
                 return True
-            self._stop.wait(_PIECE_PAUSE)
+            time.sleep(_PIECE_PAUSE)
         return False

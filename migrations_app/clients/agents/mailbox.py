@@ -4,11 +4,13 @@ Everything in it is sealed and bound to its agent, its call and its place in the
 can lose a call, and can forge nothing (T27). Keys end by themselves.
 """
 
+import logging
 import time
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, Protocol
 
+import msgspec
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -23,8 +25,17 @@ MOST_PIECES: Final = 8
 """Pieces of one answer that may wait for the worker; the agent waits with the next one."""
 LEFT_OVER: Final = 5
 """Seconds after the end of a call until its keys are gone."""
-CLOCKS_DIFFER: Final = 30.0
-"""Seconds by which the clocks of a worker and of a web process may differ."""
+CLOCKS_DIFFER: Final = 600.0
+"""Seconds by which the clocks of a worker and of a web process may differ. A call that was kept and is put there again
+within them is known to the agent, and another session cannot read it.
+"""
+log = logging.getLogger(__name__)
+_SHORT: Final = frozenset({"SET", "GET", "DEL", "EXISTS", "PTTL"})
+"""Commands that carry little: one of them comes before each that waits or carries a body, so that a broker that hangs
+holds a thread of the pages for `_SHORT_SECONDS` and no longer.
+"""
+_SHORT_SECONDS: Final = 1.0
+_LONG_SECONDS: Final = 10.0
 _SLICE: Final = 0.5
 """Seconds between two looks whether the agent is still heard of."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
@@ -50,8 +61,8 @@ class Sealing(Protocol):
 
 
 @cache
-def _connection(url: str) -> "Redis":
-    return Redis.from_url(url, socket_timeout=10, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
+def _connection(url: str, seconds: float) -> "Redis":
+    return Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
 
 
 def redis_url(broker_url: str) -> str:
@@ -61,11 +72,15 @@ def redis_url(broker_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentMailbox:
-    """What one agent and the workers have for each other. Every method raises Unreachable without a broker."""
+    """What one agent and the workers have for each other, calls and answers within one session.
+
+    Every method raises Unreachable without a broker.
+    """
 
     broker_url: str
     agent: str
     keys: Sealing
+    session: str = ""
 
     def hear(self, session: str, *, seconds: float) -> None:
         """Notes that the agent of that session was heard of; forgotten after `seconds`."""
@@ -83,7 +98,7 @@ class AgentMailbox:
     def post(self, call: AgentCall) -> None:
         """Leaves the call for the agent. Raises Unreachable if too many wait."""
         lasts = int((call.seconds + LEFT_OVER) * 1000)
-        text = self.keys.seal(packed(call), owner=self.agent, field="call")
+        text = self.keys.seal(packed(call), owner=self.agent, field=f"call:{self.session}")
         self._asked("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
         # The nonce stands in clear beside it, so that calls that nobody waits for are passed over.
         waiting = self._asked("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
@@ -104,9 +119,15 @@ class AgentMailbox:
                     break
                 continue
             nonce, _, text = item.partition(b":")
-            if self.awaits(nonce.decode("ascii", "replace")) and (call := self._opened(text, nonce)):
-                found.append(call)
+            left = self._left(nonce.decode("ascii", "replace"))
+            if left > 0 and (call := self._opened(text, nonce)):
+                found.append(msgspec.structs.replace(call, seconds=min(call.seconds, left)))
         return tuple(found)
+
+    def _left(self, nonce: str) -> float:
+        """Seconds of the call's time that are left by the broker's clock; none if nobody waits for it."""
+        found = self._asked("PTTL", self._key(f"call:{nonce}"))
+        return round(found / 1000 - LEFT_OVER, 3) if isinstance(found, int) else 0.0
 
     def awaits(self, nonce: str) -> bool:
         """Whether somebody still waits for the answer to that call."""
@@ -147,19 +168,27 @@ class AgentMailbox:
         return bytes(both[1]) if isinstance(both, list | tuple) else None
 
     def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
-        """None for what karpdash did not write."""
+        """None for what karpdash did not write, and for a call that is over."""
         try:
-            call = unpacked(self.keys.open(text, owner=self.agent, field="call"), AgentCall)
+            call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)
         except InvalidSetting:
+            log.warning("a call for an agent was dropped: it was not written by karpdash", extra={"agent": self.agent})
             return None
         # A call that somebody with access to the broker kept, and put there again, is over.
-        return call if call.nonce.encode() == nonce and call.until > time.time() - CLOCKS_DIFFER else None
+        late = round(time.time() - call.until)
+        if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
+            return call
+        log.warning("a call for an agent was dropped: it is over", extra={"agent": self.agent, "seconds": late})
+        return None
 
     def _key(self, name: str) -> str:
-        return f"karpdash:agent:{self.agent}:{name}"
+        """Calls and answers lie apart for each session: another agent finds none of them."""
+        session = "" if name == "heard" else f"{self.session}:"
+        return f"karpdash:agent:{self.agent}:{session}{name}"
 
     def _asked(self, *words: str | bytes | float) -> object:
+        seconds = _SHORT_SECONDS if words[0] in _SHORT else _LONG_SECONDS
         try:
-            return _connection(redis_url(self.broker_url)).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there
+            return _connection(redis_url(self.broker_url), seconds).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there
         except RedisError:
             raise Unreachable("the broker between karpdash and its agents does not answer", code="no_broker") from None

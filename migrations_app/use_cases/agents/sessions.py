@@ -4,6 +4,7 @@ One session holds for a token. A second agent with the same token is refused whi
 is recorded: it is a copy of the token, or two pods where one is meant.
 """
 
+import re
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
@@ -50,11 +51,16 @@ HELD: Final = threading.BoundedSemaphore(3)
 """Polls that one web process holds at once: the others are answered at once, so that pages keep their threads."""
 POLLED_AGAIN: Final = 1.0
 """Seconds until the next poll of an agent whose poll was not held."""
-NOTED_EVERY: Final = timedelta(seconds=5)
+NOTED_EVERY: Final = 5.0
+"""Seconds between two heartbeats that are stored in the row; at least three of them until an agent counts as lost."""
 REFUSED: Final = "agent.refused"
 REFUSED_EVERY: Final = timedelta(minutes=1)
+"""Time between two refusals of one token that are recorded, whatever they say."""
+OPENED_EVERY: Final = timedelta(seconds=5)
+"""Time between two sessions of one token, so that who holds it cannot fill the audit log with them."""
 _LONGEST_NONCE: Final = 64
-_DIGEST: Final = 64
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_LONGEST_URL: Final = 500
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -70,7 +76,9 @@ class AgentMessage:
 
 
 def hello(message: AgentMessage) -> bytes:
-    """Opens a session. Raises Conflict `agent_version` or `agent_elsewhere`, and InvalidInput for what is no hello."""
+    """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for what is
+    no hello.
+    """
     said = _read(message, AgentHello)
     row = message.agent
     with _as_agent(message):
@@ -79,9 +87,11 @@ def hello(message: AgentMessage) -> bytes:
                 f"this server speaks protocol {PROTOCOL}, and the agent {said.protocol}: install the server's release"
             )
             _refuse(row, "agent_version", words=words)
-        if row.session and mailbox_of(row).heard() == row.session:
+        if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
             words = "another agent with this token is connected; this one may try again when that one is gone"
             _refuse(row, "agent_elsewhere", words=words)
+        if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
+            raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
         return packed(AgentWelcome(_opened(row, said, address=message.address)))
 
 
@@ -157,19 +167,21 @@ def lost_after() -> float:
     return float(settings.ENV.agent_lost_after)
 
 
+def _is_recent(row: ClusterAgent) -> bool:
+    """Whether the agent was heard of lately as the database has it: a broker that lost its data opens no place."""
+    return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
+
+
 def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
-    try:
-        server = parse_server(said.server).url
-    except InvalidInput:
-        raise InvalidInput("the agent names no API server", code="agent_message") from None
-    told: dict[str, Any] = {"server": server, "ca_digest": said.ca_digest[:_DIGEST], "acts": said.acts}
+    told: dict[str, Any] = {"server": _server(said), "ca_digest": said.ca_digest, "acts": said.acts}
     told |= {"release": clean(said.version, longest=40), "address": address[:45]}
-    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": "", "refused_at": None}
+    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
         # Only over the session that was looked at: of two that dial together one is refused.
-        if not ClusterAgent.objects.filter(pk=row.pk, session=row.session, revoked_at=None).update(**fresh):
+        seen = {"session": row.session, "connected_at": row.connected_at, "revoked_at": None}
+        if not ClusterAgent.objects.filter(pk=row.pk, **seen).update(**fresh):
             raise Conflict("another agent with this token is connected", code="agent_elsewhere")
         # A cluster without a result, or whose scans fail, does not wait for its next turn.
         waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
@@ -181,23 +193,39 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     return session
 
 
+def _server(said: AgentHello) -> str:
+    """The URL of the agent's API server. Raises InvalidInput `agent_message` for what no agent says of it."""
+    try:
+        server = parse_server(said.server).url
+    except InvalidInput:
+        raise InvalidInput("the agent names no API server", code="agent_message") from None
+    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(said.ca_digest):
+        raise InvalidInput("the agent names no API server with a CA", code="agent_message")
+    return server
+
+
 def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
-    """Raises Conflict with that code, after recording it; at most once a minute."""
+    """Raises Conflict with that code, after recording it; at most once a minute, whatever the codes were."""
     now = timezone.now()
-    if row.refused_at is None or row.refused_code != code or now - row.refused_at > REFUSED_EVERY:
+    if row.refused_at is None or now - row.refused_at > REFUSED_EVERY:
         with transaction.atomic():
-            ClusterAgent.objects.filter(pk=row.pk).update(refused_at=now, refused_code=code)
-            record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+            first = ClusterAgent.objects.filter(pk=row.pk, refused_at=row.refused_at)
+            if first.update(refused_at=now, refused_code=code):
+                record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+    elif row.refused_code != code:
+        ClusterAgent.objects.filter(pk=row.pk).update(refused_code=code)  # the page tells the newest
     raise Conflict(words, code=code)
 
 
 def _hear(message: AgentMessage) -> None:
     """Notes the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
-    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
     row, now = message.agent, timezone.now()
-    if row.heard_at is None or now - row.heard_at > NOTED_EVERY:
+    often = timedelta(seconds=min(NOTED_EVERY, lost_after() / 3))
+    if row.heard_at is None or now - row.heard_at > often:
+        # First, so that an agent that dials while the broker is gone keeps its place.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
+    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
 
 
 def _require_session(message: AgentMessage) -> None:

@@ -44,9 +44,12 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
     if cluster.source != Cluster.Source.AGENT:
         raise InvalidInput(f"this cluster is not reached by an agent but by {cluster.source}", code="no_agent_here")
     with transaction.atomic():
+        before = ClusterAgent.objects.filter(cluster_id=cluster_id).first()
         secret = _issued(cluster, by=by)
         void_plans(cluster_id)
         void_journeys(cluster_id)
+        if before is not None:
+            transaction.on_commit(lambda: _silence(before))
     return secret
 
 
@@ -58,8 +61,7 @@ def revoke_agent_token(cluster_id: uuid.UUID) -> None:
             raise NotFound("no such token")
         ClusterAgent.objects.filter(pk=row.pk).update(revoked_at=timezone.now(), session="")
         _recorded("agent.revoked", row)
-    with suppress(ReadError):  # a worker that waits learns of it at once; without a broker nobody waits
-        mailbox_of(row).silence()
+    _silence(row)
 
 
 def agent_of(secret: str) -> ClusterAgent | None:
@@ -68,8 +70,14 @@ def agent_of(secret: str) -> ClusterAgent | None:
 
 
 def mailbox_of(row: ClusterAgent) -> AgentMailbox:
-    """Where the workers and this agent leave messages for each other."""
-    return AgentMailbox(settings.ENV.broker_url, str(row.pk), keys())
+    """Where the workers and this agent leave messages for each other, in the session of the row."""
+    return AgentMailbox(settings.ENV.broker_url, str(row.pk), keys(), row.session)
+
+
+def _silence(row: ClusterAgent) -> None:
+    """A worker that waits learns at once that the session is over; without a broker nobody waits."""
+    with suppress(ReadError):
+        mailbox_of(row).silence()
 
 
 def _issued(cluster: Cluster, *, by: str) -> AgentSecret:

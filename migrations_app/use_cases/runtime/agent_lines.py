@@ -20,7 +20,7 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> tuple[Connection, A
         raise Unreachable("the token of the cluster's agent is revoked", code="agent_revoked")
     if row is None or not row.session:
         raise Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
-    mailbox = AgentMailbox(settings.ENV.broker_url, str(row.pk), keys)
+    mailbox = AgentMailbox(settings.ENV.broker_url, str(row.pk), keys, row.session)
     line = AgentLine(mailbox, session=row.session, ca_digest=row.ca_digest)
     line.require_agent()
     return Connection(server=parse_server(row.server), ca_pem=""), line, row.acts

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from migrations_app.clients.agents.agent_line import LOST
+from migrations_app.clients.agents.agent_line import NO_LINE
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
@@ -90,10 +90,12 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> tuple[Collected, A
 
 
 def _refuse_lost(collected: Collected) -> None:
-    """Raises Unreachable if the cluster's agent was lost on the way: the cluster is unreachable, and not half read."""
+    """Raises Unreachable if the line to the cluster's agent was lost on the way: the cluster is unreachable, and not
+    half read.
+    """
     for line in collected.parts:
-        if line.why == LOST:
-            raise Unreachable(line.detail, code=LOST)
+        if line.why in NO_LINE:
+            raise Unreachable(line.detail, code=line.why)
 
 
 def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
