@@ -181,7 +181,7 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
     match move.do:
         case "note_running":
             event = CampaignEvent(verb="campaign.member_running", by=WORKER, code=move.code)
-            store_member(here, member, then="running", event=event, **quiet)
+            store_member(here, member, then="running", event=event, **quiet, paused_with=False)
         case "finish":
             event = CampaignEvent(verb="campaign.member_done", by=WORKER, code=move.code)
             store_member(here, member, then="done", event=event, **quiet, ended_at=timezone.now(), hops_left=0)
