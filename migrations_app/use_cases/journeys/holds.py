@@ -17,13 +17,14 @@ from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASE
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_old
 from migrations_app.use_cases.journeys.preview import Woken
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, caused, load, store
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
@@ -87,8 +88,21 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
         for name, value in _asked_by(person).items():
             setattr(held, name, value)
-    held.resumes = held.resumes or resumes
+    held.resumes = resumes
     held.save()
+    return True
+
+
+def stop_resuming(here: LoadedJourney, *, by: Actor, code: str = "asked") -> bool:
+    """Keeps the journey paused where it was to go on once the budgets are restored, in the caller's transaction.
+
+    The budgets are restored all the same. False if it was not to go on.
+    """
+    if not JourneyHold.objects.filter(journey=here.row, resumes=True).update(resumes=False):
+        return False
+    tells = "" if code == "asked" else "journey.paused"
+    event = JourneyEvent(verb="journey.paused", by=by, code=code, tells=tells)
+    store(here, here.progress, event=event, columns=caused(code))
     return True
 
 
@@ -106,6 +120,8 @@ def advance_hold(journey_id: uuid.UUID) -> tuple[Woken, HoldEnded | None]:
         held = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
         if held is None:
             return Woken(), None
+        if held.resumes and everything_stopped():
+            held.resumes = not stop_resuming(here, by=WORKER, code="kill_switch")
         move = next_hold_move(_seen(held))
         if move.do == "draft":
             return Woken(drafts=[_drafted(here, held)]), None
@@ -160,6 +176,9 @@ def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:
         if refused.code in ANEW:
             step_rollouts.withdraw(made, refused.code)
             return Woken(again=True)
+        if refused.code == "kill_switch":
+            with transaction.atomic():
+                stop_resuming(load(held.journey_id, lock=True), by=WORKER, code=refused.code)
         if refused.code != "moved":
             _note(held, refused.code, cause=refused.message)  # it is tried again with each sweep
     return Woken()

@@ -26,9 +26,17 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
-from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold
+from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold, stop_resuming
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, move, store
+from migrations_app.use_cases.journeys.transitions import (
+    JourneyEvent,
+    LoadedJourney,
+    caused,
+    definition,
+    load,
+    move,
+    store,
+)
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
@@ -73,13 +81,15 @@ def pause_journey(
 ) -> Journey:
     """Pauses the journey, and asks its rollout to pause after the request under way.
 
-    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. Raises PermissionDenied,
-    Conflict.
+    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. A paused one that would
+    go on once its budgets are restored stays paused instead. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
+        if stop_resuming(here, by=by):
+            return here.row
         _paused(here, by=by)
         if hold_disruption:
             begin_hold(here, person, by=by)
@@ -87,9 +97,11 @@ def pause_journey(
 
 
 def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause_journey`, for a campaign that has compared the rights. False if the journey does not run."""
+    """As `pause_journey`, for a campaign that has compared the rights. False if it neither runs nor is to go on."""
     with transaction.atomic():
         here = load(journey_id, lock=True)
+        if stop_resuming(here, by=by):
+            return True
         if here.row.state != "running":
             return False
         _paused(here, by=by)
@@ -98,7 +110,7 @@ def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
 
 def _paused(here: LoadedJourney, *, by: Actor) -> None:
     then, made = after(here.progress, "pause"), under_way(here, lock=True)
-    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=_cause("asked"))
+    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=caused("asked"))
     if made is not None:
         # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
         rollouts.ask_to_pause(made.pk, by=by)
@@ -122,7 +134,7 @@ def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version:
         refuse_changes()
         if ask_for_release(here, person, by=by, resumes=True):
             return here.row
-        columns, made = {**_cause(""), **starter(person)}, under_way(here, lock=True)
+        columns, made = {**caused(""), **starter(person)}, under_way(here, lock=True)
         store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
         if made is not None and made.state == "paused":
             rollouts.resume(made.pk, person, by=by)
@@ -147,7 +159,7 @@ def abort_journey(
         refuse_old(here, version)
         then = after(here.progress, "abort")
         made = under_way(here, lock=True) or planned(here)
-        columns = {**_cause("asked", reason), "finished_at": timezone.now()}
+        columns = {**caused("asked", reason), "finished_at": timezone.now()}
         detail = {"paused_deliveries": still_paused(here)}
         event = JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason, detail=detail)
         store(here, then, event=event, columns=columns)
@@ -204,6 +216,9 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
         _expired(pk, code="cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
         halt(load(pk), "cluster_changed")
+    for pk in Journey.objects.filter(cluster_id=cluster_id, hold__resumes=True).values_list("pk", flat=True):
+        with transaction.atomic():
+            stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
 def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
@@ -211,7 +226,7 @@ def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken |
     event = JourneyEvent(
         verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
     )  # fmt: skip
-    store(here, after(here.progress, "pause"), event=event, columns=_cause(code, words))
+    store(here, after(here.progress, "pause"), event=event, columns=caused(code, words))
 
 
 def refuse_journey(cluster_id: uuid.UUID) -> None:
@@ -224,7 +239,7 @@ def refuse_journey(cluster_id: uuid.UUID) -> None:
 def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
     try:
         here = load(journey_id)
-        columns = {**_cause(code), "finished_at": timezone.now()}
+        columns = {**caused(code), "finished_at": timezone.now()}
         move(here, "expired", event=JourneyEvent(verb="journey.expired", by=WORKER, code=code), **columns)
     except Conflict:
         return False
@@ -245,10 +260,6 @@ def starter(person: Person) -> dict[str, Any]:
     """The columns of who starts or resumes the journey: its rollouts are started with the rights of that account."""
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
-
-
-def _cause(code: str, words: str = "") -> dict[str, Any]:
-    return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
 def refuse_changes() -> None:

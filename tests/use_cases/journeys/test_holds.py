@@ -11,11 +11,11 @@ from migrations_app.journeys.disruption_hold import HoldMove, HoldSeen, next_hol
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyHold, JourneyRollout
-from migrations_app.models.policy import Policy
+from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.journeys.disruption_hold import disruption_hold
 from migrations_app.use_cases.journeys.holds import change_hold
-from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
+from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, pause_part, resume_journey
 from migrations_app.use_cases.journeys.steps import retry
 from migrations_app.use_cases.journeys.taking_back import take_back
 from migrations_app.use_cases.journeys.worker import advance_journey, stranded_journeys
@@ -25,7 +25,7 @@ from tests.actions.on_server import QUICK, installed, put, registered
 from tests.actions.way_back import lasting
 from tests.builders_pools import a_pool
 from tests.builders_rollouts import a_line, taint
-from tests.use_cases.cast import actor, person
+from tests.use_cases.cast import OPERATE, actor, person, user
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 
@@ -230,6 +230,42 @@ class TestJourneys:
         resume_journey(row.pk, person(ada), by=actor(ada))
         done(row, shop, "release")
         assert (row.state, JourneyHold.objects.count()) == ("running", 0)
+
+    @pytest.mark.parametrize("by_campaign", [False, True])
+    def test_a_resume_that_waits_for_the_budgets_is_stopped(self, at_work, shop, ada, by_campaign):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        if by_campaign:
+            assert pause_part(row.pk, by=actor(ada))
+            assert not pause_part(row.pk, by=actor(ada))  # it is paused, and nothing of it goes on
+        else:
+            pause_journey(row.pk, person(ada), by=actor(ada))
+        done(row, shop, "release")
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "asked", 0)
+
+    def test_the_kill_switch_leaves_the_resuming_to_a_person(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        switch = KillSwitch.objects.create(on=True)
+        stage.advanced(row)
+        assert (JourneyHold.objects.get().resumes, row.cause_code) == (False, "kill_switch")
+        KillSwitch.objects.filter(pk=switch.pk).update(on=False)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        stage.advanced(row)
+        assert (row.state, JourneyHold.objects.count()) == ("paused", 0)
+
+    def test_who_only_restores_takes_back_the_resuming_of_another(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.unplanned(shop, "missing_rights")
+        stage.advanced(row)
+        ben = user("ben", OPERATE)
+        change_hold(row.pk, person(ben), asked_for="released", by=actor(ben))
+        done(row, shop, "release")
+        assert (row.state, newest(row, "release").started_by_name) == ("paused", "ben")
 
     def test_no_way_goes_on_beside_it(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
