@@ -5,13 +5,14 @@ paused; nothing of them goes on while it is under way.
 """
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Method, Person, may_start
+from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldMove, HoldSeen, next_hold_move
 from migrations_app.journeys.next_move import RolloutSeen
@@ -33,11 +34,8 @@ ACTIONS = {JourneyRollout.Purpose.HOLD: HOLD, JourneyRollout.Purpose.RELEASE: RE
 ANEW = frozenset({"expired", "policy_moved"})
 
 
-@dataclass(frozen=True, slots=True)
-class HoldEnded:
-    """The hold is over. `resume`: the journey is to go on with the rights of that person."""
-
-    resume: Person | None = None
+GoOn = Callable[[LoadedJourney, Person], None]
+"""Lets the journey go on with the rights of that person, in the caller's transaction."""
 
 
 def change_hold(
@@ -111,27 +109,27 @@ def _asked_by(person: Person) -> dict[str, object]:
             "cause": ""}  # fmt: skip
 
 
-def advance_hold(journey_id: uuid.UUID) -> tuple[Woken, HoldEnded | None]:
-    """Makes the next move of the journey's hold; the second value once it is over. Raises Conflict if the journey or
-    the rollout moved meanwhile.
+def advance_hold(journey_id: uuid.UUID, *, go_on: GoOn) -> Woken:
+    """Makes the next move of the journey's hold; once it is over the journey goes on, where somebody asked for that.
+    Raises Conflict if the journey or the rollout moved meanwhile.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         held = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
         if held is None:
-            return Woken(), None
+            return Woken()
         if held.resumes and everything_stopped():
             held.resumes = not stop_resuming(here, by=WORKER, code="kill_switch")
         move = next_hold_move(_seen(held))
         if move.do == "draft":
-            return Woken(drafts=[_drafted(here, held)]), None
+            return Woken(drafts=[_drafted(here, held)])
         if move.do in ("end", "withdraw"):
-            return Woken(), _ended(here, held, move=move)
+            return Woken(again=_ended(here, held, move=move, go_on=go_on))
     made = _now(held)
     if made is None or move.do in ("wait", "tell"):
         _note(held, move.code)
-        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else []), None
-    return _with_rollout(held, made=made, move=move), None
+        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else [])
+    return _with_rollout(held, made=made, move=move)
 
 
 def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
@@ -144,15 +142,39 @@ def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
     return made
 
 
-def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove) -> HoldEnded:
+def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove, go_on: GoOn) -> bool:
+    """Ends the hold, and lets the journey go on where it resumes, in one transaction; whether it goes on."""
+    if held.resumes:
+        # Before the first event, as whoever changes both: neither waits for the other for ever.
+        mine = Rollout.objects.filter(journey_part__step__journey=here.row, state__in=[*HOLDING, "rolling_back"])
+        list(Rollout.objects.select_for_update().filter(pk__in=mine.values("pk")).order_by("pk").values_list("pk"))
     made = _now(held)
     if move.do == "withdraw" and made is not None:
         step_rollouts.withdraw(made, "journey_resumed")
     words = made.cause if made is not None and move.code != RELEASED else ""
-    person = _person(held) if held.resumes else None
+    person = _person(held)
     held.delete()
     store(here, here.progress, event=JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words))
-    return HoldEnded(person)
+    return held.resumes and _resumed(here, person, go_on=go_on)
+
+
+def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool:
+    """Lets the journey go on; where it may not it stays paused with the cause, and people are told."""
+    try:
+        if person is None:
+            raise Conflict("the account that asked for it is closed", code="starter_gone")
+        with transaction.atomic():
+            go_on(here, person)
+    except PermissionDenied as refused:
+        code, words = "right_missing", refused.message
+    except Conflict as refused:
+        code, words = refused.code, refused.message
+    else:
+        return True
+    stays = load(here.row.pk, lock=True)
+    event = JourneyEvent(verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused")
+    store(stays, stays.progress, event=event, columns=caused(code, words))
+    return False
 
 
 def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:

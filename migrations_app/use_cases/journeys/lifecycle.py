@@ -39,6 +39,7 @@ from migrations_app.use_cases.journeys.transitions import (
 )
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
+from migrations_app.use_cases.rollouts.start_checks import refuse_start
 
 ROLLOUT_HOLDS = ("running", "paused", "needs_attention", "rolling_back")
 
@@ -119,26 +120,42 @@ def _paused(here: LoadedJourney, *, by: Actor) -> None:
 def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
     """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
 
-    Where Karpenter's own disruption is held the budgets are restored first: it stays paused until a worker has seen
-    that, and goes on then. Raises PermissionDenied, and Conflict: `step_failed` beside a failed step, `plan_differs`
-    beside a plan that nobody accepted, and those of a start.
+    Where Karpenter's own disruption is held the budgets are restored first, unless its rollout could not go on then:
+    it stays paused until a worker has seen them restored, and goes on with `go_on`. Raises PermissionDenied, and
+    Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody accepted, and those of a
+    start.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         refuse_person(may_start(over(person, here.row.cluster_id)))
         refuse_old(here, version)
-        then = after(here.progress, "resume")
-        current = here.current
-        if current is not None and here.row.cause_code in ASKS and not current.accepted:
-            raise Conflict("accept the plan, or plan the step again", code="plan_differs")
-        refuse_changes()
-        if ask_for_release(here, person, by=by, resumes=True):
-            return here.row
-        columns, made = {**caused(""), **starter(person)}, under_way(here, lock=True)
-        store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+        _refuse_resume(here)
+        made = under_way(here, lock=True)
         if made is not None and made.state == "paused":
-            rollouts.resume(made.pk, person, by=by)
+            refuse_start(made, person)
+        if not ask_for_release(here, person, by=by, resumes=True):
+            go_on(here, person, by=by)
     return here.row
+
+
+def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
+    """As `resume_journey` where nothing is held, in the caller's transaction, which has locked the journey."""
+    refuse_person(may_start(over(person, here.row.cluster_id)))
+    _refuse_resume(here)
+    columns, made = {**caused(""), **starter(person)}, under_way(here, lock=True)
+    then = after(here.progress, "resume")
+    store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+    if made is not None and made.state == "paused":
+        rollouts.resume(made.pk, person, by=by)
+
+
+def _refuse_resume(here: LoadedJourney) -> None:
+    """Raises Conflict if the journey may not go on, whoever asks."""
+    after(here.progress, "resume")
+    current = here.current
+    if current is not None and here.row.cause_code in ASKS and not current.accepted:
+        raise Conflict("accept the plan, or plan the step again", code="plan_differs")
+    refuse_changes()
 
 
 ASKS = ("plan_differs", "plan_not_shown")

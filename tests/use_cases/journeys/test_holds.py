@@ -256,6 +256,37 @@ class TestJourneys:
         stage.advanced(row)
         assert (row.state, JourneyHold.objects.count()) == ("paused", 0)
 
+    def test_no_budgets_are_restored_for_a_journey_that_may_not_go_on(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        Policy.objects.create(frozen=True, frozen_why="fair")
+        code = refusal(Conflict, resume_journey, row.pk, person(ada), by=actor(ada))
+        assert code in ("closed", "policy_moved")
+        assert JourneyHold.objects.get().asked_for == "held"
+
+    def test_a_resume_that_is_refused_after_the_restoring_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        Policy.objects.create(frozen=True, frozen_why="fair")
+        stage.advanced(row)
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "closed", 0)
+        assert (stage.work(row).state, stage.told()[-1]) == ("paused", "journey.paused")
+        assert "fair" in row.cause
+
+    def test_one_who_may_not_start_any_more_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        ada.user_permissions.clear()
+        stage.advanced(row)
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "right_missing", 0)
+
     def test_who_only_restores_takes_back_the_resuming_of_another(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
         resume_journey(row.pk, person(ada), by=actor(ada))
