@@ -73,14 +73,17 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
     store(here, here.progress, event=JourneyEvent(verb="journey.hold_asked", by=by))
 
 
-def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool) -> bool:
-    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. Asked again, it tries again
-    where the last try came to nothing.
+def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool, again: bool = True) -> bool:
+    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. `again`: where the last try
+    came to nothing it is tried again, which only people ask for; else that raises Conflict `disruption_held`.
     """
     held = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
     if held is None:
         return False
-    if held.asked_for == HELD or next_hold_move(_seen(held)).do == "tell":
+    failed = held.asked_for == RELEASED and next_hold_move(_seen(held)).do == "tell"
+    if failed and not again:
+        raise Conflict("the budgets could not be restored: a person looks at that first", code="disruption_held")
+    if held.asked_for == HELD or failed:
         held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
         store(here, here.progress, event=JourneyEvent(verb="journey.release_asked", by=by))
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it

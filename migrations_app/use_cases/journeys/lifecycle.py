@@ -117,11 +117,14 @@ def _paused(here: LoadedJourney, *, by: Actor) -> None:
         rollouts.ask_to_pause(made.pk, by=by)
 
 
-def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+def resume_journey(
+    journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, again: bool = True
+) -> Journey:
     """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
 
     Where Karpenter's own disruption is held the budgets are restored first, unless its rollout could not go on then:
-    it stays paused until a worker has seen them restored, and goes on with `go_on`. Raises PermissionDenied, and
+    it stays paused until a worker has seen them restored, and goes on with `go_on`. `again`: it is tried again where
+    the last restoring came to nothing. Raises PermissionDenied, and
     Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody accepted, and those of a
     start.
     """
@@ -133,7 +136,7 @@ def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version:
         made = under_way(here, lock=True)
         if made is not None and made.state == "paused":
             refuse_start(made, person)
-        if not ask_for_release(here, person, by=by, resumes=True):
+        if not ask_for_release(here, person, by=by, resumes=True, again=again):
             go_on(here, person, by=by)
     return here.row
 

@@ -150,6 +150,20 @@ class TestResuming:
         stage.advanced(working)
         assert journeys_of(working)["blue"] == "paused"  # a later pause is that of a person
 
+    def test_a_restoring_that_failed_is_not_asked_for_again_by_a_worker(self, working, ada):
+        lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
+        row = Journey.objects.get(pk=stage.member(working, "blue").journey_id)
+        change_hold(row.pk, person(ada), asked_for="held", by=actor(ada))
+        for purpose, state in (("hold", "succeeded"), ("release", "failed")):
+            made = a_rollout(row.cluster, state=state)
+            JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose=purpose)
+        JourneyHold.objects.update(asked_for="released")
+        Campaign.objects.update(state="running")
+        CampaignMember.objects.exclude(cluster_name="blue").update(paused_with=False)
+        stage.advanced(working)
+        assert (working.state, working.cause_code) == ("paused", "disruption_held")
+        assert "journey.release_asked" not in journeys.verbs(row)
+
     def test_one_that_a_person_resumed_and_paused_again_stays_paused(self, working, ada):
         lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
         blue = stage.member(working, "blue").journey_id
