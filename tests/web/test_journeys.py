@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from tests.builders_journeys import a_journey
-from tests.builders_rollouts import entitled
+from tests.builders_rollouts import a_rollout, entitled
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 
 pytestmark = pytest.mark.django_db
@@ -235,3 +235,15 @@ def test_a_plain_pause_holds_nothing(client, shop, ada):
     row.refresh_from_db()
     assert sent(client, "disruption", row, asked_for="held").status_code == 302
     assert JourneyHold.objects.get().asked_for == "held"
+
+
+def test_a_paused_rollout_of_an_upgrade_leads_to_the_hold_of_that_upgrade(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="paused", author=ada)
+    alone = a_rollout(shop, state="failed", author=ada)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="work")
+    body = client.get(f"/rollouts/{made.pk}/").content.decode()
+    assert ("Hold that at its upgrade" in body, "action=hold_disruption" in body) == (True, False)
+    type(made).objects.filter(pk=made.pk).update(state="failed")
+    type(made).objects.filter(pk=alone.pk).update(state="paused")
+    assert "action=hold_disruption" in client.get(f"/rollouts/{alone.pk}/").content.decode()
