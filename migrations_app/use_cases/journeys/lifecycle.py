@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.deliveries import StepDone, left_paused
 from migrations_app.journeys.plan import COMPOSER
 from migrations_app.journeys.states import HOLDING, PLANNED, after
-from migrations_app.models.journey import Journey, JourneyRollout
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.holding import holding_journey
@@ -297,11 +297,15 @@ def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
 
 
 def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration."""
+    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration, or one
+    that is over has not restored the budgets of its NodePools yet.
+    """
     every = registrations_of(row.cluster_id)
     others = Journey.objects.filter(cluster_id__in=every, state__in=sorted(HOLDING)).exclude(pk=row.pk)
     if others.exists():
         raise Conflict("another journey holds this cluster", code="busy")
+    if JourneyHold.objects.filter(journey__cluster_id__in=every).exclude(journey=row).exists():
+        raise Conflict("an upgrade that was ended still holds Karpenter's own disruption: restore it", code="busy")
     made = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
     if made is not None:
         raise Conflict(f"rollout {made.pk} holds this cluster", code="busy")

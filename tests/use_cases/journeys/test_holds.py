@@ -15,16 +15,23 @@ from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.journeys.disruption_hold import disruption_hold
 from migrations_app.use_cases.journeys.holds import change_hold
-from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, pause_part, resume_journey
+from migrations_app.use_cases.journeys.lifecycle import (
+    abort_journey,
+    pause_journey,
+    pause_part,
+    resume_journey,
+    start_journey,
+)
 from migrations_app.use_cases.journeys.steps import retry
 from migrations_app.use_cases.journeys.taking_back import take_back
 from migrations_app.use_cases.journeys.worker import advance_journey, stranded_journeys
 from migrations_app.use_cases.rollouts import approvals, preview, worker
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
+from migrations_app.use_cases.rollouts.start_checks import why_not_start
 from tests.actions.on_server import QUICK, installed, put, registered
 from tests.actions.way_back import lasting
 from tests.builders_pools import a_pool
-from tests.builders_rollouts import a_line, taint
+from tests.builders_rollouts import a_line, a_rollout, taint
 from tests.use_cases.cast import OPERATE, actor, person, user
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
@@ -297,6 +304,28 @@ class TestJourneys:
         change_hold(row.pk, person(ben), asked_for="released", by=actor(ben))
         done(row, shop, "release")
         assert (row.state, newest(row, "release").started_by_name) == ("paused", "ben")
+
+    def test_a_hold_of_its_own_is_not_started_beside_a_paused_journey(self, at_work, shop, ada):
+        pause_journey(at_work.pk, person(ada), by=actor(ada))
+        Rollout.objects.filter(pk=stage.work(at_work).pk).update(state="paused", wish="", cause_code="asked")
+        alone = {"state": "approved", "beside": True, "author": ada}
+        hold = a_rollout(shop, LOW, action="hold_disruption", **alone)
+        release = a_rollout(shop, LOW, action="release_disruption", **alone)
+        code = refusal(Conflict, rollouts.start, hold.pk, person(ada), digest=hold.digest, by=actor(ada))
+        assert (code, "hold Karpenter" in why_not_start(hold.pk, person(ada))) == ("busy", True)
+        assert rollouts.start(release.pk, person(ada), digest=release.digest, by=actor(ada)).state == "running"
+
+    def test_no_other_journey_starts_before_the_budgets_are_back(self, at_work, shop, ada, cleo):
+        row = done(paused(at_work, ada), shop)
+        main = stage.work(row)
+        abort_journey(row.pk, person(ada), reason="wrong week", by=actor(ada))
+        main.refresh_from_db()
+        assert main.state == "aborted"
+        other = stage.approved(stage.previewed(shop, ada), ada, [cleo])
+        code = refusal(Conflict, start_journey, other.pk, person(ada), digest=other.digest, by=actor(ada))
+        assert code == "busy"
+        done(row, shop, "release")
+        assert stage.started(other, ada).state == "running"
 
     def test_no_way_goes_on_beside_it(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
