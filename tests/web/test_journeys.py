@@ -221,6 +221,7 @@ def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(clien
     for words in ("The budgets of Karpenter are being restored", "Then the upgrade goes on by itself"):
         assert words in body, words
     assert f'action="{reverse("journey-resume", args=[row.pk])}"' not in body
+    assert "Stay paused" in body
 
 
 def test_an_approver_is_not_offered_the_hold(client, shop, cleo):
@@ -247,3 +248,16 @@ def test_a_paused_rollout_of_an_upgrade_leads_to_the_hold_of_that_upgrade(client
     type(made).objects.filter(pk=made.pk).update(state="failed")
     type(made).objects.filter(pk=alone.pk).update(state="paused")
     assert "action=hold_disruption" in client.get(f"/rollouts/{alone.pk}/").content.decode()
+
+
+def test_a_restoring_that_stopped_is_no_longer_shown_as_going_on(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="aborted", author=ada)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="release")
+    JourneyHold.objects.create(
+        journey=row, asked_for="released", resumes=True, begun_at=row.made_at, wait_code="rollout_aborted"
+    )
+    body = shown(client, row)
+    assert ("The budgets of Karpenter were not restored" in body, "Then the upgrade goes on" in body) == (True, False)
+    assert "Restore the budgets" in body
+    assert "Stay paused" not in body

@@ -15,6 +15,8 @@ from migrations_app.models.journey import JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 
 PURPOSES = (JourneyRollout.Purpose.HOLD, JourneyRollout.Purpose.RELEASE)
+STOPPED = ("failed", "aborted", "rejected", "needs_attention", "expired")
+"""States of the rollout that restores, in which no worker goes on with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,12 @@ class DisruptionHold:
     left: Annotated[
         tuple[str, ...], Meta(description="NodePools whose budgets others changed since; they are left so.")
     ]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the budgets were to be restored, and a person has to look at why they are not."""
+        ended = self.wait_code not in ("", "planning", "approval_needed", "rollout") and self.state in STOPPED
+        return self.open and self.asked_for == RELEASED and ended
 
 
 def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:

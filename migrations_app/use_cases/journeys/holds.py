@@ -85,7 +85,8 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
         raise Conflict("the budgets could not be restored: a person looks at that first", code="disruption_held")
     if held.asked_for == HELD or failed:
         held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
-        store(here, here.progress, event=JourneyEvent(verb="journey.release_asked", by=by))
+        event = JourneyEvent(verb="journey.release_asked", by=by)
+        store(here, here.progress, event=event, columns={"needs_person": False})
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
         for name, value in _asked_by(person).items():
             setattr(held, name, value)
@@ -131,6 +132,7 @@ def advance_hold(journey_id: uuid.UUID, *, go_on: GoOn) -> Woken:
     made = _now(held)
     if made is None or move.do in ("wait", "tell"):
         _note(held, move.code)
+        _ask_person(journey_id, move)
         return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else [])
     return _with_rollout(held, made=made, move=move)
 
@@ -157,7 +159,8 @@ def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove, go_on: GoO
     words = made.cause if made is not None and move.code != RELEASED else ""
     person = _person(held)
     held.delete()
-    store(here, here.progress, event=JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words))
+    event = JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words)
+    store(here, here.progress, event=event, columns={"needs_person": False})
     return held.resumes and _resumed(here, person, go_on=go_on)
 
 
@@ -213,6 +216,18 @@ def _note(held: JourneyHold, code: str, *, cause: str = "") -> None:
     """Keeps what the hold waits for, for the page."""
     if (held.wait_code, held.cause) != (code, cause[:2000]):
         JourneyHold.objects.filter(pk=held.pk).update(wait_code=code, cause=cause[:2000])
+
+
+def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
+    """Stores whether a person has to look; people are told once."""
+    person = move.do == "tell"
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        if here.row.needs_person == person:
+            return
+        verb, tells = ("journey.person_needed", "journey.needs_person") if person else ("journey.waiting", "")
+        event = JourneyEvent(verb=verb, by=WORKER, code=move.code, tells=tells)
+        store(here, here.progress, event=event, columns={"needs_person": person})
 
 
 def _seen(held: JourneyHold) -> HoldSeen:

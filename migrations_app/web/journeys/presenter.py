@@ -97,7 +97,7 @@ def _restoring(detail: JourneyDetail) -> bool:
 def _goes_on(detail: JourneyDetail) -> bool:
     """Whether the journey goes on by itself once the budgets are restored, unless somebody pauses it again."""
     hold = detail.disruption_hold
-    return hold is not None and hold.open and hold.resumes
+    return hold is not None and hold.open and hold.resumes and not hold.stopped
 
 
 def _resumable(detail: JourneyDetail) -> bool:

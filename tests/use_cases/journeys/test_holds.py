@@ -85,6 +85,7 @@ class TestDecisions:
             ("succeeded", "expired", "missing_rights", HoldMove("tell", "missing_rights")),
             ("succeeded", "paused", "", HoldMove("abort")),
             ("succeeded", "aborted", "", HoldMove("tell", "rollout_aborted")),
+            ("succeeded", "aborted", "asked", HoldMove("tell", "rollout_aborted")),
             ("succeeded", "rejected", "", HoldMove("tell", "rollout_rejected")),
         ],
     )
@@ -314,6 +315,22 @@ class TestJourneys:
         code = refusal(Conflict, rollouts.start, hold.pk, person(ada), digest=hold.digest, by=actor(ada))
         assert (code, "hold Karpenter" in why_not_start(hold.pk, person(ada))) == ("busy", True)
         assert rollouts.start(release.pk, person(ada), digest=release.digest, by=actor(ada)).state == "running"
+
+    def test_a_restoring_that_stopped_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        assert not disruption_hold(row.pk).stopped
+        stage.ended(newest(row, "release"), "paused", cause_code="changed")
+        stage.advanced(row, 3)
+        told = disruption_hold(row.pk)
+        assert (told.stopped, told.state, told.wait_code) == (True, "aborted", "rollout_aborted")
+        assert (row.needs_person, stage.told().count("journey.needs_person")) == (True, 1)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        row.refresh_from_db()
+        assert (row.needs_person, disruption_hold(row.pk).stopped) == (False, False)
 
     def test_no_other_journey_starts_before_the_budgets_are_back(self, at_work, shop, ada, cleo):
         row = done(paused(at_work, ada), shop)
