@@ -261,3 +261,11 @@ def test_a_restoring_that_stopped_is_no_longer_shown_as_going_on(client, shop, a
     assert ("The budgets of Karpenter were not restored" in body, "Then the upgrade goes on" in body) == (True, False)
     assert "Restore the budgets" in body
     assert "Stay paused" not in body
+
+
+def test_what_is_held_is_told_with_the_time_of_which_that_is_known(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="succeeded", author=ada, finished_at=row.made_at)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="hold")
+    JourneyHold.objects.create(journey=row, begun_at=row.made_at, wait_code="held")
+    assert "as of <time" in " ".join(shown(client, row).split())

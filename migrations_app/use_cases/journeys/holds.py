@@ -18,6 +18,7 @@ from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASE
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.journeys.disruption_hold import was_taken_back
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts.rights import over, refuse_person
@@ -231,9 +232,11 @@ def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
 
 
 def _seen(held: JourneyHold) -> HoldSeen:
+    releasing, made = held.asked_for == RELEASED, _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
+    over = made is not None and not releasing and was_taken_back(made)
     return HoldSeen(
-        releasing=held.asked_for == RELEASED,
-        hold=_told(_newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)),
+        releasing=releasing,
+        hold=RolloutSeen(state="rolled_back") if over else _told(made),
         release=_told(_newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)),
     )
 

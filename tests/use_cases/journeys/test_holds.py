@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -331,6 +332,26 @@ class TestJourneys:
         resume_journey(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         assert (row.needs_person, disruption_hold(row.pk).stopped) == (False, False)
+
+    @pytest.mark.parametrize(
+        ("columns", "over"),
+        [
+            ({"action": "roll_back", "back": True}, True),
+            ({"action": "release_disruption"}, True),
+            ({"action": "release_disruption", "parameters": {"nodepools": ["api"]}}, False),
+            ({"action": "taint_and_drift"}, False),
+        ],
+    )
+    def test_budgets_that_another_rollout_restored_are_held_no_longer(self, at_work, shop, ada, columns, over):
+        row = done(paused(at_work, ada), shop)
+        made = newest(row, "hold")
+        assert disruption_hold(row.pk).held_at == made.finished_at
+        if columns.pop("back", False):
+            columns["rolls_back"] = made
+        later = made.finished_at + timedelta(minutes=1)
+        a_rollout(shop, state="succeeded", beside=True, finished_at=later, **columns)
+        stage.advanced(row)
+        assert (JourneyHold.objects.exists(), row.state) == (not over, "paused")
 
     def test_no_other_journey_starts_before_the_budgets_are_back(self, at_work, shop, ada, cleo):
         row = done(paused(at_work, ada), shop)
