@@ -21,7 +21,8 @@ Act = Literal[
 ]  # fmt: skip
 """`prepare` drafts the journey of a cluster's next hop, `cover` gives it the approval of the campaign, `ask` asks
 people for it, `start` starts it, `resume` resumes one that was paused with the campaign; `note_running`: it runs
-again, or was started by hand; `drop`: its cluster is gone; `halt` pauses the campaign; `open` opens a wave."""
+again, or was started by hand, and a later pause of it is not the campaign's; `drop`: its cluster is gone; `halt` pauses
+the campaign; `open` opens a wave."""
 BROKEN = frozenset({"rollout_paused", "rollout_needs_attention"})
 """What a running journey waits for when its rollout stopped by itself."""
 NO_BREACH = frozenset({"asked", "kill_switch", "audit"})
@@ -139,8 +140,9 @@ def _noted(one: MemberSeen) -> Iterator[CampaignMove]:
     code = one.lost or broken_code(made)
     if code and one.state != "stopped":
         yield CampaignMove("stop", one.id, code)
-    elif not code and one.state != "running" and made.state == "running":
-        yield CampaignMove("note_running", one.id, "fixed" if one.state == "stopped" else "started")
+    elif not code and made.state == "running" and (one.state != "running" or one.paused_with):
+        how = "fixed" if one.state == "stopped" else "resumed" if one.paused_with else "started"
+        yield CampaignMove("note_running", one.id, how)
 
 
 def broken_code(made: JourneySeen) -> str:

@@ -80,4 +80,6 @@ def _releasing(here: HoldSeen) -> HoldMove:
         return HoldMove("end", RELEASED)
     if made.state == "paused":
         return HoldMove("abort")  # an object is not as it was planned: who asks again gets a new plan
-    return _BEFORE_ITS_END.get(made.state) or HoldMove("tell", made.cause_code or f"rollout_{made.state}")
+    if made.state == "expired" and made.cause_code:
+        return HoldMove("tell", made.cause_code)  # why no plan could be made
+    return _BEFORE_ITS_END.get(made.state) or HoldMove("tell", f"rollout_{made.state}")

@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from tests.builders_journeys import a_journey
-from tests.builders_rollouts import entitled
+from tests.builders_rollouts import a_rollout, entitled
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 
 pytestmark = pytest.mark.django_db
@@ -221,6 +221,7 @@ def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(clien
     for words in ("The budgets of Karpenter are being restored", "Then the upgrade goes on by itself"):
         assert words in body, words
     assert f'action="{reverse("journey-resume", args=[row.pk])}"' not in body
+    assert "Stay paused" in body
 
 
 def test_an_approver_is_not_offered_the_hold(client, shop, cleo):
@@ -235,3 +236,36 @@ def test_a_plain_pause_holds_nothing(client, shop, ada):
     row.refresh_from_db()
     assert sent(client, "disruption", row, asked_for="held").status_code == 302
     assert JourneyHold.objects.get().asked_for == "held"
+
+
+def test_a_paused_rollout_of_an_upgrade_leads_to_the_hold_of_that_upgrade(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="paused", author=ada)
+    alone = a_rollout(shop, state="failed", author=ada)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="work")
+    body = client.get(f"/rollouts/{made.pk}/").content.decode()
+    assert ("Hold that at its upgrade" in body, "action=hold_disruption" in body) == (True, False)
+    type(made).objects.filter(pk=made.pk).update(state="failed")
+    type(made).objects.filter(pk=alone.pk).update(state="paused")
+    assert "action=hold_disruption" in client.get(f"/rollouts/{alone.pk}/").content.decode()
+
+
+def test_a_restoring_that_stopped_is_no_longer_shown_as_going_on(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="aborted", author=ada)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="release")
+    JourneyHold.objects.create(
+        journey=row, asked_for="released", resumes=True, begun_at=row.made_at, wait_code="rollout_aborted"
+    )
+    body = shown(client, row)
+    assert ("The budgets of Karpenter were not restored" in body, "Then the upgrade goes on" in body) == (True, False)
+    assert "Restore the budgets" in body
+    assert "Stay paused" not in body
+
+
+def test_what_is_held_is_told_with_the_time_of_which_that_is_known(client, shop, ada):
+    row = a_journey(shop, state="paused", author=ada, at=1)
+    made = a_rollout(shop, state="succeeded", author=ada, finished_at=row.made_at)
+    JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="hold")
+    JourneyHold.objects.create(journey=row, begun_at=row.made_at, wait_code="held")
+    assert "as of <time" in " ".join(shown(client, row).split())

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import value_at
+from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.disruption_hold import (
     BUDGETS,
+    MARK,
     NAMES,
     hold_step,
     pool_target,
@@ -15,7 +16,7 @@ from migrations_app.actions.targets.disruption_hold import (
     refuse_without_budgets,
 )
 from migrations_app.actions.undo import bare
-from migrations_app.inventory.facts.disruption_hold import NO_NODES, is_held_by_us
+from migrations_app.inventory.facts.disruption_hold import NO_NODES
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter import kinds
@@ -39,20 +40,23 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(pool_target(inventory, pool)) for pool in _free(inventory, parameters))
+    yield from (bare(pool_target(inventory, pool)) for pool in pools_named(inventory, parameters))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     refuse_without_budgets(scene)
-    for pool in _free(scene.inventory, parameters):
-        read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
-        if read is None:
-            raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
-        if value_at(read, BUDGETS) != NO_NODES:
-            yield hold_step(scene, pool, read=read)
+    pools = [(pool, _read(scene, pool)) for pool in pools_named(scene.inventory, parameters)]
+    free = [(pool, read) for pool, read in pools if value_at(read, BUDGETS) != NO_NODES]
+    changed = ", ".join(pool.name for pool, read in free if value_at(read, MARK) is not None)
+    if changed:
+        words = f"NodePools {changed}: held before, and their budgets were changed since; restore the budgets first"
+        raise Unavailable(words, code="changed")
+    yield from (hold_step(scene, pool, read=read) for pool, read in free)
 
 
-def _free(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:
-    """Those that karpdash does not hold yet."""
-    return tuple(pool for pool in pools_named(inventory, parameters) if not is_held_by_us(pool))
+def _read(scene: PlanningContext, pool: NodePool) -> Tree:
+    read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
+    if read is None:
+        raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
+    return read

@@ -121,6 +121,7 @@ class DisruptionHoldSerializer(StructSerializer):
     """The hold of Karpenter's own disruption for a pause; null if there was none."""
 
     struct = DisruptionHold
+    leave_out = ("held_at",)
 
 
 class JourneyWholeSerializer(JourneyLineSerializer):

@@ -9,12 +9,15 @@ import msgspec
 from msgspec import Meta
 
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.targets.disruption_hold import restores
-from migrations_app.journeys.disruption_hold import RELEASED
+from migrations_app.actions.targets.disruption_hold import NAMES, restores
+from migrations_app.journeys.disruption_hold import RELEASE, RELEASED
 from migrations_app.models.journey import JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.cluster.identity import registrations_of
 
 PURPOSES = (JourneyRollout.Purpose.HOLD, JourneyRollout.Purpose.RELEASE)
+STOPPED = ("failed", "aborted", "rejected", "needs_attention", "expired")
+"""States of the rollout that restores, in which no worker goes on with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,14 @@ class DisruptionHold:
     left: Annotated[
         tuple[str, ...], Meta(description="NodePools whose budgets others changed since; they are left so.")
     ]
+    held_at: datetime | None = None
+    """When the rollout that holds succeeded; nothing is read again afterwards."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the budgets were to be restored, and a person has to look at why they are not."""
+        ended = self.wait_code not in ("", "planning", "approval_needed", "rollout") and self.state in STOPPED
+        return self.open and self.asked_for == RELEASED and ended
 
 
 def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
@@ -57,7 +68,18 @@ def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
         state=made.state if made else "",
         nodepools=tuple(changed),
         left=tuple(name for name, restored in changed.items() if not restored),
+        held_at=made.finished_at if made and made.state == "succeeded" else None,
     )
+
+
+def was_taken_back(made: Rollout) -> bool:
+    """Whether the budgets that the rollout set were restored since: by its rollback, or a release of all NodePools."""
+    if made.state != "succeeded" or made.finished_at is None:
+        return False
+    every = registrations_of(made.cluster_id)
+    later = Rollout.objects.filter(cluster_id__in=every, state="succeeded", finished_at__gt=made.finished_at)
+    whole = [one.parameters for one in later.filter(action=RELEASE).only("parameters")]
+    return later.filter(rolls_back=made).exists() or any(not told.get(NAMES) for told in whole)
 
 
 def _changed(made: Rollout | None) -> dict[str, bool]:

@@ -14,6 +14,11 @@ def holding_journey(cluster_id: uuid.UUID) -> Journey | None:
     return rows.defer("plan").first()
 
 
+def part_of(rollout_id: uuid.UUID) -> uuid.UUID | None:
+    """The journey that made the rollout; None if there is none."""
+    return JourneyRollout.objects.filter(rollout_id=rollout_id).values_list("step__journey_id", flat=True).first()
+
+
 def is_part_of(rollout: Rollout, journey: Journey) -> bool:
     """Whether the journey made the rollout, or the one that it rolls back."""
     made = JourneyRollout.objects.filter(step__journey=journey)

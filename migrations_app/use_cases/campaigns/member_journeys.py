@@ -178,18 +178,22 @@ def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
         CampaignMember.objects.filter(pk=member.pk).update(paused_with=waits)
 
 
-def resume_with(member: CampaignMember, person: Person, *, by: Actor) -> bool:
-    """Resumes the journey of one cluster; False if it has to wait. Raises PermissionDenied, Conflict."""
+def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: bool = True) -> bool:
+    """Resumes the journey of one cluster; False if it has to wait. Raises PermissionDenied, Conflict.
+
+    Where budgets are held for its pause they are restored first, and the journey goes on by itself: nothing is left
+    for the campaign to do, and a later pause of it is one by a person. `again` as in `resume_journey`.
+    """
     try:
         with transaction.atomic():
             _refuse_stopped_rollout(_journey_of(member))
-            resumed = lifecycle.resume_journey(_journey_of(member), person, by=by)
+            lifecycle.resume_journey(_journey_of(member), person, by=by, again=again)
     except Conflict as refused:
         if refused.code not in PASSES:
             raise
         # "moved": somebody else has resumed or ended it.
         return refused.code == "moved"
-    return resumed.state == "running"  # else the budgets that are held for its pause are restored first
+    return True
 
 
 def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:

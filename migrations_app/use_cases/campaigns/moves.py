@@ -140,7 +140,7 @@ def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampa
     with transaction.atomic():
         hold_campaign(here)
         person = member_journeys.account(row.starter_id, member.cluster_id, token=row.started_by_token)
-        if member_journeys.resume_with(member, person, by=WORKER):
+        if member_journeys.resume_with(member, person, by=WORKER, again=False):
             event = CampaignEvent(verb="campaign.member_resumed", by=WORKER)
             store_member(here, member, then=member.state, event=event, paused_with=False)  # type: ignore[arg-type]  # one of the states
     if member.journey_id is not None and not member.paused_with:
@@ -181,7 +181,7 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
     match move.do:
         case "note_running":
             event = CampaignEvent(verb="campaign.member_running", by=WORKER, code=move.code)
-            store_member(here, member, then="running", event=event, **quiet)
+            store_member(here, member, then="running", event=event, **quiet, paused_with=False)
         case "finish":
             event = CampaignEvent(verb="campaign.member_done", by=WORKER, code=move.code)
             store_member(here, member, then="done", event=event, **quiet, ended_at=timezone.now(), hops_left=0)

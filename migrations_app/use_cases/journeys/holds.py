@@ -5,25 +5,28 @@ paused; nothing of them goes on while it is under way.
 """
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Method, Person, may_start
+from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldMove, HoldSeen, next_hold_move
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.journeys.disruption_hold import was_taken_back
+from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_old
 from migrations_app.use_cases.journeys.preview import Woken
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
+from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, caused, load, store
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
@@ -32,11 +35,8 @@ ACTIONS = {JourneyRollout.Purpose.HOLD: HOLD, JourneyRollout.Purpose.RELEASE: RE
 ANEW = frozenset({"expired", "policy_moved"})
 
 
-@dataclass(frozen=True, slots=True)
-class HoldEnded:
-    """The hold is over. `resume`: the journey is to go on with the rights of that person."""
-
-    resume: Person | None = None
+GoOn = Callable[[LoadedJourney, Person], None]
+"""Lets the journey go on with the rights of that person, in the caller's transaction."""
 
 
 def change_hold(
@@ -74,21 +74,38 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
     store(here, here.progress, event=JourneyEvent(verb="journey.hold_asked", by=by))
 
 
-def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool) -> bool:
-    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. Asked again, it tries again
-    where the last try came to nothing.
+def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool, again: bool = True) -> bool:
+    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. `again`: where the last try
+    came to nothing it is tried again, which only people ask for; else that raises Conflict `disruption_held`.
     """
     held = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
     if held is None:
         return False
-    if held.asked_for == HELD or next_hold_move(_seen(held)).do == "tell":
+    failed = held.asked_for == RELEASED and next_hold_move(_seen(held)).do == "tell"
+    if failed and not again:
+        raise Conflict("the budgets could not be restored: a person looks at that first", code="disruption_held")
+    if held.asked_for == HELD or failed:
         held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
-        store(here, here.progress, event=JourneyEvent(verb="journey.release_asked", by=by))
+        event = JourneyEvent(verb="journey.release_asked", by=by)
+        store(here, here.progress, event=event, columns={"needs_person": False})
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
         for name, value in _asked_by(person).items():
             setattr(held, name, value)
-    held.resumes = held.resumes or resumes
+    held.resumes = resumes
     held.save()
+    return True
+
+
+def stop_resuming(here: LoadedJourney, *, by: Actor, code: str = "asked") -> bool:
+    """Keeps the journey paused where it was to go on once the budgets are restored, in the caller's transaction.
+
+    The budgets are restored all the same. False if it was not to go on.
+    """
+    if not JourneyHold.objects.filter(journey=here.row, resumes=True).update(resumes=False):
+        return False
+    tells = "" if code == "asked" else "journey.paused"
+    event = JourneyEvent(verb="journey.paused", by=by, code=code, tells=tells)
+    store(here, here.progress, event=event, columns=caused(code))
     return True
 
 
@@ -97,25 +114,28 @@ def _asked_by(person: Person) -> dict[str, object]:
             "cause": ""}  # fmt: skip
 
 
-def advance_hold(journey_id: uuid.UUID) -> tuple[Woken, HoldEnded | None]:
-    """Makes the next move of the journey's hold; the second value once it is over. Raises Conflict if the journey or
-    the rollout moved meanwhile.
+def advance_hold(journey_id: uuid.UUID, *, go_on: GoOn) -> Woken:
+    """Makes the next move of the journey's hold; once it is over the journey goes on, where somebody asked for that.
+    Raises Conflict if the journey or the rollout moved meanwhile.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         held = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
         if held is None:
-            return Woken(), None
+            return Woken()
+        if held.resumes and everything_stopped():
+            held.resumes = not stop_resuming(here, by=WORKER, code="kill_switch")
         move = next_hold_move(_seen(held))
         if move.do == "draft":
-            return Woken(drafts=[_drafted(here, held)]), None
+            return Woken(drafts=[_drafted(here, held)])
         if move.do in ("end", "withdraw"):
-            return Woken(), _ended(here, held, move=move)
+            return Woken(again=_ended(here, held, move=move, go_on=go_on))
     made = _now(held)
     if made is None or move.do in ("wait", "tell"):
         _note(held, move.code)
-        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else []), None
-    return _with_rollout(held, made=made, move=move), None
+        _ask_person(journey_id, move)
+        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else [])
+    return _with_rollout(held, made=made, move=move)
 
 
 def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
@@ -128,15 +148,40 @@ def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
     return made
 
 
-def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove) -> HoldEnded:
+def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove, go_on: GoOn) -> bool:
+    """Ends the hold, and lets the journey go on where it resumes, in one transaction; whether it goes on."""
+    if held.resumes:
+        # Before the first event, as whoever changes both: neither waits for the other for ever.
+        mine = Rollout.objects.filter(journey_part__step__journey=here.row, state__in=[*HOLDING, "rolling_back"])
+        list(Rollout.objects.select_for_update().filter(pk__in=mine.values("pk")).order_by("pk").values_list("pk"))
     made = _now(held)
     if move.do == "withdraw" and made is not None:
         step_rollouts.withdraw(made, "journey_resumed")
     words = made.cause if made is not None and move.code != RELEASED else ""
-    person = _person(held) if held.resumes else None
+    person = _person(held)
     held.delete()
-    store(here, here.progress, event=JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words))
-    return HoldEnded(person)
+    event = JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words)
+    store(here, here.progress, event=event, columns={"needs_person": False})
+    return held.resumes and _resumed(here, person, go_on=go_on)
+
+
+def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool:
+    """Lets the journey go on; where it may not it stays paused with the cause, and people are told."""
+    try:
+        if person is None:
+            raise Conflict("the account that asked for it is closed", code="starter_gone")
+        with transaction.atomic():
+            go_on(here, person)
+    except PermissionDenied as refused:
+        code, words = "right_missing", refused.message
+    except Conflict as refused:
+        code, words = refused.code, refused.message
+    else:
+        return True
+    stays = load(here.row.pk, lock=True)
+    event = JourneyEvent(verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused")
+    store(stays, stays.progress, event=event, columns=caused(code, words))
+    return False
 
 
 def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:
@@ -160,6 +205,9 @@ def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:
         if refused.code in ANEW:
             step_rollouts.withdraw(made, refused.code)
             return Woken(again=True)
+        if refused.code == "kill_switch":
+            with transaction.atomic():
+                stop_resuming(load(held.journey_id, lock=True), by=WORKER, code=refused.code)
         if refused.code != "moved":
             _note(held, refused.code, cause=refused.message)  # it is tried again with each sweep
     return Woken()
@@ -171,10 +219,24 @@ def _note(held: JourneyHold, code: str, *, cause: str = "") -> None:
         JourneyHold.objects.filter(pk=held.pk).update(wait_code=code, cause=cause[:2000])
 
 
+def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
+    """Stores whether a person has to look; people are told once."""
+    person = move.do == "tell"
+    with transaction.atomic():
+        here = load(journey_id, lock=True)
+        if here.row.needs_person == person:
+            return
+        verb, tells = ("journey.person_needed", "journey.needs_person") if person else ("journey.waiting", "")
+        event = JourneyEvent(verb=verb, by=WORKER, code=move.code, tells=tells)
+        store(here, here.progress, event=event, columns={"needs_person": person})
+
+
 def _seen(held: JourneyHold) -> HoldSeen:
+    releasing, made = held.asked_for == RELEASED, _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
+    over = made is not None and not releasing and was_taken_back(made)
     return HoldSeen(
-        releasing=held.asked_for == RELEASED,
-        hold=_told(_newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)),
+        releasing=releasing,
+        hold=RolloutSeen(state="rolled_back") if over else _told(made),
         release=_told(_newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)),
     )
 

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.deliveries import StepDone, left_paused
 from migrations_app.journeys.plan import COMPOSER
 from migrations_app.journeys.states import HOLDING, PLANNED, after
-from migrations_app.models.journey import Journey, JourneyRollout
+from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.holding import holding_journey
@@ -26,11 +26,20 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
-from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold
+from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold, stop_resuming
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, move, store
+from migrations_app.use_cases.journeys.transitions import (
+    JourneyEvent,
+    LoadedJourney,
+    caused,
+    definition,
+    load,
+    move,
+    store,
+)
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
+from migrations_app.use_cases.rollouts.start_checks import refuse_start
 
 ROLLOUT_HOLDS = ("running", "paused", "needs_attention", "rolling_back")
 
@@ -73,13 +82,15 @@ def pause_journey(
 ) -> Journey:
     """Pauses the journey, and asks its rollout to pause after the request under way.
 
-    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. Raises PermissionDenied,
-    Conflict.
+    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. A paused one that would
+    go on once its budgets are restored stays paused instead. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
+        if stop_resuming(here, by=by):
+            return here.row
         _paused(here, by=by)
         if hold_disruption:
             begin_hold(here, person, by=by)
@@ -87,9 +98,11 @@ def pause_journey(
 
 
 def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause_journey`, for a campaign that has compared the rights. False if the journey does not run."""
+    """As `pause_journey`, for a campaign that has compared the rights. False if it neither runs nor is to go on."""
     with transaction.atomic():
         here = load(journey_id, lock=True)
+        if stop_resuming(here, by=by):
+            return True
         if here.row.state != "running":
             return False
         _paused(here, by=by)
@@ -98,35 +111,54 @@ def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
 
 def _paused(here: LoadedJourney, *, by: Actor) -> None:
     then, made = after(here.progress, "pause"), under_way(here, lock=True)
-    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=_cause("asked"))
+    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=caused("asked"))
     if made is not None:
         # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
         rollouts.ask_to_pause(made.pk, by=by)
 
 
-def resume_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
+def resume_journey(
+    journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, again: bool = True
+) -> Journey:
     """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
 
-    Where Karpenter's own disruption is held the budgets are restored first: it stays paused until a worker has seen
-    that, and goes on then. Raises PermissionDenied, and Conflict: `step_failed` beside a failed step, `plan_differs`
-    beside a plan that nobody accepted, and those of a start.
+    Where Karpenter's own disruption is held the budgets are restored first, unless its rollout could not go on then:
+    it stays paused until a worker has seen them restored, and goes on with `go_on`. `again`: it is tried again where
+    the last restoring came to nothing. Raises PermissionDenied, and
+    Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody accepted, and those of a
+    start.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         refuse_person(may_start(over(person, here.row.cluster_id)))
         refuse_old(here, version)
-        then = after(here.progress, "resume")
-        current = here.current
-        if current is not None and here.row.cause_code in ASKS and not current.accepted:
-            raise Conflict("accept the plan, or plan the step again", code="plan_differs")
-        refuse_changes()
-        if ask_for_release(here, person, by=by, resumes=True):
-            return here.row
-        columns, made = {**_cause(""), **starter(person)}, under_way(here, lock=True)
-        store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+        _refuse_resume(here)
+        made = under_way(here, lock=True)
         if made is not None and made.state == "paused":
-            rollouts.resume(made.pk, person, by=by)
+            refuse_start(made, person)
+        if not ask_for_release(here, person, by=by, resumes=True, again=again):
+            go_on(here, person, by=by)
     return here.row
+
+
+def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
+    """As `resume_journey` where nothing is held, in the caller's transaction, which has locked the journey."""
+    refuse_person(may_start(over(person, here.row.cluster_id)))
+    _refuse_resume(here)
+    columns, made = {**caused(""), **starter(person)}, under_way(here, lock=True)
+    then = after(here.progress, "resume")
+    store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+    if made is not None and made.state == "paused":
+        rollouts.resume(made.pk, person, by=by)
+
+
+def _refuse_resume(here: LoadedJourney) -> None:
+    """Raises Conflict if the journey may not go on, whoever asks."""
+    after(here.progress, "resume")
+    current = here.current
+    if current is not None and here.row.cause_code in ASKS and not current.accepted:
+        raise Conflict("accept the plan, or plan the step again", code="plan_differs")
+    refuse_changes()
 
 
 ASKS = ("plan_differs", "plan_not_shown")
@@ -147,7 +179,7 @@ def abort_journey(
         refuse_old(here, version)
         then = after(here.progress, "abort")
         made = under_way(here, lock=True) or planned(here)
-        columns = {**_cause("asked", reason), "finished_at": timezone.now()}
+        columns = {**caused("asked", reason), "finished_at": timezone.now()}
         detail = {"paused_deliveries": still_paused(here)}
         event = JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason, detail=detail)
         store(here, then, event=event, columns=columns)
@@ -204,6 +236,9 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
         _expired(pk, code="cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
         halt(load(pk), "cluster_changed")
+    for pk in Journey.objects.filter(cluster_id=cluster_id, hold__resumes=True).values_list("pk", flat=True):
+        with transaction.atomic():
+            stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
 def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
@@ -211,7 +246,7 @@ def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken |
     event = JourneyEvent(
         verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
     )  # fmt: skip
-    store(here, after(here.progress, "pause"), event=event, columns=_cause(code, words))
+    store(here, after(here.progress, "pause"), event=event, columns=caused(code, words))
 
 
 def refuse_journey(cluster_id: uuid.UUID) -> None:
@@ -224,7 +259,7 @@ def refuse_journey(cluster_id: uuid.UUID) -> None:
 def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
     try:
         here = load(journey_id)
-        columns = {**_cause(code), "finished_at": timezone.now()}
+        columns = {**caused(code), "finished_at": timezone.now()}
         move(here, "expired", event=JourneyEvent(verb="journey.expired", by=WORKER, code=code), **columns)
     except Conflict:
         return False
@@ -247,10 +282,6 @@ def starter(person: Person) -> dict[str, Any]:
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
 
 
-def _cause(code: str, words: str = "") -> dict[str, Any]:
-    return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
-
-
 def refuse_changes() -> None:
     """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
     if everything_stopped():
@@ -266,11 +297,15 @@ def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
 
 
 def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration."""
+    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration, or one
+    that is over has not restored the budgets of its NodePools yet.
+    """
     every = registrations_of(row.cluster_id)
     others = Journey.objects.filter(cluster_id__in=every, state__in=sorted(HOLDING)).exclude(pk=row.pk)
     if others.exists():
         raise Conflict("another journey holds this cluster", code="busy")
+    if JourneyHold.objects.filter(journey__cluster_id__in=every).exclude(journey=row).exists():
+        raise Conflict("an upgrade that was ended still holds Karpenter's own disruption: restore it", code="busy")
     made = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
     if made is not None:
         raise Conflict(f"rollout {made.pk} holds this cluster", code="busy")

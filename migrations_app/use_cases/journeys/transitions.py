@@ -134,6 +134,11 @@ def _refuse_held(row: Journey) -> None:
         raise Conflict(words, code="disruption_held")
 
 
+def caused(code: str, words: str = "") -> dict[str, Any]:
+    """The columns of why the journey stands still."""
+    return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
+
+
 def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
     """As `store`, for a change of the journey's own state that leaves its steps alone."""
     store(here, msgspec.structs.replace(here.progress, state=then), event=event, columns=columns)

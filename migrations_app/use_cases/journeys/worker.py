@@ -8,6 +8,7 @@ import logging
 import uuid
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from migrations_app.errors import Conflict, PermissionDenied
+from migrations_app.errors import Conflict
 from migrations_app.journeys.evidence import StepEvidence, seen
 from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
@@ -27,7 +28,7 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import settled, step_rollouts, taking_back
 from migrations_app.use_cases.journeys.holds import advance_hold
-from migrations_app.use_cases.journeys.lifecycle import halt, resume_journey
+from migrations_app.use_cases.journeys.lifecycle import go_on, halt
 from migrations_app.use_cases.journeys.moves import make_move
 from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
 from migrations_app.use_cases.journeys.scans import report_since
@@ -71,15 +72,7 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
 
 def _advance_hold(journey_id: uuid.UUID) -> Woken:
     """One move of the hold of Karpenter's own disruption; the journey goes on where somebody waits for its end."""
-    woken, ended = advance_hold(journey_id)
-    if ended is None or ended.resume is None:
-        return woken
-    try:
-        row = resume_journey(journey_id, ended.resume, by=WORKER)
-    except PermissionDenied as refused:
-        log.info("the journey stays paused", extra={"journey": str(journey_id), "code": refused.code})
-        return woken
-    return Woken(again=row.state == "running")
+    return advance_hold(journey_id, go_on=partial(go_on, by=WORKER))
 
 
 def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:

@@ -11,6 +11,7 @@ from migrations_app.actions import windows
 from migrations_app.actions.registry import find
 from migrations_app.actions.states import HOLDING, WORKING
 from migrations_app.errors import Conflict
+from migrations_app.journeys.disruption_hold import HOLD
 from migrations_app.models.journey import JourneyHold
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
@@ -135,9 +136,13 @@ def refuse_held_by_journey(row: Rollout) -> None:
 
 def _held_by_journey(row: Rollout) -> str:
     journey = holding_journey(row.cluster_id)
-    if row.beside and journey is not None and journey.state == "paused":
+    if journey is None or is_part_of(row, journey):
         return ""
-    return "" if journey is None or is_part_of(row, journey) else f"journey {journey.pk} holds this cluster"
+    if row.action == HOLD:
+        return f"journey {journey.pk} holds this cluster: hold Karpenter's own disruption there, which restores it too"
+    if row.beside and journey.state == "paused":
+        return ""
+    return f"journey {journey.pk} holds this cluster"
 
 
 def _held_elsewhere(row: Rollout) -> str:

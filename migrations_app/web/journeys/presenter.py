@@ -29,7 +29,7 @@ def forms_of(detail: JourneyDetail, person: Person) -> Forms:
     shown: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
         "ask": (("previewed",), may_prepare),
         "start": (("approved",), may_start),
-        "pause": (("running",), may_stop),
+        "pause": (("running", "paused") if _goes_on(detail) else ("running",), may_stop),
         "resume": (("paused",) if _resumable(detail) else (), may_start),
         "abort": (("running", "paused"), may_stop),
         "take_back": (("running", "paused") if detail.reached and not _held(detail) else (), may_start),
@@ -94,10 +94,15 @@ def _restoring(detail: JourneyDetail) -> bool:
     return hold is not None and hold.asked_for == "released" and hold.state not in RESTORING_STOPPED
 
 
+def _goes_on(detail: JourneyDetail) -> bool:
+    """Whether the journey goes on by itself once the budgets are restored, unless somebody pauses it again."""
+    hold = detail.disruption_hold
+    return hold is not None and hold.open and hold.resumes and not hold.stopped
+
+
 def _resumable(detail: JourneyDetail) -> bool:
     step = detail.current
-    hold = detail.disruption_hold
-    if hold is not None and hold.open and hold.resumes and _restoring(detail):
+    if _goes_on(detail) and _restoring(detail):
         return False  # it goes on by itself
     return detail.row.cause_code not in ASKS and (step is None or step.state != "failed")
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
+from migrations_app.queries.journeys.holding import part_of
 from migrations_app.queries.rehearsals.differences import stored_difference
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
@@ -82,11 +83,12 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
 
 
 def _beside(detail: RolloutDetail) -> dict[str, Any]:
-    """What is read only where the state shows it: who can approve, and the receipt of what has ended."""
+    """What only some states show: who can approve, the upgrade of one that is paused, and the receipt of what ended."""
     row = detail.row
     waits = row.state in ("previewed", "awaiting_approval")
     return {
         "approvers": approvers_of(row.cluster, author=row.author_id) if waits and detail.needed else (),
+        "journey": part_of(row.id) if row.state == "paused" else None,
         **_ending(detail),
     }
 

@@ -83,6 +83,13 @@ def test_what_is_held_already_is_left_alone():
     assert [one.change.target.name for one in steps(is_held(a_pool(), None), a_pool(name="free"))] == ["free"]
 
 
+def test_one_that_was_held_and_whose_budgets_were_changed_is_named():
+    loose = a_pool(OWN, name="loose")
+    loose["metadata"] |= {"annotations": {HELD: text(None)}}
+    code, words = refused(a_pool(), loose, is_held(a_pool(name="still"), None))
+    assert (code, "loose" in words, "still" in words) == ("changed", True, False)
+
+
 def test_only_those_that_are_named():
     assert [one[1] for one in bodies(steps(a_pool(), a_pool(name="api"), nodepools=["api"]))] == ["NodePool api"]
     assert refused(a_pool(), nodepools=["far"])[0] == "unknown_name"

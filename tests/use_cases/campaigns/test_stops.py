@@ -25,7 +25,7 @@ from migrations_app.use_cases.clusters.batches import remove_all
 from migrations_app.use_cases.clusters.registration import remove
 from migrations_app.use_cases.journeys import worker as journey_worker
 from migrations_app.use_cases.journeys.holds import change_hold
-from migrations_app.use_cases.journeys.lifecycle import pause_journey
+from migrations_app.use_cases.journeys.lifecycle import pause_journey, resume_journey
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.campaigns import stage
 from tests.use_cases.cast import actor, person, user
@@ -141,11 +141,39 @@ class TestResuming:
         lifecycle.resume_campaign(working.pk, person(ada), by=actor(ada))
         stage.advanced(working)
         assert journeys_of(working) == {"blue": "paused", "green": "running", "red": "running"}
-        assert (stage.member(working, "blue").paused_with, JourneyHold.objects.get().asked_for) == (True, "released")
+        assert (stage.member(working, "blue").paused_with, JourneyHold.objects.get().asked_for) == (False, "released")
         JourneyRollout.objects.filter(pk=held.pk).update(purpose="preview")  # as if it had never been started
         journey_worker.advance_journey(row.pk, holder="w")
         stage.advanced(working)
         assert (working.state, journeys_of(working)["blue"]) == ("running", "running")
+        pause_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(working)
+        assert journeys_of(working)["blue"] == "paused"  # a later pause is that of a person
+
+    def test_a_restoring_that_failed_is_not_asked_for_again_by_a_worker(self, working, ada):
+        lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
+        row = Journey.objects.get(pk=stage.member(working, "blue").journey_id)
+        change_hold(row.pk, person(ada), asked_for="held", by=actor(ada))
+        for purpose, state in (("hold", "succeeded"), ("release", "failed")):
+            made = a_rollout(row.cluster, state=state)
+            JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose=purpose)
+        JourneyHold.objects.update(asked_for="released")
+        Campaign.objects.update(state="running")
+        CampaignMember.objects.exclude(cluster_name="blue").update(paused_with=False)
+        stage.advanced(working)
+        assert (working.state, working.cause_code) == ("paused", "disruption_held")
+        assert "journey.release_asked" not in journeys.verbs(row)
+
+    def test_one_that_a_person_resumed_and_paused_again_stays_paused(self, working, ada):
+        lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
+        blue = stage.member(working, "blue").journey_id
+        resume_journey(blue, person(ada), by=actor(ada))
+        stage.advanced(working)
+        assert (stage.member(working, "blue").paused_with, stage.member(working, "red").paused_with) == (False, True)
+        pause_journey(blue, person(ada), by=actor(ada))
+        lifecycle.resume_campaign(working.pk, person(ada), by=actor(ada))
+        stage.advanced(working)
+        assert journeys_of(working) == {"blue": "paused", "green": "running", "red": "running"}
 
     def test_one_whose_rollout_stopped_by_itself_is_looked_at_first(self, working, ada):
         made = with_rollout(working, "blue")

@@ -1,31 +1,33 @@
 """Karpenter's own disruption, held for a pause of a journey: begun, restored before it goes on, and left to nobody."""
 
-import uuid
-from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from migrations_app.journeys.disruption_hold import HoldMove, HoldSeen, next_hold_move
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyHold, JourneyRollout
-from migrations_app.models.policy import Policy
-from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.models.policy import KillSwitch, Policy
+from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.disruption_hold import disruption_hold
 from migrations_app.use_cases.journeys.holds import change_hold
-from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
+from migrations_app.use_cases.journeys.lifecycle import (
+    abort_journey,
+    pause_journey,
+    pause_part,
+    resume_journey,
+    start_journey,
+)
 from migrations_app.use_cases.journeys.steps import retry
 from migrations_app.use_cases.journeys.taking_back import take_back
-from migrations_app.use_cases.journeys.worker import advance_journey, stranded_journeys
-from migrations_app.use_cases.rollouts import approvals, preview, worker
+from migrations_app.use_cases.journeys.worker import stranded_journeys
+from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
-from tests.actions.on_server import QUICK, installed, put, registered
-from tests.actions.way_back import lasting
-from tests.builders_pools import a_pool
-from tests.builders_rollouts import a_line, taint
-from tests.use_cases.cast import actor, person
+from migrations_app.use_cases.rollouts.start_checks import why_not_start
+from tests.builders_rollouts import a_line, a_rollout, taint
+from tests.use_cases.cast import OPERATE, actor, person, user
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 
@@ -78,6 +80,7 @@ class TestDecisions:
             ("succeeded", "expired", "missing_rights", HoldMove("tell", "missing_rights")),
             ("succeeded", "paused", "", HoldMove("abort")),
             ("succeeded", "aborted", "", HoldMove("tell", "rollout_aborted")),
+            ("succeeded", "aborted", "asked", HoldMove("tell", "rollout_aborted")),
             ("succeeded", "rejected", "", HoldMove("tell", "rollout_rejected")),
         ],
     )
@@ -231,6 +234,131 @@ class TestJourneys:
         done(row, shop, "release")
         assert (row.state, JourneyHold.objects.count()) == ("running", 0)
 
+    @pytest.mark.parametrize("by_campaign", [False, True])
+    def test_a_resume_that_waits_for_the_budgets_is_stopped(self, at_work, shop, ada, by_campaign):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        if by_campaign:
+            assert pause_part(row.pk, by=actor(ada))
+            assert not pause_part(row.pk, by=actor(ada))  # it is paused, and nothing of it goes on
+        else:
+            pause_journey(row.pk, person(ada), by=actor(ada))
+        done(row, shop, "release")
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "asked", 0)
+
+    def test_the_kill_switch_leaves_the_resuming_to_a_person(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        switch = KillSwitch.objects.create(on=True)
+        stage.advanced(row)
+        assert (JourneyHold.objects.get().resumes, row.cause_code) == (False, "kill_switch")
+        KillSwitch.objects.filter(pk=switch.pk).update(on=False)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        stage.advanced(row)
+        assert (row.state, JourneyHold.objects.count()) == ("paused", 0)
+
+    def test_no_budgets_are_restored_for_a_journey_that_may_not_go_on(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        Policy.objects.create(frozen=True, frozen_why="fair")
+        code = refusal(Conflict, resume_journey, row.pk, person(ada), by=actor(ada))
+        assert code in ("closed", "policy_moved")
+        assert JourneyHold.objects.get().asked_for == "held"
+
+    def test_a_resume_that_is_refused_after_the_restoring_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        Policy.objects.create(frozen=True, frozen_why="fair")
+        stage.advanced(row)
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "closed", 0)
+        assert (stage.work(row).state, stage.told()[-1]) == ("paused", "journey.paused")
+        assert "fair" in row.cause
+
+    def test_one_who_may_not_start_any_more_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        stage.ended(newest(row, "release"))
+        ada.user_permissions.clear()
+        stage.advanced(row)
+        assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "right_missing", 0)
+
+    def test_who_only_restores_takes_back_the_resuming_of_another(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.unplanned(shop, "missing_rights")
+        stage.advanced(row)
+        ben = user("ben", OPERATE)
+        change_hold(row.pk, person(ben), asked_for="released", by=actor(ben))
+        done(row, shop, "release")
+        assert (row.state, newest(row, "release").started_by_name) == ("paused", "ben")
+
+    def test_a_hold_of_its_own_is_not_started_beside_a_paused_journey(self, at_work, shop, ada):
+        pause_journey(at_work.pk, person(ada), by=actor(ada))
+        Rollout.objects.filter(pk=stage.work(at_work).pk).update(state="paused", wish="", cause_code="asked")
+        alone = {"state": "approved", "beside": True, "author": ada}
+        hold = a_rollout(shop, LOW, action="hold_disruption", **alone)
+        release = a_rollout(shop, LOW, action="release_disruption", **alone)
+        code = refusal(Conflict, rollouts.start, hold.pk, person(ada), digest=hold.digest, by=actor(ada))
+        assert (code, "hold Karpenter" in why_not_start(hold.pk, person(ada))) == ("busy", True)
+        assert rollouts.start(release.pk, person(ada), digest=release.digest, by=actor(ada)).state == "running"
+
+    def test_a_restoring_that_stopped_is_told(self, at_work, shop, ada):
+        row = done(paused(at_work, ada), shop)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        stage.advanced(row)
+        stage.planned(shop, LOW)
+        stage.advanced(row, 2)
+        assert not disruption_hold(row.pk).stopped
+        stage.ended(newest(row, "release"), "paused", cause_code="changed")
+        stage.advanced(row, 3)
+        told = disruption_hold(row.pk)
+        assert (told.stopped, told.state, told.wait_code) == (True, "aborted", "rollout_aborted")
+        assert (row.needs_person, stage.told().count("journey.needs_person")) == (True, 1)
+        resume_journey(row.pk, person(ada), by=actor(ada))
+        row.refresh_from_db()
+        assert (row.needs_person, disruption_hold(row.pk).stopped) == (False, False)
+
+    @pytest.mark.parametrize(
+        ("columns", "over"),
+        [
+            ({"action": "roll_back", "back": True}, True),
+            ({"action": "release_disruption"}, True),
+            ({"action": "release_disruption", "parameters": {"nodepools": ["api"]}}, False),
+            ({"action": "taint_and_drift"}, False),
+        ],
+    )
+    def test_budgets_that_another_rollout_restored_are_held_no_longer(self, at_work, shop, ada, columns, over):
+        row = done(paused(at_work, ada), shop)
+        made = newest(row, "hold")
+        assert disruption_hold(row.pk).held_at == made.finished_at
+        if columns.pop("back", False):
+            columns["rolls_back"] = made
+        later = made.finished_at + timedelta(minutes=1)
+        a_rollout(shop, state="succeeded", beside=True, finished_at=later, **columns)
+        stage.advanced(row)
+        assert (JourneyHold.objects.exists(), row.state) == (not over, "paused")
+
+    def test_no_other_journey_starts_before_the_budgets_are_back(self, at_work, shop, ada, cleo):
+        row = done(paused(at_work, ada), shop)
+        main = stage.work(row)
+        abort_journey(row.pk, person(ada), reason="wrong week", by=actor(ada))
+        main.refresh_from_db()
+        assert main.state == "aborted"
+        other = stage.approved(stage.previewed(shop, ada), ada, [cleo])
+        code = refusal(Conflict, start_journey, other.pk, person(ada), digest=other.digest, by=actor(ada))
+        assert code == "busy"
+        done(row, shop, "release")
+        assert stage.started(other, ada).state == "running"
+
     def test_no_way_goes_on_beside_it(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
         main = stage.work(row)
@@ -256,69 +384,3 @@ class TestJourneys:
     def test_it_is_held_once(self, at_work, ada):
         row = paused(at_work, ada)
         assert refusal(Conflict, change_hold, row.pk, person(ada), asked_for="held", by=actor(ada)) == "moved"
-
-
-@pytest.fixture
-def server(clean_apiserver, settings, monkeypatch):
-    settings.ENV = replace(settings.ENV, **QUICK)
-    monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
-    return clean_apiserver
-
-
-def walked(row, until):
-    """The journey after workers have done what is theirs, until that holds."""
-    for _ in range(60):
-        advance_journey(row.pk, holder=f"w-{uuid.uuid4()}")
-        for made in Rollout.objects.filter(cluster=row.cluster, journey_part__purpose__in=("hold", "release")):
-            if made.state == "draft":
-                preview.prepare(made.pk)
-            elif made.state == "running":
-                worker.advance(made.pk, holder=f"w-{uuid.uuid4()}")
-        row.refresh_from_db()
-        if until():
-            return row
-    pytest.fail(f"the hold does not get on: {disruption_hold(row.pk)}")
-
-
-@pytest.mark.apiserver
-@pytest.mark.django_db(transaction=True)
-def test_on_a_real_server_budgets_are_held_beside_a_paused_rollout_and_come_back(server, ada, cleo):  # A13, A19, A25
-    server.load_crds("v1")
-    installed(server, "1.0.14")
-    before = put(server, a_pool(), a_pool({"spec.disruption.budgets": [{"nodes": "2"}]}, name="api"))
-    paths = [server.admin.path_of(one) for one in before]
-    shop = registered(server)
-    stage.scanned(shop)
-    row = stage.started(stage.approved(stage.previewed(shop, ada), ada, [cleo]), ada)
-    row = stage.advanced(row, 2)
-    stage.planned(shop)
-    row = paused(stage.advanced(row, 2), ada)
-    mark = server.audit_mark()
-
-    walked(row, lambda: JourneyHold.objects.get().wait_code == "held")
-    now = [server.admin.get(path) for path in paths]
-    assert [one["spec"]["disruption"]["budgets"] for one in now] == [NO_NODES, NO_NODES]
-    assert all(HELD in one["metadata"]["annotations"] for one in now)
-    assert (row.state, stage.work(row).state) == ("paused", "paused")
-    server.admin.patch(paths[1], {"spec": {"disruption": {"budgets": [{"nodes": "7"}]}}})  # somebody else
-
-    resume_journey(row.pk, person(ada), by=actor(ada))
-    walked(row, lambda: not JourneyHold.objects.exists())
-    assert (row.state, stage.work(row).state) == ("running", "running")
-    assert lasting(server.admin.get(paths[0])) == lasting(before[0])
-    other = server.admin.get(paths[1])
-    assert (other["spec"]["disruption"]["budgets"], HELD in other["metadata"].get("annotations", {})) == (
-        [{"nodes": "7"}], False,
-    )  # fmt: skip
-    told = disruption_hold(row.pk)
-    assert (told.open, told.left, set(told.nodepools)) == (False, ("api",), {"web", "api"})
-
-    ours = [
-        one for one in server.audit_events(mark)
-        if one["verb"] == "patch" and one["objectRef"]["resource"] == "nodepools" and "dryRun" not in one["requestURI"]
-    ]  # fmt: skip
-    lines = Attempt.objects.filter(rollout__journey_part__purpose__in=("hold", "release"), verb="patch")
-    assert (len(ours) - 1, set(lines.values_list("outcome", flat=True))) == (lines.count(), {"applied"})
-    assert lines.count() == 4
-    assert {one.audit_id for one in lines} <= {one["auditID"] for one in ours}
-    assert all(one.intent_at <= one.outcome_at for one in lines)
