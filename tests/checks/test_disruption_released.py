@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
+from migrations_app.readiness.plan.effects.trees import merged
 from tests.builders import a_cluster, as_published, blind, reads, remedies, told
 from tests.builders_pools import a_pool
 
@@ -38,13 +39,34 @@ def test_unseen_is_unknown(part):
 
 
 @pytest.mark.parametrize(
-    ("said", "spec"),
-    [('[{"nodes":"10%"}]', ',"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}'),
-     ("null", ',"spec":{"disruption":{"budgets":null}}'), ("[", "")],
-)  # fmt: skip
-def test_the_remedy_restores_the_budgets_where_the_annotation_tells_them(said, spec):
+    ("said", "budgets"),
+    [('[{"nodes":"10%"}]', '[{"nodes":"10%"}]'), ("null", "null")],
+)
+def test_the_remedy_restores_the_budgets_where_the_annotation_tells_them(said, budgets):
     found = as_published(remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held(said))))
-    body = f'{{"metadata":{{"annotations":{{"{HELD}":null}}}}{spec}}}'
+    body = f'{{"metadata":{{"annotations":{{"{HELD}":null}}}},"spec":{{"disruption":{{"budgets":{budgets}}}}}}}'
     assert found == (
         Remedy(how="kubectl", text=f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{body}'"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["[", '"a"', ""])
+def test_budgets_that_the_annotation_does_not_tell_are_left_to_a_person(said):
+    """Without the mark the pool would look free although it is still held."""
+    (found,) = remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held(said)))
+    assert "restore spec.disruption.budgets of NodePool web" in found.text
+    assert "patch" not in found.text
+
+
+def test_budgets_that_were_changed_since_stay():
+    pool = held("null")
+    pool["spec"]["disruption"]["budgets"] = [{"nodes": "5"}]
+    (found,) = remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(pool))
+    assert found.change.body == {"metadata": {"annotations": {HELD: None}}}
+
+
+def test_once_the_remedy_is_made_the_check_passes():
+    (found,) = remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held('[{"nodes":"10%"}]')))
+    after = merged(held('[{"nodes":"10%"}]'), found.change.body)
+    assert after["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}]
+    assert told(CHECK, "1.0", a_cluster("1.0.8").with_docs(after))[0] == "pass"

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ChangeTarget, ObjectPatch
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
-from migrations_app.inventory.facts.disruption_hold import HELD, is_held_by_us
-from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES, is_held_by_us
+from migrations_app.inventory.facts.node_pools import BUDGETS, own_pools
 
 check = Check(
     __name__,
@@ -35,19 +35,31 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in every:
         if is_held_by_us(pool):
             before = pool.metadata.annotation(HELD) or ""
-            yield at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before").with_data(before=before)
+            found = at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
+            yield found.with_data(before=before, changed="" if pool.get(BUDGETS) == NO_NODES else "yes")
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
-        body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
-        known, budgets = _budgets(row.value("before"))
-        if known:
-            body["spec"] = {"disruption": {"budgets": budgets}}
-        again = ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
-        yield in_cluster(again)
+        yield in_cluster(_restored(row))
+
+
+def _restored(row: Evidence) -> ObjectPatch | PersonTask:
+    """As the action does it: budgets that somebody changed since the hold stay, and nothing is guessed."""
+    target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
+    body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
+    if row.value("changed"):
+        words = "its budgets were changed since the hold and stay as they are"
+        return ObjectPatch(target=target, body=body, when="after", final=words)
+    known, budgets = _budgets(row.value("before"))
+    if not known:
+        return PersonTask(
+            target=target, when="after", what=f"restore {BUDGETS} of NodePool {row.name}, then remove {HELD}",
+            why="the annotation does not say what the budgets were; until then no node of the pool is disrupted",
+        )  # fmt: skip
+    body["spec"] = {"disruption": {"budgets": budgets}}
+    return ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
 
 
 def _budgets(text: str) -> tuple[bool, Any]:
