@@ -4,27 +4,14 @@ A rollout that belongs to a pause stands beside the one that is paused. Rollouts
 so the constraint binds them as before.
 """
 
+import importlib
+
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
 
-class AddColumn(migrations.AddField):
-    """As AddField; on SQLite without making the table anew, which would drop the trigger that guards its states."""
-
-    def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor != "sqlite":
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-            return
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        schema_editor.execute(f'ALTER TABLE "{table}" ADD COLUMN "{self.name}" bool NOT NULL DEFAULT 0')
-
-    def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor != "sqlite":
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
-            return
-        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        schema_editor.execute(f'ALTER TABLE "{table}" DROP COLUMN "{self.name}"')
+guard = importlib.import_module("migrations_app.migrations.0002_guards").guard
 
 
 class Migration(migrations.Migration):
@@ -35,6 +22,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # SQLite makes the table of rollouts anew on the way here and on the way back, and drops its triggers.
+        migrations.RunPython(migrations.RunPython.noop, guard, elidable=False),
         migrations.CreateModel(
             name='JourneyHold',
             fields=[
@@ -51,7 +40,7 @@ class Migration(migrations.Migration):
                 ('asked_after', models.PositiveBigIntegerField(default=0)),
             ],
         ),
-        AddColumn(
+        migrations.AddField(
             model_name='rollout',
             name='beside',
             field=models.BooleanField(db_default=False, default=False),
@@ -73,4 +62,5 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.RunPython(guard, migrations.RunPython.noop, elidable=False),
     ]
