@@ -194,7 +194,8 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
         case _:
             with transaction.atomic():
                 event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=move.code)
-                store_member(here, member, then="stopped", event=event, cause_code=move.code)
+                told = member.journey.cause if member.journey and member.journey.cause_code == move.code else ""
+                store_member(here, member, then="stopped", event=event, cause_code=move.code, cause=told)
                 CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
             transitions.reached("after_stop")
 

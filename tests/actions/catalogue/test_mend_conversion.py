@@ -39,7 +39,9 @@ CHECKS = ("conversion_webhook_resolves", "karpenter_lists_answer")
 
 def scene(cluster, **shape):
     found = crds(Crds(version="1.0.14", **shape))
-    service = next(one for one in controller(Install(cluster="c", version="1.0.14"), []) if one["kind"] == "Service")
+    service = next(
+        one for one in controller(Install(cluster="c", version="1.0.14"), ["n1"]) if one["kind"] == "Service"
+    )
     service["metadata"] |= {"namespace": "karpenter", "uid": "s-1"}
     return a_scene(cluster.without("crds").with_docs(*found), *found, service)
 

@@ -159,10 +159,6 @@ class Walk:
         return found
 
 
-SECOND = ("journey.before_store", "journey.after_store")
-"""Where the first time is let pass: three workers killed without a move between them leave it to a person (R36)."""
-
-
 def each_once(points: list[str]) -> Callable[[list[str]], dict[str, int]]:
     """Kills a worker at each of these points, one after the other as they are come to."""
-    return lambda died: {point: 2 if point in SECOND else 1 for point in points if point not in died}
+    return lambda died: {point: 1 for point in points if point not in died}
