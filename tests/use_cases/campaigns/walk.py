@@ -19,8 +19,8 @@ WRONG = "1.2.3"
 TOLD_BY_THE_CONTROLLER = ("Deployment", "Secret")
 ELSEWHERE = frozenset({"journey.after_ask", "journey.after_back"})
 """Points on the way back alone, where tests/use_cases/journeys/test_on_server.py kills."""
-BEGUN, COVERED, STARTED, DONE, STOPPED = 2, 2, 2, 2, 1
-"""How often each happens to a cluster of the campaign, however many workers are killed."""
+WAVES, BEGUN, COVERED, STARTED, DONE, STOPPED = 2, 2, 2, 2, 2, 1
+"""How often each happens, however many workers are killed."""
 
 
 def runs(server: ApiServer, release: str) -> None:
@@ -140,7 +140,7 @@ class Walk:
         found = [verbs.count(f"campaign.member_{word}") for word in ("begun", "covered", "started", "done", "stopped")]
         assert found == [BEGUN, COVERED, STARTED, DONE, STOPPED], verbs
         told = [verbs.count(f"campaign.{word}") for word in ("wave_opened", "paused", "succeeded")]
-        assert (told, verbs[-1]) == ([1, 1, 1], "campaign.succeeded"), verbs
+        assert (told, verbs[-1]) == ([WAVES, 1, 1], "campaign.succeeded"), verbs
 
     def whole(self) -> None:
         self.prepare()
