@@ -9,7 +9,7 @@ from tests.servers.processes import discard, folder
 from tests.use_cases.campaigns.walk import ELSEWHERE, OVERSEER, Walk, each_once
 from tests.use_cases.rollouts.crew import crew
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(600)]  # some ninety seconds, and more where others work
+pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(900)]  # some ninety seconds, and more where others work
 
 
 @pytest.fixture
