@@ -11,8 +11,8 @@ from migrations_app.actions.base import Action
 @cache
 def all_actions() -> tuple[Action, ...]:
     """Every action, ordered by id. Raises TypeError for a catalogue module that declares none."""
-    names = sorted(module.name for module in pkgutil.iter_modules(catalogue.__path__))
-    return tuple(_load(name) for name in names)
+    found = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
+    return tuple(sorted((_load(module.name) for module in found if not module.ispkg), key=lambda action: action.id))
 
 
 def find(action_id: str) -> Action | None:
@@ -21,7 +21,7 @@ def find(action_id: str) -> Action | None:
 
 
 def _load(name: str) -> Action:
-    module = importlib.import_module(f"{catalogue.__name__}.{name}")
+    module = importlib.import_module(name)
     action = getattr(module, "action", None)
     if not isinstance(action, Action):
         raise TypeError(f"{module.__name__} declares no action")

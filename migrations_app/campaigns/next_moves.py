@@ -42,9 +42,9 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster of the campaign. `wave` counts from 0; `ended_at` is when its last hop was verified.
 
     `left` are the hops that are left after the current journey; `paused_with`: its journey was paused together with the
-    campaign; `lost` is the code of what scans show that breaks the
-    promise: unreachable, reverted; `reached`: the newest scan shows the release at which the cluster is to end; `gone`:
-    its registration was removed; `held`: another journey has it.
+    campaign; `lost` is the code of what scans show that breaks the promise: unreachable, reverted; `reached`: the
+    newest scan shows the release at which the cluster is to end; `gone`: its registration was removed; `held`: another
+    journey has it; `cause_code` is why it stopped.
     """
 
     id: str
@@ -60,6 +60,7 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     reached: bool = False
     gone: bool = False
     held: bool = False
+    cause_code: str = ""
 
 
 class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +108,8 @@ def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]
     noted_of = {one.member for one in noted}
     stopped = next((one for one in here.members if one.state == "stopped" and one.id not in noted_of), None)
     if stopped is not None:
-        return (*calm, CampaignMove("halt", member=stopped.id, code="member_stopped"))
+        # The worker that noted it was killed before the campaign was paused.
+        return (*calm, CampaignMove("halt", member=stopped.id, code=stopped.cause_code or "member_stopped"))
     if all(one.state in SETTLED for one in here.members):
         nothing = all(one.state == "out" for one in here.members)
         return (*noted, CampaignMove("complete", code="nothing_done" if nothing else ""))

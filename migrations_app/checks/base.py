@@ -203,6 +203,7 @@ class CheckContext:
 
 Judge = Callable[[CheckContext], Iterable[JudgeResult]]
 Advise = Callable[[CheckContext, tuple[Evidence, ...]], Iterable[Remedy]]
+Mendable = Callable[[CheckContext, tuple[Evidence, ...]], bool]
 
 
 @dataclass(slots=True)
@@ -234,6 +235,7 @@ class Check:
     """The first release of karpdash that asks it."""
     _judge: Judge | None = None
     _advise: Advise | None = None
+    _mendable: Mendable | None = None
 
     def __post_init__(self) -> None:
         strange = [name for name in self.reads if name not in PART_NAMES + AWS_PARTS]
@@ -275,6 +277,12 @@ class Check:
         self._advise = function
         return function
 
+    def mendable(self, function: Mendable) -> Mendable:
+        """Decorator: the function tells whether the actions of `resolved_by` can mend this failure; without it they
+        always can."""
+        self._mendable = function
+        return function
+
     @property
     def tools(self) -> tuple[How, ...]:
         """Every tool that a remedy of the check may be for, in the order of `How`; empty where it gives none."""
@@ -288,3 +296,14 @@ class Check:
 
     def remedies(self, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
         return tuple(self._advise(case, evidence)) if self._advise else ()
+
+    def actions(self, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
+        """The ids of the actions that can mend this failure."""
+        return self.resolved_by if self._mendable is None or self._mendable(case, evidence) else ()
+
+    def actions_at(self, finding: Finding) -> tuple[str, ...]:
+        """The same of a finding that was stored: where it depends on the failure, what its remedies name."""
+        if self._mendable is None:
+            return self.resolved_by
+        named = {one.action for one in finding.remedies}
+        return tuple(name for name in self.resolved_by if name in named)

@@ -104,7 +104,7 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
         every = _without_unread(check.ask(case), check=check, case=case)
         words = tuple(word for word in every if (check.id, cause_of(word)) not in asked)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = check.remedies(case, evidence) if evidence else _to_look_with(words)
+        remedies = _remedies(check, case, evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
@@ -231,12 +231,15 @@ def _finding(
         evidence_total=sum(row.count for row in evidence),
         evidence_exact=exact and settled.status != "unknown",
         evidence=tuple(row.for_people() for row in evidence[:EVIDENCE_KEPT]),
-        remedies=remedies + (_actions(check) if settled.status == "fail" else ()),
+        remedies=remedies,
         sources=check.sources,
         reason=settled.reason or UNSET,
     )
 
 
-def _actions(check: Check) -> tuple[Remedy, ...]:
-    """What karpdash itself can do about it, named; whether it is offered now is told where its button stands."""
-    return tuple(Remedy(how="action", text=f"Action {name} of karpdash", action=name) for name in check.resolved_by)
+def _remedies(check: Check, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
+    """The check's own, and what karpdash itself can do about a failure, named; whether that is offered now is told
+    where its button stands."""
+    names = check.actions(case, evidence) if sum(row.count for row in evidence) else ()
+    actions = (Remedy(how="action", text=f"Action {name} of karpdash", action=name) for name in names)
+    return (*check.remedies(case, evidence), *actions)

@@ -185,7 +185,7 @@ def _done_by(finding: Finding, stage: Stage, *, hop: str) -> tuple[StepKind, str
     """Who does it, and the id of the action if karpdash does; None for what needs no step."""
     if finding.id == ASKED_BY:
         return None  # what it asks for are steps of their own, beside the changes that would be reverted
-    if finding.status == "fail" and (action := _action_for(finding.id, stage, hop=hop)):
+    if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop)):
         return "rollout", action
     if finding.severity == "info":
         return None
@@ -194,9 +194,9 @@ def _done_by(finding: Finding, stage: Stage, *, hop: str) -> tuple[StepKind, str
     return "person", ""
 
 
-def _action_for(check_id: str, stage: Stage, *, hop: str) -> str:
+def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
     """The id of the action that resolves the check at that hop; empty if none does. What destroys is never chosen."""
-    named = next((check.resolved_by for check in all_checks() if check.id == check_id), ())
+    named = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
     found = [name for name in named if name not in LAST_RESORT and _fits(name, hop=hop)]
     return next((name for name in found if name == PREFERRED.get(stage.phase)), found[0] if found else "")
 

@@ -66,7 +66,8 @@ def offers(
     in the object of Flux or Argo CD. `held` is told before what keeps
     the single action. Without a report nothing is enabled.
     """
-    resolving = _resolving(all_checks() if checks is None else checks)
+    known = tuple(all_checks() if checks is None else checks)
+    resolving = _resolving(known)
     given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
     off = "" if by_helm or report is None else NOT_BY_HELM
     kept = "" if by_delivery or report is None else NOT_BY_DELIVERY
@@ -74,7 +75,7 @@ def offers(
         _offer(
             one,
             report,
-            named=resolving.get(one.id, ()),
+            named=resolving.get(one.id, {}),
             held=held or (off if one.needs_helm else kept if one.needs_edits else ""),
         )
         for one in given
@@ -85,24 +86,24 @@ def offers(
 def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
     """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
     known = {one.action_id: one for one in given}
-    resolving = {check.id: check.resolved_by for check in all_checks()}
-    asking = [one for one in findings if one.status not in ("pass", "not_applicable")]
-    rows = {one.id: tuple(known[name] for name in resolving.get(one.id, ()) if name in known) for one in asking}
+    checks = {check.id: check for check in all_checks()}
+    asking = [one for one in findings if one.id in checks and one.status not in ("pass", "not_applicable")]
+    rows = {one.id: tuple(known[name] for name in checks[one.id].actions_at(one) if name in known) for one in asking}
     return {check: buttons for check, buttons in rows.items() if buttons}
 
 
-def _resolving(checks: Iterable[Check]) -> dict[str, tuple[str, ...]]:
-    """The ids of the checks that name an action, by its id."""
-    found: dict[str, tuple[str, ...]] = {}
+def _resolving(checks: Iterable[Check]) -> dict[str, dict[str, Check]]:
+    """The checks that name an action, by its id and theirs."""
+    found: dict[str, dict[str, Check]] = {}
     for check in checks:
         for name in check.resolved_by:
-            found[name] = (*found.get(name, ()), check.id)
+            found.setdefault(name, {})[check.id] = check
     return found
 
 
-def _offer(action: Action, report: Report | None, *, named: tuple[str, ...], held: str) -> Offer:
+def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check], held: str) -> Offer:
     asked = [one for one in report.checks if one.id in named] if report else []
-    failing = [one for one in asked if one.status == "fail"]
+    failing = [one for one in asked if one.status == "fail" and action.id in named[one.id].actions_at(one)]
     why = held or (_unseen(action, report) or _uncalled(action, failing, asked=asked) if report else NEVER_SCANNED)
     return Offer(
         action_id=action.id,
@@ -138,6 +139,9 @@ def _uncalled(action: Action, failing: list[Finding], *, asked: list[Finding]) -
 def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
     if failing:
         return ""
+    other = next((one for one in asked if one.status == "fail"), None)
+    if other is not None:
+        return f"not what puts this right: {other.title}: {other.summary}"
     unknown = next((one for one in asked if one.status in ("unknown", "manual")), None)
     if unknown is not None:
         return f"not known yet: {unknown.title}: {unknown.summary}"

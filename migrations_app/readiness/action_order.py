@@ -20,7 +20,7 @@ OF_CONTROLLER = ("upgrade_controller", "roll_back_controller", UPGRADE_DELIVERY)
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (DELIVERIES, ("pause_deliveries", "resume_deliveries")),
     (DISRUPTION, ("hold_disruption", "release_disruption")),
-    ("CRDs", ("remove_stale_webhooks", "adopt_crds", "upgrade_crds")),
+    ("CRDs", ("mend_conversion", "remove_stale_webhooks", "adopt_crds", "upgrade_crds")),
     (CONTROLLER, OF_CONTROLLER),
     ("Objects", ("rewrite_stored_versions", "convert_and_apply", "rename_markers")),
     ("Nodes", ("taint_and_drift", "roll_nodes")),

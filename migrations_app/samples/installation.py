@@ -200,7 +200,7 @@ def _crd(row: Crd, shape: Crds) -> Doc:
     }
     converted = row.name in CONVERTED
     if converted and shape.service:
-        spec["conversion"] = _conversion(*shape.service)
+        spec["conversion"] = _conversion(*shape.service, group=row.kind.group)
     stored = list(shape.stored) if converted and shape.stored else [row.storage]
     accepted = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]
     metadata = meta(row.name, labels=dict(shape.labels), annotations=dict(shape.annotations))
@@ -213,8 +213,8 @@ def _schema(row: Crd, version: str, *, shipped: str) -> Doc:
     return {"openAPIV3Schema": sketched(mark.path for mark in marks)}
 
 
-def _conversion(namespace: str, name: str) -> Doc:
-    service = {"namespace": namespace, "name": name, "path": "/conversion/karpenter.sh", "port": 8443}
+def _conversion(namespace: str, name: str, *, group: str) -> Doc:
+    service = {"namespace": namespace, "name": name, "path": f"/conversion/{group}", "port": 8443}
     webhook = {
         "clientConfig": {"service": service, "caBundle": "LS0tLS1CRUdJTg=="},
         "conversionReviewVersions": list(crd_sets.REVIEW_VERSIONS),

@@ -29,12 +29,15 @@ ROUNDS = 15
 
 @dataclass(frozen=True, slots=True)
 class CampaignFigures:
-    """Seconds of the preview, clusters that joined, milliseconds and queries of the board and of its live part."""
+    """Seconds of the preview, clusters that joined, milliseconds and queries of the board and of its live part; what of
+    the milliseconds was processor time of the web process, which a busy machine does not add to."""
 
     preview_seconds: float
     joined: int
     board_ms: float
+    board_cpu_ms: float
     live_ms: float
+    live_cpu_ms: float
     queries: int
     queries_of_few: int
 
@@ -43,7 +46,8 @@ def verdicts(found: CampaignFigures) -> Iterator[tuple[bool, str]]:
     """Each target: reached or not, and the sentence with the figure."""
     said = f"preview of {PREVIEWED} clusters by {WORKERS} workers {found.preview_seconds:.0f} s, {found.joined} join"
     yield found.preview_seconds <= WANTED_SECONDS and found.joined > 0, said
-    said = f"board with {JOURNEYS} journeys {found.board_ms:.0f} ms, its live part {found.live_ms:.0f} ms"
+    board = f"{found.board_ms:.0f} ms ({found.board_cpu_ms:.0f} of processor time)"
+    said = f"board with {JOURNEYS} journeys {board}, its live part {found.live_ms:.0f} ms ({found.live_cpu_ms:.0f})"
     yield max(found.board_ms, found.live_ms) <= WANTED_MS, f"{said}, {found.queries} queries"
     yield found.queries == found.queries_of_few, f"as many queries as with {JOURNEYS // 50}"
 
@@ -92,7 +96,7 @@ def _measure() -> CampaignFigures:
     many = f"/campaigns/{_board(JOURNEYS)}/"
     connection.cursor().execute("ANALYZE")
     return CampaignFigures(
-        seconds, joined, _fastest(client, many), _fastest(client, f"{many}live"), _queries(client, many), few
+        seconds, joined, *_fastest(client, many), *_fastest(client, f"{many}live"), _queries(client, many), few
     )
 
 
@@ -174,15 +178,17 @@ def _board(size: int) -> str:
     return str(row.pk)
 
 
-def _fastest(client: Any, path: str) -> float:
-    taken = []
+def _fastest(client: Any, path: str) -> tuple[float, float]:
+    """Milliseconds of the shortest round, and of the one with the least processor time."""
+    taken, busy = [], []
     for _ in range(ROUNDS):
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         answer = client.get(path)
         taken.append(1000 * (time.perf_counter() - started))
+        busy.append(1000 * (time.process_time() - used))
         if answer.status_code != 200:
             raise FailedError(f"{path} answered {answer.status_code}")
-    return min(taken)
+    return min(taken), min(busy)
 
 
 def _queries(client: Any, path: str) -> int:

@@ -184,7 +184,7 @@ def test_the_remedy_points_at_the_real_service():
     assert first.text.splitlines()[0] == (
         "kubectl patch crd nodepools.karpenter.sh --type=json -p "
         '\'[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service",'
-        '"value":{"namespace":"karpenter","name":"karpenter","port":8443}}]\''
+        '"value":{"namespace":"karpenter","name":"karpenter","port":8443,"path":"/conversion/karpenter.sh"}}]\''
     )
 
 

@@ -24,3 +24,22 @@ def conversion_webhook() -> Iterator[dict[str, Any]]:
         client = {"url": server.url, "caBundle": base64.b64encode(AUTHORITY.pem.encode()).decode()}
         webhook = {"conversionReviewVersions": ["v1", "v1beta1"], "clientConfig": client}
         yield {"strategy": "Webhook", "webhook": webhook}
+
+
+@contextmanager
+def service_webhook(address: str, *, name: str) -> Iterator[list[str]]:
+    """The controller's webhook behind the Service of that address and DNS name, which converts for each API group at
+    its own path; the paths that were called.
+    """
+    calls: list[str] = []
+
+    def script(request: Request, wire: Wire) -> None:
+        calls.append(request.path)
+        group = json.loads(request.body)["request"]["desiredAPIVersion"].partition("/")[0]
+        if request.path == f"/conversion/{group}":
+            answer(request, wire)
+        else:
+            wire.answer(b"no such path", status="404 Not Found")
+
+    with EvilServer(script, pair=AUTHORITY.issue(names=(name,)), place=(address, 8443)):
+        yield calls

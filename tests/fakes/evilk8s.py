@@ -91,6 +91,7 @@ class EvilServer:
     pair: Pair = GOOD
     tls: bool = True
     client_ca: str = ""
+    place: tuple[str, int] = (LOOPBACK, 0)
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     port: int = 0
@@ -103,7 +104,7 @@ class EvilServer:
         return f"https://{LOOPBACK}:{self.port}"
 
     def __enter__(self) -> Self:
-        self._listener.bind((LOOPBACK, 0))
+        self._listener.bind(self.place)
         self._listener.listen(64)
         self.port = self._listener.getsockname()[1]
         self._run(self._accept, self._context())  # made here: what a test takes away later is still there

@@ -3,6 +3,7 @@
 import pytest
 
 from migrations_app.actions.registry import all_actions, find
+from migrations_app.checks.base import Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.action_offers import (
     MAY_NOT,
@@ -112,14 +113,14 @@ def test_every_action_is_named_by_a_check():
     the controller: no check fails because the next release does not run yet. A hold belongs to a pause.
     """
     assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, "hold_disruption", *OF_CONTROLLER}
-    assert len(NAMED) == 13
+    assert len(NAMED) == 14
 
 
 @pytest.mark.parametrize("action_id", sorted(NAMED))
 def test_each_action_stands_at_the_rows_of_its_checks(action_id):
     named = [check.id for check in all_checks() if action_id in check.resolved_by]
     for check_id in named:
-        failing = a_finding(check_id)
+        failing = a_finding(check_id, remedies=(Remedy(how="action", text="", action=action_id),))
         rows = by_check(offers(report(failing)), [failing])
         found = next(one for one in rows[check_id] if one.action_id == action_id)
         assert (found.enabled, found.checks, found.why) == (True, (check_id,), "")
@@ -141,6 +142,17 @@ def test_buttons_stand_where_something_may_be_to_do(status, shown):
 def test_a_check_without_an_action_has_no_row():
     without = next(check.id for check in all_checks() if not check.resolved_by)
     assert by_check(offers(report()), [a_finding(without), a_finding("of_another_release")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("remedies", "enabled"), [((), False), ((Remedy(how="action", text="", action="mend_conversion"),), True)]
+)
+def test_what_mends_only_some_failures_is_offered_where_it_does(remedies, enabled):
+    failing = a_finding("karpenter_lists_answer", remedies=remedies)
+    assert ("karpenter_lists_answer" in by_check(offers(report(failing)), [failing])) is enabled
+    found = offer_of(report(failing), "mend_conversion")
+    assert (found.enabled, found.checks) == (enabled, ("karpenter_lists_answer",) if enabled else ())
+    assert found.why == ("" if enabled else f"not what puts this right: {failing.title}: {failing.summary}")
 
 
 # What keeps everybody from it.

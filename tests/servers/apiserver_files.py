@@ -1,6 +1,8 @@
 """The files and switches that a kube-apiserver starts with."""
 
+import ipaddress
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +10,8 @@ from typing import NamedTuple
 from tests.servers.pki import Authority, key_pem, new_key, public_pem
 
 AUDIT_LOG = "audit.jsonl"
+SERVICES = ipaddress.ip_network("127.96.0.0/16")
+"""Where addresses of Services are: on loopback, so that a test can answer at the address of a Service."""
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -19,6 +23,11 @@ _AUDIT_POLICY = {
         {"level": "Metadata"},
     ],
 }
+
+
+def a_service_address() -> str:
+    """The address of a Service; many tests on one machine choose different ones."""
+    return str(SERVICES[random.randrange(16, SERVICES.num_addresses - 16)])
 
 
 class User(NamedTuple):
@@ -59,7 +68,7 @@ def switches(folder: Path, *, audit: bool) -> list[str]:
         f"--service-account-key-file={folder / 'accounts.pub'}",
         f"--service-account-signing-key-file={folder / 'accounts.key'}",
         "--service-account-issuer=https://kubernetes.default.svc",
-        "--service-cluster-ip-range=10.0.0.0/16",
+        f"--service-cluster-ip-range={SERVICES}",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
         "--disable-admission-plugins=ServiceAccount",

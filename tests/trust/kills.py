@@ -1,13 +1,17 @@
-"""Workers killed at every named point of a rollout, and people who start at the same moment (R02, R08, A25)."""
+"""Workers killed at every named point of a rollout, a journey and a campaign, and people who start at the same moment
+(R02, R08, A25)."""
 
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from migrations_app.use_cases.rollouts import journal
+from tests.actions import charts
+from tests.newest import NEWEST
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import discard, folder
 from tests.trust.parts import Part
+from tests.use_cases.campaigns.walk import ELSEWHERE, OVERSEER, Walk
 from tests.use_cases.rollouts.crew import KILLED, Crew, crew
 from tests.use_cases.rollouts.killing import VERBS, effects, step
 
@@ -68,6 +72,41 @@ def _complaint(gang: Crew, server: ApiServer, row: str) -> str:
     return "" if found == EVERY else f"took effect: {', '.join(found)}"
 
 
+def killed_campaigns(count: int, dice: random.Random) -> Sequence[str]:
+    """That many kills at named points of campaigns and their journeys, some twenty for each campaign of two clusters:
+    each write, and each move of the campaign, happened once, and it came to its end."""
+    told: list[str] = []
+    while len(told) < count:
+        told += _walked(dice)
+    return told[:count]
+
+
+def _walked(dice: random.Random) -> list[str]:
+    """One answer for each kill of a whole campaign."""
+    servers = {"blue": ApiServer(), "green": ApiServer()}
+    place = folder("trust")
+    try:
+        charts.real_chart(place / "d" / "charts", f"v{NEWEST}", version=NEWEST)
+        with crew(servers["blue"], place, module=OVERSEER) as people:
+            points = [one for one in people.ask("points") if one not in ELSEWHERE]
+            walk = Walk(people, servers, deadly=lambda died: _one_of(points, died, dice=dice))
+            try:
+                walk.whole()
+            except AssertionError as wrong:
+                return [*("" for _ in walk.died[1:]), f"after {', '.join(walk.died)}: {str(wrong)[:200]}"]
+            return ["" for _ in walk.died] or ["was not killed"]
+    finally:
+        discard(place)
+        for server in servers.values():
+            server.stop()
+
+
+def _one_of(points: list[str], died: list[str], *, dice: random.Random) -> dict[str, int]:
+    """A point at which nobody died in this campaign yet, while there is one; then any."""
+    point = dice.choice([one for one in points if one not in died] or points)
+    return {point: dice.randint(1, 3) if point.endswith(("_store", "_member")) else 1}
+
+
 def races(count: int, dice: random.Random) -> Sequence[str]:
     """Two start the same rollout, or two rollouts of one cluster: one wins, the other is told who."""
     told = []
@@ -89,5 +128,6 @@ def _lost(rows: list[str], answers: list[str], *, same: bool) -> str:
 
 PARTS = (
     Part(name="kills of workers", full=1_000, rules="R02, A15, A25", series=killed_workers),
+    Part(name="kills in journeys and campaigns", full=200, rules="R02, A25, A40", series=killed_campaigns),
     Part(name="races of starters", full=1_000, rules="R08, A08, A13", series=races),
 )

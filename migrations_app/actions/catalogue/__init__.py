@@ -1,1 +1,1 @@
-"""One file for each action. Files here are discovered; there is no list of them."""
+"""One file for each action, those on CRDs in a folder of their own. They are discovered; there is no list of them."""

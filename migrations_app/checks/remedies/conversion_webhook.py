@@ -1,20 +1,21 @@
 """How to point the conversion of CRDs at the Service of the controller."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import Body, HelmValue, ObjectPatch, Observation, group
+from migrations_app.checks.changes import Body, HelmValue, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, in_cluster
 from migrations_app.checks.remedies.crd_landing import crd_target
-from migrations_app.checks.shell import no_option, pointer
+from migrations_app.checks.shell import no_option, pointer, words
+from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import conversion_target, crd_values
-from migrations_app.inventory.objects.karpenter import Service, ServiceReference
+from migrations_app.inventory.facts.conversion_webhook import conversion_target, crd_values, mends, webhook_path
+from migrations_app.inventory.objects.karpenter import CRD, Service
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
+UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 
 def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
@@ -27,22 +28,23 @@ def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
 
 def by_patch(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
     """The Service written into each CRD; empty where more than the Service is amiss, or the right one is not known."""
-    if real is None or any(row.path != SERVICE for row in evidence):
+    if real is None or any(not row.path.startswith(SERVICE) for row in evidence):
         return ()
-    body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443}
-    found = {crd.name: conversion_target(crd) for crd in case.inventory.crds.items}
-    return (in_cluster(group(*(_called(row.name, body, service=found.get(row.name)) for row in evidence))),)
+    named = {row.name for row in evidence}
+    crds = [crd for crd in case.inventory.crds.items if crd.name in named]
+    return (in_cluster(group(*(_called(crd, real) for crd in crds))),)
 
 
-def _called(name: str, body: Body, *, service: ServiceReference | None) -> ObjectPatch:
+def _called(crd: CRD, real: Service) -> ObjectPatch:
+    name, service = crd.name, conversion_target(crd)
+    body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443, "path": webhook_path(crd)}
     target = crd_target(name)
     done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
     patch = ObjectPatch(target=target, body=_service(body), done=done)
     if service is None:
         return patch
-    before: Body = {"namespace": service.namespace, "name": service.name} | (
-        {"port": service.port} if service.port else {}
-    )
+    before: Body = {"namespace": service.namespace, "name": service.name}
+    before |= {key: value for key, value in (("port", service.port), ("path", service.path)) if value}
     return replace(patch, undo=ObjectPatch(target=target, body=_service(before)))
 
 
@@ -51,22 +53,29 @@ def _service(body: Body) -> tuple[Body, ...]:
 
 
 def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
-    """What shows why nothing is ready behind the controller's Service; empty where a CRD calls another one."""
-    named = {row.name for row in evidence}
-    called = [conversion_target(crd) for crd in case.inventory.crds.items if crd.name in named]
-    if real is None or not called or not all(map(partial(_is_called, real), called)):
+    """The next thing where no CRD is what has to be changed: why nothing is ready behind the controller's Service, or
+    that the controller writes its certificate anew. Empty where a change of the CRDs helps.
+    """
+    found = mends(case.inventory, case.running.release)
+    codes = {found[row.name].code for row in evidence if row.name in found}
+    if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
     home = ("kubectl", "-n", real.namespace)
-    note = "The CRDs call the right Service; what is behind it is not ready: the controller's pods, by their events"
+    if codes == {CALLED_ALREADY}:
+        return _restarted(case, home)
+    note = "What is behind the right Service is not ready: the controller's pods, by their events"
     ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
     return (in_cluster(group(ends, pods)),)
 
 
-def _is_called(real: Service, target: ServiceReference | None) -> bool:
-    if target is None or (target.namespace, target.name) != (real.namespace, real.name):
-        return False
-    return target.port in [port.port for port in real.spec.ports or ()]
+def _restarted(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
+    """Commands that start the controller anew: no patch says that, for the time of it is part of the object."""
+    why = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
+    task = PersonTask(what="restart the controller", why=why)
+    names = [one.name for one in case.inventory.controller.items]
+    lines = (words((*home, "rollout", "restart", "deployment", no_option(name))) for name in names)
+    return tuple(Remedy(how="kubectl", text=f"{remark(why)}\n{line}", change=task) for line in lines)
 
 
 def _values(real: Service | None) -> tuple[HelmValue, ...]:

@@ -21,7 +21,7 @@ from migrations_app.inventory.objects.karpenter import CRD, Endpoints, Service, 
 from migrations_app.inventory.parts import NOT_CONVERTED, Part, Seen, Unseen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
-from migrations_app.karpenter.releases import find, serves
+from migrations_app.karpenter.releases import crd_set, find, serves
 from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
@@ -121,6 +121,81 @@ def webhook_service(inventory: Inventory) -> Service | None:
     homes = {workload.namespace for workload in inventory.controller.items}
     found = (one for one in inventory.services.items if one.namespace in homes)
     return next((one for one in found if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(one)), None)
+
+
+def webhook_path(crd: CRD) -> str:
+    """The path at which the controller converts the objects of that CRD: one for each API group."""
+    return f"/conversion/{crd.name.partition('.')[2]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionMend:
+    """How a conversion that does not answer is put right in the CRD: its strategy, and the Service for a webhook.
+
+    `strategy` is empty where the CRD is not what has to be changed; `why` and its `code` say what is.
+    """
+
+    strategy: str = ""
+    service: ServiceReference | None = None
+    why: str = ""
+    code: str = ""
+
+
+def mends(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
+    """What would put it right, by the name of each CRD whose conversion is seen not to answer."""
+    if converts_nothing(inventory, running):
+        return {}
+    found = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
+    return {crd.name: _mend(crd, inventory=inventory, running=running) for crd in found}
+
+
+def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
+    """Whether it converts nothing although it should: a controller with webhooks on insists on its place in the CRD,
+    whatever is stored."""
+    off = webhooks_off(installation(inventory), running)
+    return strategy_of(crd) != "Webhook" and (crd.stored != ("v1",) or not off)
+
+
+def _is_amiss(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
+    if strategy_of(crd) != "Webhook":
+        return strategy_is_missing(crd, inventory=inventory, running=running)
+    target = conversion_target(crd)
+    problem = ready_port(inventory, target) if target else ""
+    astray = bool(target and target.path and target.path != webhook_path(crd))
+    return astray or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
+
+
+def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
+    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,):
+        return ConversionMend(strategy="None")
+    if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
+        return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
+    shipped = crd_set(running) if running else None
+    if shipped is None:
+        return ConversionMend(why="which release has to convert is not known", code="unknown_release")
+    if not shipped.crd_chart_converts:
+        return ConversionMend(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
+    if webhooks_off(installation(inventory), running):
+        return ConversionMend(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
+    return _aimed(crd, inventory=inventory)
+
+
+def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
+    """At the Service of the controller, if that answers and is not called already."""
+    port = MAIN_CHART_WEBHOOK_SERVICE[2]
+    real = webhook_service(inventory)
+    if real is None:
+        return ConversionMend(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
+    right = ServiceReference(namespace=real.namespace or "", name=real.name, port=port, path=webhook_path(crd))
+    problem, place = ready_port(inventory, right), f"{right.namespace}/{right.name}:{port}"
+    if isinstance(problem, Unseen):
+        return ConversionMend(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
+    if problem:
+        return ConversionMend(why=f"{place} does not answer: {problem}", code="conversion_unanswered")
+    if strategy_of(crd) == "Webhook" and conversion_target(crd) == right:
+        why = f"{place} is called already and refuses: restart the controller, which writes its certificate anew"
+        return ConversionMend(why=why, code="called_already")
+    return ConversionMend(strategy="Webhook", service=right)
 
 
 def strategy_of(crd: CRD) -> str:

@@ -68,6 +68,7 @@ def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCamp
         with transaction.atomic():
             store_campaign(here, "running", event=event, wait_code="", needs_person=False)
             CampaignWave.objects.filter(campaign=row, number=move.wave).update(opened_at=timezone.now())
+        transitions.reached("after_open")
         woken.again = True
     elif move.do == "complete":
         _complete(here, code=move.code)
@@ -99,6 +100,7 @@ def _halt(here: LoadedCampaign, code: str, *, words: str = "", about: CampaignMe
         halt_campaign(here, code, words=words, about=about.cluster_name if about else "")
         if stops_all:
             member_journeys.pause_journeys(here, by=WORKER, but=about.pk if about else 0)
+    transitions.reached("after_halt")
 
 
 def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: WokenByCampaign) -> None:
@@ -192,8 +194,10 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
         case _:
             with transaction.atomic():
                 event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=move.code)
-                store_member(here, member, then="stopped", event=event, cause_code=move.code)
+                told = member.journey.cause if member.journey and member.journey.cause_code == move.code else ""
+                store_member(here, member, then="stopped", event=event, cause_code=move.code, cause=told)
                 CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
+            transitions.reached("after_stop")
 
 
 def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:

@@ -85,6 +85,7 @@ def _member_seen(
         reached=bool(release) and release == one.lands,
         gone=known is None,
         held=held,
+        cause_code=one.cause_code,
     )
 
 

@@ -28,6 +28,9 @@ CRASH_POINTS = (
     "after_prepare",
     "after_cover",
     "after_start",
+    "after_open",
+    "after_stop",
+    "after_halt",
 )
 
 

@@ -45,7 +45,7 @@ def make_move(
             store(here, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
             return Woken(again=True)
         case "fail":
-            _fail(here, current, code=move.code, words=_skipped(current, move), fence=fence, proof=proof)
+            _fail(here, current, code=move.code, words=_words(current, move), fence=fence, proof=proof)
             return Woken()
         case "scan":
             asked = ask_for_scan(here.row)
@@ -68,10 +68,14 @@ def _event(
     )
 
 
-def _skipped(current: JourneyStepRow, move: Move) -> str:
-    """The nodes that people left out, where the step fails for them."""
-    made = step_rollouts.made_for(current, purpose=WORK) if move.code == NODES_SKIPPED else None
-    return ", ".join(made.skips.order_by("step").values_list("node", flat=True)) if made else ""
+def _words(current: JourneyStepRow, move: Move) -> str:
+    """The nodes that people left out, where the step fails for them; why no plan could be made, where it is that."""
+    made = step_rollouts.made_for(current, purpose=WORK)
+    if made is None:
+        return ""
+    if move.code == NODES_SKIPPED:
+        return ", ".join(made.skips.order_by("step").values_list("node", flat=True))
+    return str(made.cause) if made.state == "expired" and made.cause_code == move.code else ""
 
 
 def _fail(

@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.actions.base import PlanningContext, Unavailable
-from migrations_app.actions.catalogue.adopt_crds import action
+from migrations_app.actions.catalogue.crds.adopt_crds import action
 from migrations_app.karpenter import labels
 from migrations_app.readiness import stage
 from migrations_app.samples.installation import Crds, crds

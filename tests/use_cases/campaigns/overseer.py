@@ -8,7 +8,9 @@ import os
 import signal
 import time
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.use_cases.journeys import foreman as journeys
@@ -75,8 +77,17 @@ def retry(journey: str, step: str) -> None:
     steps.retry(uuid.UUID(journey), _person("ada"), step=step, by=_actor("ada"))
 
 
-def oversee(pk: str, point: str = "", nth: int = 1) -> int:
-    """The process id of a worker that walks the campaign, or is killed when it comes to that point the nth time."""
+def points() -> list[str]:
+    """Every named point of a campaign and of a journey."""
+    from migrations_app.use_cases.campaigns import transitions as of_campaign
+    from migrations_app.use_cases.journeys import transitions as of_journey
+
+    return [f"campaign.{one}" for one in of_campaign.CRASH_POINTS] + [f"journey.{one}" for one in of_journey.NAMES]
+
+
+def oversee(pk: str, deadly: dict[str, int] | None = None) -> int:
+    """The process id of a worker that walks the campaign, or is killed at the first of these points that it comes to
+    as often as it says there."""
     from django.db import connections
 
     connections.close_all()
@@ -85,10 +96,35 @@ def oversee(pk: str, point: str = "", nth: int = 1) -> int:
         return child
     code = 1
     try:
-        _oversee(uuid.UUID(pk), point=point, nth=nth)
+        _oversee(uuid.UUID(pk), deadly or {})
         code = 0
     finally:
         os._exit(code)
+
+
+def died_at() -> str:
+    """The point at which the last worker was killed; asked once for each.
+
+    Its lease is over at once, so that nobody waits for that. A journey forgets that it lost a worker: three in a row
+    are left to a person (R36), which tests/use_cases/journeys/test_people.py tries.
+    """
+    from django.utils import timezone
+
+    from migrations_app.models.journey import Journey
+    from migrations_app.models.rollout import Lease
+
+    Journey.objects.update(worker_attempts=0)
+    Lease.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    place = _grave()
+    told = place.read_text()
+    place.unlink()
+    return told
+
+
+def _grave() -> Path:
+    from django.conf import settings
+
+    return Path(settings.ENV.data_dir) / "died_at"
 
 
 def board(pk: str) -> dict[str, Any]:
@@ -105,31 +141,40 @@ def board(pk: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _oversee(pk: uuid.UUID, *, point: str, nth: int) -> None:
+def _killing(kind: str, left: dict[str, int]) -> Callable[[str], None]:
+    """What the module of that kind calls at its points: it says where, and kills the worker."""
+
+    def reached(name: str) -> None:
+        point = f"{kind}.{name}"
+        if point in left:
+            left[point] -= 1
+            if left[point] == 0:
+                _grave().write_text(point)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return reached
+
+
+def _oversee(pk: uuid.UUID, deadly: dict[str, int]) -> None:
     from migrations_app.models.campaign import CampaignMember
     from migrations_app.models.journey import Journey
     from migrations_app.use_cases.campaigns import transitions
     from migrations_app.use_cases.campaigns.worker import advance_campaign
+    from migrations_app.use_cases.journeys import transitions as journey
     from migrations_app.use_cases.journeys.worker import advance_journey
     from migrations_app.use_cases.rollouts import lease
 
     lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=foreman.TTL), foreman.RENEW  # type: ignore[assignment]  # tests only
-    left = nth
-
-    def reached(name: str) -> None:
-        nonlocal left
-        left -= name == point
-        if name == point and left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    transitions.reached = reached
+    left = dict(deadly)
+    transitions.reached = _killing("campaign", left)
+    journey.reached = _killing("journey", left)
     idle = 0
     for _ in range(MOST):
         before = _seen(pk)
         woken = advance_campaign(pk)
         busy = woken.again
-        for journey in CampaignMember.objects.filter(campaign_id=pk).exclude(journey=None).select_related("journey"):
-            made = Journey.objects.get(pk=journey.journey_id)
+        for member in CampaignMember.objects.filter(campaign_id=pk).exclude(journey=None):
+            made = Journey.objects.get(pk=member.journey_id)
             if made.state in ("draft", "running"):
                 busy |= advance_journey(made.pk, holder=f"walker-{os.getpid()}").again
                 busy |= journeys._work(made.cluster_id)
@@ -155,7 +200,7 @@ def _actor(name: str) -> Any:
     return journeys._actor(name)
 
 
-_ALL = (scan, campaign, agree, go_on, retry, oversee, board)
+_ALL = (scan, campaign, agree, go_on, retry, points, oversee, died_at, board)
 WORDS = journeys.WORDS | {word.__name__: word for word in _ALL}
 
 if __name__ == "__main__":

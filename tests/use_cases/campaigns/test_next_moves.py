@@ -261,6 +261,13 @@ def test_what_breaks_the_promise_stops_the_campaign(journey, code):
     assert moves == (CampaignMove("stop", "a", code), CampaignMove("halt", "a", code))
 
 
+@pytest.mark.parametrize(("cause", "code"), [("not_seen", "not_seen"), ("", "member_stopped")])
+def test_one_that_was_noted_by_a_worker_that_died_halts_it_for_its_own_cause(cause, code):  # R02
+    journey = JourneySeen(state="paused", cause_code=cause)
+    moves = next_moves(running(state="stopped", cause_code=cause, journey=journey), now=NOW)
+    assert moves == (CampaignMove("halt", "a", code),)
+
+
 @pytest.mark.parametrize("cause", ["asked", "kill_switch", "audit"])
 def test_what_people_and_the_kill_switch_pause_breaks_none(cause):
     moves = next_moves(running(journey=JourneySeen(state="paused", cause_code=cause)), now=NOW)

@@ -139,6 +139,7 @@ def test_it_is_taken_back_to_a_step_and_asks_before_it_goes_forward(people, clea
     shown = people.ask("back", journey, rolled)
     assert (shown[-1], {how for _, how in shown[:-1]}) == ([rolled, "rollback"], {"nothing"})
     assert shift(people, journey, "after_back") == KILLED  # the rollback is drafted, and nobody was woken for it
+    assert shift(people, journey, "after_ask") == KILLED
     assert shift(people, journey) == 0
     here = standing(people, journey)
     assert (here["state"], here["waits"]) == ("running", "approval_needed"), here

@@ -9,7 +9,6 @@ from migrations_app.checks.remedies.commands import ordered
 from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_looking, by_patch
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
-from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.inventory.parts import Unseen
@@ -21,7 +20,7 @@ check = Check(
     phase="crds",
     severity="blocker",
     why="Until it answers, every read of an object stored in another version fails, the controller's reads too.",
-    how="Reads Service and port in spec.conversion of each CRD: present, ready, the controller's; and failing lists.",
+    how="Reads Service, port and path in spec.conversion of each CRD: present, ready, the controller's; failing lists.",
     reads=("crds", "services", "controller"),
     says=("{count} CRD has an unreachable conversion webhook", "{count} CRDs have an unreachable conversion webhook"),
     severity_at={ALPHA_LEFT: "warning"},  # the hop to the latest patch of 0.33 to 0.37 itself puts it right
@@ -30,6 +29,7 @@ check = Check(
         "aws/karpenter-provider-aws#6818",
         "aws/karpenter-provider-aws#6981",
     ),
+    resolved_by=("mend_conversion",),
     remedy_tools=OBJECT_TOOLS,
 )
 
@@ -49,8 +49,7 @@ def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[Ju
     strategy = facts.strategy_of(crd)
     if strategy == "Webhook":
         yield from _called(case, crd, real=real)
-    # A controller with webhooks on insists on its place in the CRD, whatever is stored.
-    elif crd.stored != ("v1",) or not webhooks_off(installation(case.inventory), case.running.release):
+    elif facts.strategy_is_missing(crd, inventory=case.inventory, running=case.running.release):
         seen = facts.labelled_alone(case.inventory).get(crd.name, "")
         yield at_crd(crd, "spec.conversion.strategy", seen=f"{strategy}; {seen}".strip("; "), wanted="Webhook")
 
@@ -62,12 +61,19 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
     if target and isinstance(problem, str) and problem:
         right = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
         yield at_crd(crd, SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=right)
+    elif target and target.path and target.path != facts.webhook_path(crd):
+        yield at_crd(crd, f"{SERVICE}.path", seen=target.path, wanted=facts.webhook_path(crd))
     elif failed is not None:
         yield at_crd(crd, "spec.conversion.webhook", seen=f"the API server's call fails: {failed}", wanted="an answer")
     elif isinstance(problem, Unseen):
         yield could_not_read(f"whether {place} answers", problem)
     elif not target:
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
+
+
+@check.mendable
+def mendable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
+    return any(one.strategy for one in facts.mends(case.inventory, case.running.release).values())
 
 
 @check.advise

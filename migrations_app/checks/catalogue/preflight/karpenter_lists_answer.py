@@ -9,6 +9,7 @@ from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
 from migrations_app.checks.shell import no_option
 from migrations_app.errors import CONVERSION_FAILED
+from migrations_app.inventory.facts.conversion_webhook import mends
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -42,6 +43,7 @@ check = Check(
         "kubernetes/kubernetes: CustomResourceDefinition versioning, webhook conversion",
         "aws/karpenter-provider-aws#6818",
     ),
+    resolved_by=("mend_conversion",),
     remedy_tools=("kubectl",),
 )
 
@@ -61,6 +63,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _listed(name: str) -> str:
     kind = LISTS[name]
     return kind.crd_name if kind.group else kind.plural
+
+
+@check.mendable
+def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
+    found = mends(case.inventory, case.running.release)
+    failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
+    return any(name in found and found[name].strategy for name in failing)
 
 
 @check.advise

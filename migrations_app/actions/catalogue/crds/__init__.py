@@ -1,0 +1,1 @@
+"""Actions on the CRDs, one file for each."""

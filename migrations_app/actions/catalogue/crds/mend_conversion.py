@@ -1,0 +1,110 @@
+"""Points the conversion of CRDs at the Service of the controller, or ends it where there is nothing to convert.
+
+A CRD is changed only where that is seen to help: the Service is there, has the port and a ready endpoint.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
+from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
+from migrations_app.actions.conditions import Field, Tree, content_digest, projected, value_at
+from migrations_app.actions.patches import patch_step
+from migrations_app.actions.plan import SourceObject, Step
+from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
+from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.inventory.facts.conversion_webhook import ConversionMend, mends
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.crds import REVIEW_VERSIONS
+
+CONVERSION: Field = ("spec", "conversion")
+RESTS_ON: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
+"""What decides whether anything is converted, beside the conversion itself."""
+SERVICES = kinds.SERVICE
+
+action = Action(
+    __name__,
+    title="Mend the conversion of the CRDs",
+    button="Mend the conversion of {count} CRDs",
+    why="Until the conversion answers, every read of an object stored in another version fails, the controller's too.",
+    risk="medium",
+    parts=("crds", "services", "controller"),
+    may=(crd_need("patch"), RbacNeed(verb="get", group=SERVICES.group, plural=SERVICES.plural)),
+    sources=(
+        "aws/karpenter-provider-aws@v1.0.14:pkg/webhooks/webhooks.go",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/webhooks/webhooks.go",
+        "aws/karpenter-provider-aws#6818",
+        "Kubernetes documentation, Versions in CustomResourceDefinitions",
+    ),
+)
+
+
+@action.reads
+def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
+    yield from (crd_target(kind.crd_name) for kind in kinds.CURRENT_KINDS)
+    homes = {workload.namespace for workload in inventory.controller.items}
+    yield from (_service(one.namespace or "", one.name) for one in inventory.services.items if one.namespace in homes)
+
+
+@action.prepare
+def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    found = mends(scene.inventory, scene.running.release)
+    possible = {name: one for name, one in found.items() if one.strategy}
+    if found and not possible:
+        name, first = next(iter(found.items()))
+        raise Unavailable(f"{name}: {first.why}", code=first.code)
+    for name, mend in possible.items():
+        crd, before = find_crd(scene.inventory, name), scene.objects.get(crd_target(name))
+        if crd is not None and before is not None:
+            yield _step(scene, crd, before=before, mend=mend)
+
+
+def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
+    patch, title, note = _ended(crd) if mend.service is None else _called(crd, before, service=mend.service)
+    step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=keeper_of(crd.metadata))
+    fields = (*step.preconditions, *RESTS_ON)
+    return msgspec.structs.replace(
+        step,
+        preconditions=fields,
+        digest=projected(before, fields),
+        risk="medium",
+        computed_from=tuple(_sources(scene, mend.service)),
+    )
+
+
+def _ended(crd: CRD) -> tuple[Body, str, str]:
+    title = f"End the conversion of {crd.name}"
+    note = f"{crd.storage} is all that it serves, and all that was ever stored: nothing has to be converted."
+    return {"spec": {"conversion": dict(OFF)}}, title, note
+
+
+def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
+    """The Service alone where a webhook is called already: its caBundle is written by the controller."""
+    place: Body = {
+        "namespace": service.namespace, "name": service.name, "port": service.port, "path": service.path,
+    }  # fmt: skip
+    title = f"Let {service.namespace}/{service.name} convert the objects of {crd.name}"
+    note = "The controller writes its certificate into the CRD by itself; until then the conversion is refused."
+    if value_at(before, CLIENT) is not None:
+        known = "" if value_at(before, (*CLIENT, "caBundle")) else note
+        strategy: Body = {} if value_at(before, (*CONVERSION, "strategy")) == "Webhook" else {"strategy": "Webhook"}
+        return {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}}, title, known
+    webhook = {"conversionReviewVersions": list(REVIEW_VERSIONS), "clientConfig": {"service": place}}
+    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}, title, note
+
+
+def _service(namespace: str, name: str, uid: str = "") -> ObjectTarget:
+    return ObjectTarget(
+        SERVICES.group, SERVICES.versions[0], SERVICES.plural, SERVICES.kind, name, namespace=namespace, uid=uid
+    )
+
+
+def _sources(scene: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
+    """The Service that will be called: if it is changed or made anew, the step is not sent."""
+    read = scene.objects.get(_service(service.namespace, service.name)) if service else None
+    if service and read:
+        target = _service(service.namespace, service.name, str(value_at(read, ("metadata", "uid")) or ""))
+        yield SourceObject(target=target, digest=content_digest(read))
