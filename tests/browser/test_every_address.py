@@ -1,0 +1,61 @@
+"""Every page that the addresses of the site lead to, so that a new one cannot be forgotten: barriers, fit, no script."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.browser.barriers import faults
+from tests.browser.everywhere import Answer, answers, staged
+
+PHONE, HALF = {"width": 390, "height": 844}, {"width": 640, "height": 800}
+"""A window of 1,280 pixels at 200 % is 640 wide for its page."""
+NOT_HERE = {
+    "oidc", "oidc-again", "oidc-back",  # no identity provider; tests/browser/test_oidc.py
+    "feed",  # no page: files for programs that have a secret
+    "sample", "sample-next",  # clusters that are acted on; tests/browser/test_samples.py
+    "rollout-exports", "rollout-receipt",  # files and a part of a rollout that is over
+}  # fmt: skip
+
+
+@pytest.fixture
+def found(settings, client, ada, transactional_db) -> list[Answer]:
+    client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
+    return answers(client, staged(settings))
+
+
+def pages(found: list[Answer]) -> list[Answer]:
+    return [one for one in found if one.page and one.status == 200]
+
+
+def test_every_address_has_a_page_or_is_told_why_not(found):
+    assert {one.name for one in found if one.status == 404} == NOT_HERE
+    assert {one.status for one in found} == {200, 302, 404, 405}
+    assert {one.name for one in found if one.status == 302} == {"login"}
+
+
+@pytest.mark.timeout(600)
+def test_every_page_fits_a_phone_and_has_no_barrier(browse, found):
+    page = browse(viewport=PHONE)
+    told = []
+    for one in pages(found):
+        page.set_viewport_size(PHONE)
+        page.goto(one.path)
+        told += [(one.name, fault) for fault in faults(page)]
+        page.set_viewport_size(HALF)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        told += [(one.name, "at 200 %", wide)] if wide > HALF["width"] else []
+        if folder := os.environ.get("KARPDASH_SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"{one.name}.png", full_page=True)
+    assert told == []
+
+
+@pytest.mark.timeout(300)
+def test_no_page_offers_what_needs_script_where_there_is_none(browse, found):
+    page = browse(java_script_enabled=False)
+    told = []
+    for one in pages(found):
+        page.goto(one.path)
+        told += [one.name] * (page.locator(".needs-script:visible, main [hx-post]:not(form *):visible").count() > 0)
+        told += [one.name] * (page.get_by_role("heading", level=1).count() != 1)
+    assert told == []
