@@ -111,7 +111,8 @@ def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     return render(request, "waivers/list.html", context)
 
 
-def _usual(request: HttpRequest) -> dict[str, Any]:
+def usual_waiver(request: HttpRequest) -> dict[str, Any]:
+    """What the form begins with."""
     return {
         "check": request.GET.get("check", ""),
         "hop": request.GET.get("hop", ""),
