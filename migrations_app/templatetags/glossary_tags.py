@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def term(word: str, said: str = "") -> SafeString:
-    """The word, or how the sentence says it, as a link to its line in the glossary. Raises KeyError for a strange one."""
+    """The word, or what `said` says in its place, as a link to its line in the glossary. Raises KeyError."""
     line = term_of(word)
     place = f"{reverse('glossary')}#{line.key}"
     return format_html('<a class="term" href="{}" title="{}">{}</a>', place, line.meaning, said or word)

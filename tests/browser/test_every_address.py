@@ -1,10 +1,12 @@
-"""Every page that the addresses of the site lead to, so that a new one cannot be forgotten: barriers, fit, no script."""
+"""Every page that an address of the site leads to, so that a new one cannot be forgotten: barriers, fit, no script."""
 
 import os
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
+from migrations_app.models.scan import LegacyDay
 from tests.browser.barriers import faults
 from tests.browser.everywhere import Answer, answers, staged
 
@@ -22,6 +24,14 @@ NOT_HERE = {
 def found(settings, client, ada, transactional_db) -> list[Answer]:
     client.force_login(ada, backend="django.contrib.auth.backends.ModelBackend")
     return answers(client, staged(settings))
+
+
+@pytest.fixture
+def paper(browse):
+    """A page as printed on A4, with where the dialog of the printer was asked for."""
+    page = browse(viewport={"width": 794, "height": 1123})
+    page.add_init_script("window.printed = 0; window.print = () => { window.printed += 1 }")
+    return page
 
 
 def pages(found: list[Answer]) -> list[Answer]:
@@ -56,6 +66,28 @@ def test_no_page_offers_what_needs_script_where_there_is_none(browse, found):
     told = []
     for one in pages(found):
         page.goto(one.path)
-        told += [one.name] * (page.locator(".needs-script:visible, main [hx-post]:not(form *):visible").count() > 0)
+        told += [one.name] * (
+            page.locator(".needs-script:visible, main [hx-post]:not(form):not(form *):visible").count() > 0
+        )
         told += [one.name] * (page.get_by_role("heading", level=1).count() != 1)
     assert told == []
+
+
+def test_the_fleet_and_its_progress_are_printed_as_a_report(paper, fleet):
+    LegacyDay.objects.create(
+        cluster=fleet["production"], day=timezone.now().date(), provisioners=0, templates=0, machines=10, nodes=4,
+        objects_total=20, nodes_total=8, stored_versions=3, stored_versions_total=3, claims=20, claims_total=20,
+    )  # fmt: skip
+    for path, heading, kept in (
+        ("/", "0 of 5 clusters can be upgraded today", ".fleet tbody tr.row"),
+        ("/burndown", "Progress", "main h2"),
+    ):
+        paper.goto(path)
+        paper.emulate_media(media="screen")
+        paper.get_by_role("button", name="Print").click()
+        assert paper.evaluate("window.printed") == 1
+        paper.emulate_media(media="print")
+        assert paper.get_by_role("heading", level=1).inner_text() == heading
+        assert paper.locator(f"{kept}:visible").count() > 0
+        assert paper.locator("button:visible, select:visible, input:visible").count() == 0
+        assert paper.evaluate("document.documentElement.scrollWidth") <= 794
