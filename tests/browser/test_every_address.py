@@ -12,6 +12,7 @@ from tests.browser.everywhere import Answer, answers, staged
 
 PHONE, HALF = {"width": 390, "height": 844}, {"width": 640, "height": 800}
 """A window of 1,280 pixels at 200 % is 640 wide for its page."""
+NEEDS_SCRIPT = ".needs-script:visible, main [hx-post]:not(form):not(form *):visible"
 NOT_HERE = {
     "oidc", "oidc-again", "oidc-back",  # no identity provider; tests/browser/test_oidc.py
     "feed",  # no page: files for programs that have a secret
@@ -66,9 +67,7 @@ def test_no_page_offers_what_needs_script_where_there_is_none(browse, found):
     told = []
     for one in pages(found):
         page.goto(one.path)
-        told += [one.name] * (
-            page.locator(".needs-script:visible, main [hx-post]:not(form):not(form *):visible").count() > 0
-        )
+        told += [one.name] * (page.locator(NEEDS_SCRIPT).count() > 0)
         told += [one.name] * (page.get_by_role("heading", level=1).count() != 1)
     assert told == []
 
