@@ -227,6 +227,7 @@ def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
             ask.q or ask.bucket or ask.buckets or ask.stage or ask.environment or ask.group or ask.labels or ask.check
         ),
         "label": ",".join(ask.labels),
+        "label_before": "".join(f"{one}," for one in ask.labels),
         "environments": ({ask.environment: 0} if ask.environment else {}) | dict(found.environments),
         "labels": found.labels,
         "label_keys": tuple(dict.fromkeys([*found.labels, *([by_label] if by_label else [])])) or ("environment",),
