@@ -136,6 +136,7 @@ USE_I18N = False
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [folder("static")]
+GLOSSARY = folder("docs/glossary.md")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "karpdash.static_files.HashedAddresses"},

@@ -75,9 +75,16 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
                 raise Http404(missing.message) from None
 
         guarded.right = right  # type: ignore[attr-defined]  # a mark for the test that checks all URLs
+        guarded.rights = (right, *others)  # type: ignore[attr-defined]  # as above, and for `may_open`
         return guarded
 
     return wrap
+
+
+def may_open(request: HttpRequest, view: Callable[..., Any]) -> bool:
+    """Whether the user has a right that opens the page of that view."""
+    rights: tuple[str, ...] = getattr(view, "rights", (LOOK,))
+    return any(right == LOOK or request.user.has_perm(f"migrations_app.{right}") for right in rights)
 
 
 def actor_of(request: HttpRequest) -> Actor:

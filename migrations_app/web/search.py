@@ -1,32 +1,51 @@
-"""Search over everything, as a page and for the command palette: clusters, checks, actions and pages."""
+"""Search over everything, as a page and for the command palette: clusters, checks, actions, pages and words."""
 
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.views.decorators.http import require_safe
 
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.registry import all_checks
 from migrations_app.queries.fleet.all_clusters import named_clusters
+from migrations_app.queries.glossary import glossary
 from migrations_app.texts import text as _
-from migrations_app.web.access import require_right
+from migrations_app.web.access import may_open, require_right
 
 MOST = 8
 PAGES: tuple[tuple[str, str], ...] = (
     (_("Fleet"), "fleet"),
     (_("Causes: what blocks several clusters"), "fleet-causes"),
     (_("Progress"), "burndown"),
+    (_("Rollouts"), "rollouts"),
+    (_("Plans that wait for approval"), "rollouts-waiting"),
+    (_("Upgrades step by step"), "journeys"),
+    (_("Campaigns: many clusters in waves"), "campaigns"),
+    (_("Plan a campaign"), "campaign-new"),
+    (_("Calendar of campaigns"), "campaign-calendar"),
+    (_("Kill switch"), "kill-switch"),
+    (_("Policy of rollouts"), "policy"),
+    (_("Register a cluster"), "cluster-new"),
+    (_("AWS organizations"), "organizations"),
     (_("Groups"), "groups"),
     (_("Waivers"), "waivers"),
-    (_("Rollouts"), "rollouts"),
     (_("Convert manifests"), "convert"),
     (_("Check catalogue"), "catalogue"),
+    (_("Glossary"), "glossary"),
+    (_("Audit log"), "audit"),
+    (_("Sample clusters to try"), "samples"),
+    (_("Notifications"), "notifications"),
+    (_("Repositories for pull requests"), "repositories"),
+    (_("People and roles"), "people"),
+    (_("Service accounts"), "services"),
     (_("API tokens"), "tokens"),
+    (_("Feed links"), "feeds"),
     (_("Change your password"), "password"),
     (_("API documentation"), "api-docs"),
 )
+"""Word and address of every page that stands for itself; those that a person may not open are not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +62,10 @@ def search(request: HttpRequest) -> HttpResponse:
     q = request.GET.get("q", "").strip()[:100]
     found = {
         "Clusters": _clusters(q) if q else (),
-        "Pages": _pages(q),
+        "Pages": _pages(request, q),
         "Checks": _checks(q) if q else (),
         "Actions": _actions(q) if q else (),
+        "Words": _terms(q) if q else (),
     }
     name = "palette/_found.html" if request.headers.get("HX-Request") else "palette/page.html"
     return render(request, name, {"q": q, "found": {kind: hits for kind, hits in found.items() if hits}})
@@ -56,9 +76,15 @@ def _clusters(q: str) -> tuple[Hit, ...]:
     return tuple(Hit(name, reverse("cluster", args=[key]), environment) for key, name, environment in rows)
 
 
-def _pages(q: str) -> tuple[Hit, ...]:
-    fit = (Hit(word, reverse(name)) for word, name in PAGES if _fits(q, word))
-    return tuple(fit)[: MOST if q else len(PAGES)]
+def _pages(request: HttpRequest, q: str) -> tuple[Hit, ...]:
+    fit = ((word, reverse(name)) for word, name in PAGES if _fits(q, word))
+    open_to = (Hit(word, path) for word, path in fit if may_open(request, resolve(path).func))
+    return tuple(open_to)[: MOST if q else len(PAGES)]
+
+
+def _terms(q: str) -> tuple[Hit, ...]:
+    found = (line for section in glossary() for line in section.terms if _fits(q, line.words))
+    return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in found)[:MOST]
 
 
 def _checks(q: str) -> tuple[Hit, ...]:

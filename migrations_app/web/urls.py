@@ -21,7 +21,7 @@ from migrations_app.web.cluster import (
     waivers,
 )
 from migrations_app.web.feeds import open as open_feeds
-from migrations_app.web.fleet import bulk_actions, burndown, groups, scans
+from migrations_app.web.fleet import bulk_actions, bulk_waivers, burndown, groups, scans
 from migrations_app.web.fleet import page as fleet
 from migrations_app.web.journeys import commands as journey_commands
 from migrations_app.web.journeys import pages as journey_pages
@@ -34,7 +34,7 @@ from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
 from migrations_app.web.samples import pages as sample_pages
 from migrations_app.web.samples import sign_in as sample_sign_in
-from migrations_app.web.settings import audit, catalogue, feeds, notifications, people, services, tokens
+from migrations_app.web.settings import audit, catalogue, feeds, glossary, notifications, people, services, tokens
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
 
@@ -44,6 +44,8 @@ urlpatterns = [
     path("fleet/causes", fleet.shared_causes, name="fleet-causes"),
     path("fleet.csv", fleet.export, name="fleet-csv"),
     path("fleet/scan-chosen", bulk_actions.scan_chosen, name="fleet-scan-chosen"),
+    path("fleet/waive-chosen", bulk_waivers.waive_chosen, name="fleet-waive-chosen"),
+    path("fleet/export-chosen", bulk_actions.export_chosen, name="fleet-export-chosen"),
     path("fleet/labels", bulk_actions.label_chosen, name="fleet-labels"),
     path("fleet/members", bulk_actions.group_chosen, name="fleet-members"),
     path("fleet/views", bulk_actions.keep, name="fleet-view-keep"),
@@ -81,6 +83,7 @@ urlpatterns = [
     path("audit/export.jsonl", audit.export, {"form": "jsonl"}, name="audit-jsonl"),
     path("audit/export.csv", audit.export, {"form": "csv"}, name="audit-csv"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
+    path("glossary", glossary.words, name="glossary"),
     path("convert", convert.paste, name="convert"),
     path("clusters/new", register.new, name="cluster-new"),
     path("organizations/", organization_pages.organizations, name="organizations"),

@@ -16,7 +16,7 @@ from tests.web.rollouts.addresses import DECLARED
 
 pytestmark = pytest.mark.django_db
 LOOK = {
-    "fleet", "password", "catalogue", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
+    "fleet", "password", "catalogue", "glossary", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens",
     "burndown", "burndown-csv", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search", "samples",
@@ -37,6 +37,7 @@ WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
 GROUPS = {  # tested in test_groups.py
     "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
     "fleet-scan-chosen": "add_scan",
+    "fleet-waive-chosen": "change_cluster", "fleet-export-chosen": access.LOOK,  # tested in test_bulk_waivers.py
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
     "cluster-join": "administer_policy",  # tested in test_join.py
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",

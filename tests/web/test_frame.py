@@ -1,10 +1,17 @@
 """What stands around every page: rollouts in progress, search, version, errors, static files and compression."""
 
+import re
+from pathlib import Path
+
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.models.policy import KillSwitch
+from migrations_app.queries.glossary import term
+from migrations_app.web.search import PAGES as PAGES_FOUND
+from migrations_app.web.urls import urlpatterns
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import links, text
@@ -14,6 +21,9 @@ PAGES = (
     "/", "/fleet/causes", "/burndown", "/groups/", "/waivers/", "/audit", "/catalogue/", "/convert", "/settings/tokens",
     "/settings/people", "/clusters/new", "/search", "/rollouts/", "/policy",
 )  # fmt: skip
+
+
+TEMPLATES = tuple((Path(__file__).parents[2] / "templates").rglob("*.html"))
 
 
 @pytest.fixture
@@ -53,6 +63,39 @@ def test_search_finds_clusters_checks_actions_and_pages(ada, shop):
     assert "/catalogue/?q=roll_nodes" in links(ada.get("/search?q=roll_nodes"))
     assert "/burndown" in links(ada.get("/search"))
     assert "Nothing found for “zzzz”" in text(ada.get("/search?q=zzzz"))
+
+
+def test_every_page_that_stands_for_itself_is_found_by_who_may_open_it(ada, ben):
+    plain = [route.name for route in urlpatterns if not route.pattern.converters]
+    there = {name for name in plain if b"<!DOCTYPE html>" in (got := ada.get(reverse(name))).getvalue()[:200]
+             and got.status_code == 200}  # fmt: skip
+    found = set(links(ada.get("/search")))
+    assert {name for name in there if reverse(name) not in found} == {"sign-in-again"}
+    offered = {reverse(name) for _, name in PAGES_FOUND} & set(links(ben.get("/search")))
+    assert {path for path in offered if ben.get(path).status_code != 200} == set()
+    assert reverse("people") not in offered
+
+
+def test_a_word_is_found_with_its_meaning_and_pages_lead_to_it(ada, shop):
+    found = ada.get("/search?q=no return")
+    assert "/glossary#point-of-no-return" in links(found)
+    assert "after which a rollback is not possible" in text(found)
+    page = ada.get("/glossary")
+    assert page.content.decode().count("<h1>") == 1
+    told = {href for href in links(ada.get(f"/clusters/{shop.pk}/")) if href.startswith("/glossary#")}
+    assert {"/glossary#blocker", "/glossary#unknown", "/glossary#verify-manually"} <= told
+    assert {href for href in told if f'id="{href.partition("#")[2]}"' not in page.content.decode()} == set()
+
+
+def test_what_authors_never_write_is_not_in_the_glossary_of_the_page(ada):
+    said = text(ada.get("/glossary"))
+    assert ("What we never say" in said, "approve, reject" in said) == (False, True)
+
+
+def test_every_word_that_a_template_leads_to_has_a_meaning():
+    asked = [word for path in TEMPLATES for word in re.findall(r'{% term "([^"]+)"', path.read_text())]
+    assert len(set(asked)) > 8
+    assert {word for word in asked if not term(word).meaning} == set()
 
 
 def test_the_palette_gets_the_list_alone(ada, shop):

@@ -70,7 +70,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Creates a waiver for a failing check of the cluster."""
     head = cluster_head(cluster_id, now=timezone.now())
-    form = WaiveForm(request.POST or None, initial=_usual(request))
+    form = WaiveForm(request.POST or None, initial=usual_waiver(request))
     _offer_groups(form, cluster_id)
     if request.method == "POST" and form.is_valid() and _waived(request, head, form=form):
         messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
@@ -111,7 +111,8 @@ def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     return render(request, "waivers/list.html", context)
 
 
-def _usual(request: HttpRequest) -> dict[str, Any]:
+def usual_waiver(request: HttpRequest) -> dict[str, Any]:
+    """What the form begins with."""
     return {
         "check": request.GET.get("check", ""),
         "hop": request.GET.get("hop", ""),

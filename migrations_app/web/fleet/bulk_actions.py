@@ -1,4 +1,4 @@
-"""Bulk actions on the fleet page: labels and groups of several clusters, and saved views."""
+"""Bulk actions on the fleet page: labels, groups, scans and export of several clusters, and saved views."""
 
 import uuid
 
@@ -19,7 +19,7 @@ from migrations_app.use_cases.clusters.labels import label_all
 from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
 from migrations_app.web.access import require_right, uuid_in, uuids_in
 from migrations_app.web.cluster.register import start_scan
-from migrations_app.web.fleet.page import fleet_filters
+from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
 NAMED = 5
 MOST_SCANS = 100
@@ -32,10 +32,10 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
     """Sets or removes a label on the chosen clusters."""
     key, value = request.POST.get("key", ""), request.POST.get("value", "")
     try:
-        done, refused = label_all(_chosen(request), {key: value})
+        done, refused = label_all(chosen_clusters(request), {key: value})
     except InvalidInput as wrong:
         messages.error(request, _("Nothing was labelled: {message}.").format(message=wrong.message))
-        return _back(request)
+        return back_to_fleet(request)
     if value.strip():
         said = ngettext("{done} cluster labelled {key}:{value}.", "{done} clusters labelled {key}:{value}.", done)
     else:
@@ -49,7 +49,7 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
                 names=", ".join(refused[:NAMED]), more=more
             ),
         )
-    return _back(request)
+    return back_to_fleet(request)
 
 
 @require_right("administer_policy")
@@ -60,7 +60,7 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
     group_id = uuid_in(request.POST.get("group", ""))
     try:
         row = group_of(group_id or uuid.UUID(int=0))
-        number = (groups.take_out if out else groups.put_in)(row.id, _chosen(request))
+        number = (groups.take_out if out else groups.put_in)(row.id, chosen_clusters(request))
     except NotFound:
         messages.error(request, _("Choose a group. Nothing was changed."))
     else:
@@ -69,25 +69,36 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
         else:
             said = ngettext("{number} cluster added to {group}.", "{number} clusters added to {group}.", number)
         messages.success(request, said.format(number=number, group=row.name))
-    return _back(request)
+    return back_to_fleet(request)
 
 
 @require_right("add_scan", "change_cluster")
 @require_POST
 def scan_chosen(request: HttpRequest) -> HttpResponse:
     """Requests a scan of each chosen cluster, at most MOST_SCANS of them."""
-    chosen = permitted_ids(_chosen(request), right="scan")
+    chosen = permitted_ids(chosen_clusters(request), right="scan")
     try:
         asked = [start_scan(one, by=request.user.get_username()) for one in chosen[:MOST_SCANS]]
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
-        return _back(request)
+        return back_to_fleet(request)
     said = ngettext("{count} cluster queued for a scan.", "{count} clusters queued for a scan.", sum(asked))
     messages.success(request, said.format(count=sum(asked)))
     if len(chosen) > MOST_SCANS:
         others = len(chosen) - MOST_SCANS
         messages.warning(request, _("The other {others} were left out: use “Scan all now”.").format(others=others))
-    return _back(request)
+    return back_to_fleet(request)
+
+
+@require_right()
+@require_POST
+def export_chosen(request: HttpRequest) -> HttpResponse:
+    """The chosen clusters as CSV, in the order of the page."""
+    chosen = chosen_clusters(request)
+    if not chosen:
+        messages.error(request, _("Choose clusters first. Nothing was exported."))
+        return back_to_fleet(request)
+    return csv_answer(fleet_filters(QueryDict(fleet_query(request))), only=frozenset(chosen))
 
 
 @require_right()
@@ -96,11 +107,11 @@ def keep(request: HttpRequest) -> HttpResponse:
     """Saves the current filters of the fleet page as a view."""
     try:
         name = request.POST.get("name", "")
-        keep_view(_me(request), name=name, query=_query(request), shared=request.POST.get("shared") == "on")
+        keep_view(_me(request), name=name, query=fleet_query(request), shared=request.POST.get("shared") == "on")
         messages.success(request, _("View {name} saved.").format(name=name.strip()))
     except InvalidInput as wrong:
         messages.error(request, _("The view was not saved: {message}.").format(message=wrong.message))
-    return _back(request)
+    return back_to_fleet(request)
 
 
 @require_right()
@@ -109,26 +120,28 @@ def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
     """Deletes one of the user's own views."""
     forget_view(view_id, person_id=_me(request))
     messages.success(request, _("View removed."))
-    return _back(request)
+    return back_to_fleet(request)
 
 
 def _me(request: HttpRequest) -> int:
     return int(request.user.pk or 0)
 
 
-def _query(request: HttpRequest) -> str:
+def fleet_query(request: HttpRequest) -> str:
     """The query string of the page that sent the form, without its cursor."""
     sent = QueryDict(request.POST.get("query", "")[:4000], mutable=True)
     sent.pop("cursor", None)
     return sent.urlencode()
 
 
-def _chosen(request: HttpRequest) -> tuple[uuid.UUID, ...]:
+def chosen_clusters(request: HttpRequest) -> tuple[uuid.UUID, ...]:
+    """The clusters that the form names, or all that match the filters."""
     if request.POST.get("every") == "on":
-        return fleet_ids(fleet_filters(QueryDict(_query(request))), now=timezone.now())
+        return fleet_ids(fleet_filters(QueryDict(fleet_query(request))), now=timezone.now())
     return uuids_in(request.POST.getlist("cluster"))
 
 
-def _back(request: HttpRequest) -> HttpResponse:
-    query = _query(request)
+def back_to_fleet(request: HttpRequest) -> HttpResponse:
+    """To the page that sent the form, with its filters."""
+    query = fleet_query(request)
     return HttpResponseRedirect(reverse("fleet") + (f"?{query}" if query else ""))

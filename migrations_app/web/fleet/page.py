@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 
@@ -27,8 +27,7 @@ from migrations_app.queries.fleet.clusters import (
     FleetRow,
     fleet_page,
 )
-from migrations_app.queries.fleet.groups import group_choices
-from migrations_app.queries.fleet.labels import label_choices
+from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
@@ -118,7 +117,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
     }
-    return render(request, "fleet/page.html", context | _choices(ask) | _list(found, ask, rows=rows))
+    return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
 
 
 def _shown(
@@ -160,11 +159,16 @@ def shared_causes(request: HttpRequest) -> HttpResponse:
 @require_right()
 def export(request: HttpRequest) -> HttpResponse:
     """The clusters that the filters leave, as CSV in the order of the page."""
-    ask, now = fleet_filters(request.GET), timezone.now()
+    return csv_answer(fleet_filters(request.GET))
+
+
+def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> HttpResponse:
+    """The clusters that match, as CSV; with `only` no others than these."""
+    now = timezone.now()
     rows: list[FleetRow] = []
     page = fleet_page(replace(ask, cursor=""), now=now, limit=EXPORTED)
     while page.rows:
-        rows += page.rows
+        rows += (row for row in page.rows if only is None or row.id in only)
         if not page.next_cursor:
             break
         page = fleet_page(replace(ask, cursor=page.next_cursor), now=now, limit=EXPORTED)
@@ -214,19 +218,22 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     return (*checks, *labels)
 
 
-def _choices(ask: FleetAsk) -> dict[str, Any]:
-    """Template context of the filters and groupings, and which of them are active."""
-    labels = label_choices()
+def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
+    """Template context of the filters and groupings with the clusters of each choice, and which are active."""
+    found = fleet_facets(ask, now=now)
+    by_label = ask.by if ask.by != GROUP else ""
     return {
         "narrowed": bool(
             ask.q or ask.bucket or ask.buckets or ask.stage or ask.environment or ask.group or ask.labels or ask.check
         ),
         "label": ",".join(ask.labels),
-        "labels": labels,
-        "label_keys": tuple(labels) or ("environment",),
-        "group_choices": group_choices(),
+        "label_before": "".join(f"{one}," for one in ask.labels),
+        "environments": ({ask.environment: 0} if ask.environment else {}) | dict(found.environments),
+        "labels": found.labels,
+        "label_keys": tuple(dict.fromkeys([*found.labels, *([by_label] if by_label else [])])) or ("environment",),
+        "group_choices": found.groups,
         "chips": _chips(ask),
-        "by_label": ask.by if ask.by != GROUP else "",
+        "by_label": by_label,
     }
 
 

@@ -1,0 +1,71 @@
+"""How many clusters each choice of the fleet's filters leaves, beside the other filters that are on."""
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
+from migrations_app.queries.fleet.clusters import FleetAsk, matching_clusters
+from migrations_app.queries.fleet.counted import ENVIRONMENT as SAMPLES
+from migrations_app.queries.fleet.groups import MOST, groups_in_sight
+from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOICES, USUAL, label_expression
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFacets:
+    """Clusters by the value of each filter. `groups` have (id, name, clusters); `labels` are by key, then by value,
+    with `environment` among the keys.
+
+    One environment and one group can be chosen, so theirs do not count; labels narrow each other.
+    """
+
+    environments: Mapping[str, int]
+    groups: tuple[tuple[uuid.UUID, str, int], ...]
+    labels: Mapping[str, Mapping[str, int]]
+
+
+def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
+    """The counts of all filters, in three queries."""
+    # Without its environment a fleet with real clusters hides the samples.
+    wide = ask if ask.environment == SAMPLES else replace(ask, environment="")
+    environments: Counter[str] = Counter()
+    labels: dict[str, Counter[str]] = {}
+    for environment, region, account, number in _by_place(matching_clusters(wide, now=now)):
+        environments[environment] += number
+        if ask.environment in ("", environment):
+            for key, value in zip((ENVIRONMENT, *DERIVED), (environment, region, account), strict=True):
+                labels.setdefault(key, Counter())[value] += number
+    for key, value, number in _stored(matching_clusters(ask, now=now)):
+        labels.setdefault(key, Counter())[value] += number
+    return FleetFacets(
+        environments={name: environments[name] for name in sorted(environments) if name},
+        groups=_by_group(matching_clusters(replace(ask, group=None), now=now)),
+        labels=_ordered(labels),
+    )
+
+
+def _by_place(rows: QuerySet[Cluster]) -> list[tuple[str, str, str, int]]:
+    placed: Any = rows.annotate(region=label_expression("region"), account=label_expression("account")).order_by()
+    return list(placed.values_list("environment", "region", "account").annotate(number=Count("pk")))
+
+
+def _stored(rows: QuerySet[Cluster]) -> list[tuple[str, str, int]]:
+    found: Any = ClusterLabel.objects.filter(cluster__in=rows.order_by().values("pk")).exclude(key__in=DERIVED)
+    return list(found.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MOST_CHOICES])
+
+
+def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]:
+    in_it = Count("clusters", filter=Q(clusters__in=rows.order_by().values("pk")))
+    groups = ClusterGroup.objects.filter(groups_in_sight()).annotate(number=in_it).order_by("name")
+    return tuple(groups.values_list("pk", "name", "number")[:MOST])
+
+
+def _ordered(labels: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
+    keys = sorted(labels, key=lambda key: (key not in USUAL, key))
+    told = {key: {value: labels[key][value] for value in sorted(labels[key]) if value} for key in keys}
+    return {key: values for key, values in told.items() if values}

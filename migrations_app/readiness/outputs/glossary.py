@@ -1,0 +1,45 @@
+"""The glossary as values, out of its page in docs: what a word of the pages means, and where to read it."""
+
+import re
+from dataclasses import dataclass
+
+NEVER = "## What we never say"
+"""From there on the page is for authors."""
+_ROW = re.compile(r"^\| (?P<words>[^|]+?) \| (?P<meaning>[^|]+) \|$")
+_HEADS = ("word", "---")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One line of the glossary; `key` is its place on the page, `words` as written there, such as "pause, resume"."""
+
+    key: str
+    words: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class GlossarySection:
+    title: str
+    terms: tuple[Term, ...]
+
+
+def glossary_of(page: str) -> tuple[GlossarySection, ...]:
+    """The sections of the page that have words, in its order."""
+    parts = page.split(NEVER)[0].split("\n## ")[1:]
+    sections = (GlossarySection(part.splitlines()[0].strip(), _terms(part)) for part in parts)
+    return tuple(section for section in sections if section.terms)
+
+
+def term_key(word: str) -> str:
+    """The place of a word on the page: `point-of-no-return`."""
+    return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+
+
+def _terms(part: str) -> tuple[Term, ...]:
+    found = (_ROW.match(line) for line in part.splitlines())
+    return tuple(
+        Term(term_key(row["words"]), row["words"], row["meaning"].strip())
+        for row in found
+        if row and row["words"] not in _HEADS
+    )

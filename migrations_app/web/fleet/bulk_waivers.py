@@ -1,0 +1,109 @@
+"""A waiver of one check on each of the chosen clusters: a form, then one waiver a cluster."""
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, time
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from migrations_app.checks.registry import all_checks
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from migrations_app.queries.fleet.failing import FailingCheck, failing_checks
+from migrations_app.texts import text as _
+from migrations_app.use_cases.scans.waivers import WaiverRequest, waive
+from migrations_app.web.access import person_of, require_right
+from migrations_app.web.cluster.waivers import WaiveForm, usual_waiver
+from migrations_app.web.fleet.bulk_actions import back_to_fleet, chosen_clusters, fleet_query
+
+MOST = 100
+"""Clusters of one form; beyond that a waiver of a group is meant."""
+
+
+@require_right("change_cluster")
+@require_POST
+def waive_chosen(request: HttpRequest) -> HttpResponse:
+    """Asks which failing check is waived on the chosen clusters, why and until when; then creates the waivers."""
+    chosen = chosen_clusters(request)
+    if len(chosen) > MOST:
+        said = _("At most {most} clusters are waived at once: waive the check for a group. Nothing was waived.")
+        messages.error(request, said.format(most=MOST))
+        return back_to_fleet(request)
+    failing = failing_checks(chosen)
+    if not failing:
+        messages.error(request, _("No check fails on the chosen clusters. Nothing was waived."))
+        return back_to_fleet(request)
+    form = _form(request, failing, among=len(chosen))
+    if form.is_bound and form.is_valid() and _waived(request, form=form, failing=failing, chosen=chosen):
+        return back_to_fleet(request)
+    context = {"section": "fleet", "form": form, "chosen": chosen, "here": fleet_query(request)}
+    return render(request, "waivers/many.html", context, status=422 if form.errors else 200)
+
+
+def _form(request: HttpRequest, failing: Sequence[FailingCheck], *, among: int) -> WaiveForm:
+    sent = request.POST if request.POST.get("do") == "waive" else None
+    form = WaiveForm(sent, initial=usual_waiver(request))
+    for name in ("group", "everywhere"):
+        del form.fields[name]
+    choices = [("", _("Choose a check")), *((one.check, _words(one, among)) for one in failing)]
+    form.fields["check"] = forms.ChoiceField(choices=choices, label=_("Check"))
+    return form
+
+
+def _words(found: FailingCheck, among: int) -> str:
+    check = next((one for one in all_checks() if one.id == found.check), None)
+    said = check.says[found.evidence != 1].format(count=found.evidence) if check and found.evidence else found.check
+    return _("{said} (on {number} of {among})").format(said=said, number=len(found.clusters), among=among)
+
+
+def _waived(
+    request: HttpRequest, *, form: WaiveForm, failing: Sequence[FailingCheck], chosen: Sequence[uuid.UUID]
+) -> bool:
+    """Creates the waivers where the check fails and tells what came of it; False if the form has to be corrected."""
+    said, refused, done = form.cleaned_data, Counter[str](), 0
+    fails = next(one.clusters for one in failing if one.check == said["check"])
+    for cluster in fails:
+        try:
+            waive(_request(said, cluster), person_of(request), now=timezone.now())
+        except InvalidInput as wrong:
+            where = {"ends_at": "ends_on"}.get(wrong.where, wrong.where)
+            form.add_error(where if where in form.fields else None, wrong.message)
+            return False
+        except (Conflict, NotFound, PermissionDenied) as wrong:
+            refused[wrong.message] += 1
+        else:
+            done += 1
+    _tell(request, said["check"], done=done, refused=refused, left_out=len(chosen) - len(fails))
+    return True
+
+
+def _request(said: Mapping[str, Any], cluster: uuid.UUID) -> WaiverRequest:
+    return WaiverRequest(
+        check=said["check"],
+        hop=said["hop"],
+        cluster=cluster,
+        reason=said["reason"],
+        owner=said["owner"],
+        ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),
+    )
+
+
+def _tell(request: HttpRequest, check: str, *, done: int, refused: Counter[str], left_out: int) -> None:
+    if done:
+        said = ngettext("{check} is waived on {done} cluster.", "{check} is waived on {done} clusters.", done)
+        messages.success(request, said.format(check=check, done=done))
+    for why, number in refused.items():
+        said = ngettext("Not waived on {number} cluster: {why}.", "Not waived on {number} clusters: {why}.", number)
+        messages.error(request, said.format(number=number, why=why))
+    if left_out:
+        said = ngettext(
+            "{number} chosen cluster does not fail it.", "{number} chosen clusters do not fail it.", left_out
+        )
+        messages.info(request, said.format(number=left_out))
