@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from migrations_app.models.policy import KillSwitch
-from tests.builders_rollouts import a_rollout
+from tests.builders_rollouts import a_line, a_rollout, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import links, text
 
@@ -26,13 +26,27 @@ def shop(db):
 @pytest.mark.parametrize("path", PAGES)
 def test_the_kill_switch_and_a_paused_rollout_show_on_every_page(ada, shop, path):  # A36
     KillSwitch.objects.create(on=True, why="pods are lost", by_name="gil", since=timezone.now())
-    row = a_rollout(shop, state="paused", title="Roll nodes")
+    row = a_rollout(shop, taint(), remove(), remove(), state="paused", title="Roll nodes")
     page = ada.get(path)
     said = text(page)
     assert "Kill switch is on: all changes stopped. pods are lost" in said
-    assert "Paused Roll nodes on shop" in said
+    assert "Paused Roll nodes on shop step 1 of 3" in said
     assert f"/rollouts/{row.pk}/" in links(page)
     assert "Rollouts 1 in progress or waiting" in said
+
+
+@pytest.mark.parametrize(("verbs", "step"), [(["patch"], 1), (["patch", "gate"], 2), (["patch", "gate", "skip"], 3)])
+def test_the_strip_and_the_page_name_the_same_step(ada, shop, verbs, step):  # ux.md 5
+    row = a_rollout(shop, taint(), remove(), remove(), state="paused")
+    for verb in verbs:
+        a_line(row, "s002" if verb == "skip" else "s001", verb=verb)
+    assert f"step {step} of 3" in text(ada.get("/audit"))
+    assert f"Resume (step {step} of 3)" in text(ada.get(f"/rollouts/{row.pk}/"))
+
+
+def test_a_rollout_that_passed_its_last_gate_is_at_its_last_step(ada, shop):
+    a_line(a_rollout(shop, state="running"), verb="gate")
+    assert "step 1 of 1" in text(ada.get("/audit"))
 
 
 def test_a_plan_that_waits_shows_to_those_who_can_approve_it_only(ada, ben, shop):
