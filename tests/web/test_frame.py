@@ -1,5 +1,7 @@
 """What stands around every page: rollouts in progress, search, version, errors, static files and compression."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -36,7 +38,7 @@ def test_the_kill_switch_and_a_paused_rollout_show_on_every_page(ada, shop, path
 
 
 @pytest.mark.parametrize(("verbs", "step"), [(["patch"], 1), (["patch", "gate"], 2), (["patch", "gate", "skip"], 3)])
-def test_the_strip_and_the_page_name_the_same_step(ada, shop, verbs, step):  # ux.md 5
+def test_the_strip_and_the_page_name_the_same_step(ada, shop, verbs, step):
     row = a_rollout(shop, taint(), remove(), remove(), state="paused")
     for verb in verbs:
         a_line(row, "s002" if verb == "skip" else "s001", verb=verb)
@@ -111,3 +113,40 @@ def test_pages_are_compressed_and_the_api_is_exact(ada):
     assert (page["Content-Encoding"], len(page.content) < 60_000) == ("gzip", True)
     answer = ada.get("/api/v1/clusters/", headers={"Accept-Encoding": "gzip"})
     assert "Content-Encoding" not in answer
+
+
+def test_what_worked_leaves_and_what_failed_stays_until_it_is_closed(ada, shop):
+    """Without the script both stay: whether a message leaves is only told to the script."""
+    worked = ada.post("/fleet/views", {"name": "mine", "query": "q=shop"}, follow=True).content.decode()
+    failed = ada.post("/fleet/views", {"name": "", "query": "q=shop"}, follow=True).content.decode()
+    assert ("View mine saved." in worked, "The view was not saved" in failed) == (True, True)
+    assert ("data-leaves" in worked, "data-leaves" in failed) == (True, False)
+    assert [page.count('data-act="close-toast"') for page in (worked, failed)] == [1, 1]
+    assert 'class="banner is-blocker"' in failed
+
+
+CRUMBS = {
+    "/settings/tokens": "Fleet API tokens", "/settings/people": "Fleet People and roles",
+    "/settings/services": "Fleet Service accounts", "/settings/feeds": "Fleet Feed links",
+    "/settings/notifications": "Fleet Notifications", "/settings/repositories": "Fleet Repositories",
+    "/journeys/": "Rollouts Upgrades step by step", "/campaigns/": "Rollouts Campaigns",
+    "/rollouts/waiting": "Rollouts Waiting for your approval",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", CRUMBS)
+def test_pages_below_another_one_say_where_they_are(ada, path):
+    assert f"{CRUMBS[path]} " in text(ada.get(path))
+
+
+def marked(page) -> str:
+    """The entry of the main navigation that is marked as the current one."""
+    nav = page.content.decode().partition('aria-label="Main"')[2].partition("</nav>")[0]
+    found = re.search(r'aria-current="page"[^>]*>([A-Z][a-z]+)', nav)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("path", ["", "rollouts", "rollouts/new?action=roll_nodes", "policy", "journey", "waivers"])
+def test_every_page_of_a_cluster_is_below_the_fleet(ada, shop, path):
+    assert (marked(ada.get(f"/clusters/{shop.pk}/{path}")), marked(ada.get("/rollouts/"))) == ("Fleet", "Rollouts")
