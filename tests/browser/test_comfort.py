@@ -100,3 +100,11 @@ def test_what_was_pasted_survives_a_refusal_of_the_connection_page(browse, fleet
         assert page.get_by_label("New kubeconfig").input_value() == PASTED
         assert page.get_by_label("The cluster's name").input_value() == "another"
     expect(page.get_by_text("paste the kubeconfig again")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [720, 780, 830])
+def test_the_fleet_fits_a_tablet(browse, fleet, width):
+    page = browse(viewport={"width": width, "height": 900})
+    page.goto("/")
+    expect(page.get_by_role("link", name="production", exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == width

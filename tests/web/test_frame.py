@@ -79,7 +79,8 @@ def test_the_palette_gets_the_list_alone(ada, shop):
 def test_the_foot_names_version_and_api(ada):
     page = ada.get("/")
     assert "karpdash 0." in text(page)
-    assert "/api/v1/docs/" in links(page)
+    docs = "https://github.com/karpdash/karpdash/tree/main/docs"
+    assert {"/api/v1/docs/", docs, f"{docs}/glossary.md"} <= set(links(page))
 
 
 def test_errors_keep_the_frame_and_tell_nothing(ada, dan, shop):
