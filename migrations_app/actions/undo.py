@@ -132,7 +132,7 @@ def _run_back(
     wanted = run_of(step.undo.body)
     if helm is None or (helm.run.before, helm.run.to) != (wanted.before, wanted.to):
         raise Unavailable(f"the release is not as this step left it: {step.title}", code="changed")
-    return UndoStep(helm_step(helm, title=f"Take back: {step.title}"))
+    return UndoStep(helm_step(helm, title=f"Undo: {step.title}"))
 
 
 def bare(target: ObjectTarget) -> ObjectTarget:
@@ -208,7 +208,7 @@ def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep
     return UndoStep(
         Step(
             id="",
-            title=f"Take back: {step.title}",
+            title=f"Undo: {step.title}",
             change=undo,
             preconditions=tuple(field for field in fields if field not in over),
             postconditions=step.undo_postconditions,

@@ -36,7 +36,7 @@ NUMBERS = ("batch", "per_hour", "pool_percent")
 
 
 class AskedSerializer(StrictSerializer):
-    """How many other people have to agree, by the risk of the plan."""
+    """Required approvals, by the risk of the plan."""
 
     low = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
     medium = StrictInteger(min_value=0, max_value=MOST_APPROVALS)

@@ -10,10 +10,10 @@ Event: TypeAlias = Mapping[str, Any]
 
 TITLES: Mapping[str, str] = {
     "scan.failed": "Scans fail",
-    "scan.recovered": "Scans work again",
+    "scan.recovered": "Scans recovered",
     "hop.verdict_changed": "Verdict changed",
     "check.new_blocker": "New blocker",
-    "plan.approval_requested": "Approval wanted",
+    "plan.approval_requested": "Approval requested",
     "rollout.paused": "Rollout paused",
     "rollout.needs_attention": "Rollout needs attention",
     "rollout.failed": "Rollout failed",
@@ -30,7 +30,7 @@ TITLES: Mapping[str, str] = {
     "waiver.expiring": "Waiver ends soon",
     "waiver.ended": "Waiver ended",
     "kill_switch.on": "All changes are stopped",
-    "kill_switch.off": "Changes are possible again",
+    "kill_switch.off": "Kill switch lifted",
 }
 TEST = "karpdash.test"
 EVENTS: tuple[str, ...] = tuple(TITLES)

@@ -33,7 +33,7 @@ MEMBER_CAUSES: dict[str, str] = {
     "release_unknown": _("the release that runs is not known"),
     "reached": _("it runs the target already"),
     "target_not_on_path": _("the target is not on its upgrade path"),
-    "kubernetes_outside": _("its Kubernetes version does not fit the target"),
+    "kubernetes_outside": _("its Kubernetes version is incompatible with the target"),
     "cluster_gone": _("its registration was removed"),
     "left_out": _("a person left it out"),
     "reverted": _("a later scan does not show the release any more"),

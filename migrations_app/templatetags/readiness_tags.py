@@ -1,12 +1,13 @@
 """Badges and wording of verdicts, statuses, stages and owners."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.contrib.messages.storage.base import Message
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,6 +16,7 @@ from migrations_app.checks.base import Reason, Remedy
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
+from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.templatetags import wording
@@ -74,6 +76,21 @@ def severity_badge(severity: str) -> SafeString:
 def message_tone(level: str) -> str:
     """The tone of a message by Django's level."""
     return {"success": "pass", "error": "blocker", "warning": "warning"}.get(level, "accent")
+
+
+@register.filter
+def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """The messages that stay until they are closed, and those that leave by themselves."""
+    parts: dict[bool, list[Message]] = {False: [], True: []}
+    for message in messages:
+        parts[message.level_tag not in ("error", "warning")].append(message)
+    return [{"passing": passing, "messages": held} for passing, held in parts.items() if held]
+
+
+@register.filter
+def toast_icon(tone: str) -> str:
+    """The symbol of a message, so that what failed is not told from what worked by its colour alone."""
+    return tone if tone in ("pass", "blocker", "warning") else "info"
 
 
 @register.filter
@@ -254,9 +271,27 @@ def asked_of(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_a
     return seen_at(head, "&") + (f"&{urlencode({'kubernetes': kubernetes})}" if kubernetes else "")
 
 
+@register.filter
+def newest_first(releases: Iterable[str]) -> list[str]:
+    """Releases in the order in which people look for one."""
+    return sorted(releases, key=natural, reverse=True)
+
+
+_PARAMETERS = """
+actor after at back before bucket by channel check cluster code correlation defaults desc draft environment every from
+group hop kubernetes label odd other outcome owner plan profile q release role severity since sort stage state tab to
+until verb view way
+"""
+KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
+"""What pages read from an address, but for the place in a list, a download, and where a form leads."""
+
+
 @register.simple_tag(takes_context=True)
 def here_with(context: dict[str, Any], **changes: object) -> str:
-    """This page's query string with some parameters changed (empty removes one), starting at page one."""
-    asked = {name: value for name, value in context["request"].GET.items() if name not in ("cursor", "page")}
+    """This page's query string with some parameters changed (empty removes one), starting at page one.
+
+    What no page reads is left out.
+    """
+    asked = {name: value for name, value in context["request"].GET.items() if name in KEPT_PARAMETERS}
     asked |= {name: "" if value is None else str(value) for name, value in changes.items()}
     return "?" + urlencode({name: value for name, value in asked.items() if value})

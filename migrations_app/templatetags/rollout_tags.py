@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import Any
 
 from django import template
@@ -125,6 +125,17 @@ def product_version() -> str:
         return version("karpdash")
     except PackageNotFoundError:
         return ""
+
+
+@register.simple_tag
+@cache
+def documentation() -> str:
+    """The address of the documentation; empty where karpdash is not installed as a package."""
+    try:
+        named = metadata("karpdash").get_all("Project-URL") or ()
+    except PackageNotFoundError:
+        return ""
+    return next((url.partition(", ")[2] for url in named if url.startswith("Documentation, ")), "")
 
 
 def _badge(look: Look) -> SafeString:

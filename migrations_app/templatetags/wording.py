@@ -107,7 +107,7 @@ STAGES: dict[str, Look] = {
     "alpha": Look(_("Alpha"), "accent", "", "v1alpha5"),
     "mixed": Look(_("Migrating to v1beta1"), "accent", "", _("v1alpha5 and v1beta1")),
     "beta": Look(_("Beta"), "accent", "", "v1beta1"),
-    "beta_v1": Look(_("v1beta1 + v1"), "accent", "", _("both served or stored")),
+    "beta_v1": Look(_("v1beta1 + v1"), "accent", "", _("both API versions are served or stored")),
     "v1": Look("v1", "accent", "", _("v1 only")),
     "no_karpenter": Look(_("No Karpenter"), "muted", "na", _("not installed")),
     "unknown": Look(_("Unknown"), "unknown", "unknown", _("not scanned or undetermined")),

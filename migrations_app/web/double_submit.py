@@ -18,6 +18,12 @@ P = ParamSpec("P")
 Post = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
+def require_confirmed(request: HttpRequest) -> None:
+    """Raises InvalidInput unless the form says that a cluster is changed from now on: one click starts nothing."""
+    if request.POST.get("confirmed") != "yes":
+        raise InvalidInput("confirm that the change begins now", where="confirmed", code="not_confirmed")
+
+
 def form_key() -> str:
     """A new key for a hidden field."""
     return secrets.token_urlsafe(16)

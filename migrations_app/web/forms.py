@@ -98,7 +98,7 @@ class KubeconfigForm(forms.Form):
         strip=False,
         label=_("New kubeconfig"),
         help_text=_("With certificate-authority-data, and a token or client certificate data."),
-        widget=Unshown(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off"}),
+        widget=Unshown(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off", **KEPT}),
     )
     context = forms.CharField(
         max_length=253, required=False, label=_("Context"), help_text=_("Empty: the current context of the file.")

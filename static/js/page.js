@@ -220,17 +220,54 @@
   }
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (!event.target.hasAttribute("data-keep-while-picked")) return;
-    if (document.hidden || picks().some((box) => box.checked) || event.target.contains(document.activeElement)) {
+    const read = one("#clusters:focus-within, #fleet-head:focus-within, #status-tabs:focus-within");
+    if (document.hidden || picks().some((box) => box.checked) || read) {
       event.preventDefault();
       heard.set(event.target, Date.now());
     }
   });
+
+  // ---- messages: what worked leaves by itself, unless it is being read; what went wrong stays until it is closed
+  const STAY = 8000;
+  function closeToast(toast) {
+    const focused = toast.contains(document.activeElement);
+    toast.remove();
+    if (focused) one("#content").focus();
+  }
+  function letLeave(toast) {
+    let timer = 0;
+    const wait = () => {
+      clearTimeout(timer);
+      if (!document.hidden && !toast.matches(":hover, :focus-within")) timer = setTimeout(() => closeToast(toast), STAY);
+    };
+    for (const name of ["pointerenter", "pointerleave", "focusin"]) toast.addEventListener(name, wait);
+    toast.addEventListener("focusout", () => setTimeout(wait));
+    document.addEventListener("visibilitychange", wait);
+    wait();
+  }
+
+  // ---- a runbook's stages are ticked off for the reader alone; what is done is told by a scan
+  const ticked = (list) => `karpdash-ticks ${list.dataset.ticks}`;
+  function showTicks(list) {
+    let kept = [];
+    try { kept = JSON.parse(localStorage.getItem(ticked(list)) || "[]"); } catch (refused) { return; }
+    for (const box of all("[data-tick]", list)) {
+      box.checked = kept.includes(box.dataset.tick);
+      box.closest("li").classList.toggle("done", box.checked);
+    }
+  }
+  function keepTicks(list) {
+    const kept = all("[data-tick]:checked", list).map((box) => box.dataset.tick);
+    try { localStorage.setItem(ticked(list), JSON.stringify(kept)); } catch (refused) { return; }
+    showTicks(list);
+  }
 
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", (event) => {
     const act = event.target.closest("[data-act]");
     if (act && act.dataset.act === "theme") turnTheme();
     if (act && act.dataset.act === "print") print();
+    if (act && act.dataset.act === "close-toast") closeToast(act.closest("[data-toast]"));
     if (act && act.dataset.act === "keys") one("#keys").showModal();
     if (act && act.dataset.act === "palette") { event.preventDefault(); openPalette(); }
     if (act && act.dataset.act === "pick-all") pickAll(true);
@@ -242,6 +279,7 @@
   });
   document.addEventListener("change", (event) => {
     if (event.target.matches(".pick")) pick();
+    if (event.target.matches("[data-tick]")) keepTicks(event.target.closest("[data-ticks]"));
     if (event.target.matches(".remedy > input")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
@@ -262,4 +300,6 @@
   setInterval(listen, 1000);
   pick();
   showTool();
+  all("[data-leaves]").forEach(letLeave);
+  all("[data-ticks]").forEach(showTicks);
 })();

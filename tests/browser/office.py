@@ -162,6 +162,7 @@ class Desk:
     def start(self) -> None:
         """The operator's page has seen the approval by itself."""
         expect(self.operator.locator(WORD)).to_have_text("Approved", timeout=SOON)
+        self.operator.locator("form[action$='/start'] input[name=confirmed]").check()
         self.operator.locator("form[action$='/start'] button").click()
         expect(self.operator.locator(WORD)).to_have_text(re.compile("^(Running|Succeeded)$"))
 

@@ -113,6 +113,9 @@ def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T1
     cleo.get_by_role("button", name=re.compile("^Approve: Taint Provisioners")).click()
     expect(cleo.get_by_role("heading", name="Approved", exact=True)).to_be_visible()
     ada.goto(address)
+    ada.get_by_role("button", name="Start rollout").click()  # without the confirmation the browser sends nothing
+    expect(ada.get_by_role("heading", name="Approved", exact=True)).to_be_visible()
+    ada.get_by_role("checkbox", name="Yes, change shop now").check()
     ada.get_by_role("button", name="Start rollout").click()
     expect(ada.get_by_role("heading", name="Running")).to_be_visible()
     for page in (ada, cleo):
@@ -164,6 +167,7 @@ def test_a_double_click_starts_once(hand, shop):  # R33
     row = a_rollout(shop, state="approved", author=User.objects.get(username="ada"))
     a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
     page.goto(f"/rollouts/{row.pk}/")
+    page.get_by_role("checkbox", name="Yes, change shop now").check()
     page.get_by_role("button", name="Start rollout").dblclick()
     expect(page.get_by_role("heading", name="Running")).to_be_visible()
     row.refresh_from_db()

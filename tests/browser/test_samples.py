@@ -70,6 +70,7 @@ def rolled(page: Page, sample: str, *, rehearsed: bool = False) -> None:
     expect(page.locator(WORD)).to_have_text("Approved")
     opened_sample(page, sample)
     click(page, f"Continue as {OPERATOR}")
+    page.locator("form[action$='/start'] input[name=confirmed]").check()
     page.locator("form[action$='/start'] button").click()
     expect(page.locator(WORD)).to_have_text("Succeeded", timeout=LONG)
     opened_sample(page, sample)

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.builders_rows import a_cluster, a_report, a_scan, a_snapshot
 
-TOLD = re.compile(r"No answer from karpdash since \d\d:\d\d:\d\d UTC: data may be stale\.")
+TOLD = re.compile(r"Disconnected since \d\d:\d\d:\d\d UTC; data may be stale\.")
 
 
 @pytest.fixture

@@ -337,7 +337,7 @@ def test_what_may_go_after_the_hop(file, capsys):
     assert run(["--policy", path, "--to", "1.1", "--after-hop"]) == 0
     assert capsys.readouterr().err.splitlines()[-2:] == [
         "karpdash iam: may be removed once a rollback is no longer needed:",
-        f"karpdash iam: {path}: Statement[1]: all of it",
+        f"karpdash iam: {path}: Statement[1]: whole statement",
     ]
     assert run(["--policy", file(EVERYTHING), "--to", "1.1", "--after-hop"]) == 0
     assert capsys.readouterr().err.splitlines()[-1] == "karpdash iam: nothing"

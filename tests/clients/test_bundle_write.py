@@ -17,7 +17,8 @@ from migrations_app.clients.bundle.writer import Recording, write_bundle
 from migrations_app.clients.helm.releases import packed
 from migrations_app.clients.kubernetes.api import ListPage, Resource
 from migrations_app.errors import Expired, Forbidden, NotCollected, NotServed, ReadError, ServerFailed, TimedOut
-from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.objects.karpenter import CRD, HelmRelease
+from migrations_app.inventory.parse import with_marks
 from tests.clients.objects import Doc, as_json, crd, doc, node, pod, pool
 from tests.clients.test_helm import record, secret
 from tests.fakes.cluster_api import FakeCluster
@@ -334,6 +335,23 @@ def test_crds_leave_without_their_schemas() -> None:
     document = crd("NodePool", "nodepools", "karpenter.sh", "v1")
     document["spec"]["versions"][0] |= {"schema": {"openAPIV3Schema": {}}, "additionalPrinterColumns": []}
     assert redacted(document, "customresourcedefinitions") == crd("NodePool", "nodepools", "karpenter.sh", "v1")
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields"),
+    [
+        ({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, None),
+        ({"type": "object", "properties": {"spec": {"type": "object"}}}, []),
+    ],
+)
+def test_a_schema_tells_as_much_in_a_bundle_as_live(schema: Doc, fields: list[str] | None) -> None:
+    """One that takes any field names none: a bundle must not make of it one that lacks them."""
+    document = crd("NodeClaim", "nodeclaims", "karpenter.sh", "v1beta1")
+    document["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    bundled = redacted(document, "customresourcedefinitions")
+    read = [msgspec.json.decode(as_json(one), type=CRD) for one in (document, bundled)]
+    told = [with_marks(one, as_json(body)) for one, body in zip(read, (document, bundled), strict=True)]
+    assert [[version.fields for version in one.spec.versions or ()] for one in told] == [[fields], [fields]]
 
 
 def test_a_packed_release_in_a_bundle_reads_as_before() -> None:

@@ -101,7 +101,7 @@ def test_stand_ins_and_nothing_to_add(policy, allow):
 def test_removals_in_words(policy, allow):
     both = policy(allow("*"), allow(["sqs:ReceiveMessage", "iam:GetRole"]), name="p")
     found = removable([both], release="1.0", site=AwsSite())
-    assert removal_lines(found) == ("p: Statement[1]: all of it",)
+    assert removal_lines(found) == ("p: Statement[1]: whole statement",)
     idle = removable([policy(allow(["sqs:ReceiveMessage", "iam:GetRole"]), name="p")], release="1.0", site=AwsSite())
     assert removal_lines(idle) == ("p: Statement[0]: iam:GetRole",)
     assert removal_lines(()) == ("nothing",)

@@ -177,3 +177,23 @@ def test_a_data_source_that_was_not_read_is_named_as_on_the_other_pages():
     refused = [a_finding(name, status="unknown", summary="crds: (no)", reason=reason) for name in "ab"]
     told = [tags.group_words(*group_findings(found, cluster="prod")) for found in (refused, refused[:1])]
     assert told == ["Karpenter CRDs could not be read: forbidden", "crds: (no)"]
+
+
+def test_releases_to_go_back_to_stand_newest_first():
+    assert tags.newest_first(["0.32.10", "0.36.9", "0.9.1", "0.35.12"]) == ["0.36.9", "0.35.12", "0.32.10", "0.9.1"]
+
+
+PLACES = {"cursor", "page", "download", "action", "draft", "next"}
+"""Where one is in a list, what is downloaded, and what another page handed over: no link of a list keeps these."""
+
+
+def test_links_keep_every_parameter_that_a_page_reads():
+    """A filter that a page begins to read and no link keeps would be lost with the next click."""
+    web = Path(tags.__file__).parents[1] / "web"
+    source = "".join(path.read_text(encoding="utf-8") for path in web.rglob("*.py"))
+    read = set(re.findall(r"(?:GET|query)(?:\.get(?:list)?)?[\[(]\"([a-z_]+)\"", source))
+    assert len(read) > 25
+    assert read - PLACES - tags.KEPT_PARAMETERS == set()
+    request = RequestFactory().get("/", dict.fromkeys(sorted(read | {"format"}), "x"))
+    kept = {pair.partition("=")[0] for pair in tags.here_with({"request": request})[1:].split("&")}
+    assert read - PLACES <= kept <= tags.KEPT_PARAMETERS

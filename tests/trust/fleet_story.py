@@ -130,6 +130,7 @@ class FleetStory:
         self._decided("ada asks for approval of the campaign")
         self._approves(f"/campaigns/{self.campaign}/", "cleo approves the campaign")
         page.goto(f"/campaigns/{self.campaign}/")
+        page.locator("form[action$='/start'] input[name=confirmed]").check()
         page.locator("form[action$='/start'] button").click()
         self._decided("ada starts the campaign")
         expect(page.locator("form[action$='/pause'] button")).to_be_visible()

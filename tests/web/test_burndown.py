@@ -78,8 +78,8 @@ def test_a_number_that_is_older_says_so(ada):
 def test_nothing_was_counted_yet(ada):
     a_cluster()
     page = ada.get("/burndown")
-    assert ("Nothing was counted yet" in text(page), b"data-chart" in page.content) == (True, False)
-    assert "Nothing was counted yet" in text(ada.get("/burndown.svg"))
+    assert ("No scan has counted anything yet" in text(page), b"data-chart" in page.content) == (True, False)
+    assert "No scan has counted anything yet" in text(ada.get("/burndown.svg"))
 
 
 def test_all_gone_is_done(ada):

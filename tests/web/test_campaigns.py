@@ -271,5 +271,7 @@ def test_who_sees_one_group_sees_no_name_of_another(client, django_user_model): 
     assert ("mine" in page, "secret-name" in page, "1 more cluster that your account may not see" in page) == (
         True, False, True,
     )  # fmt: skip
-    answer = sent(client, "start", row, digest=row.digest)
+    refused = sent(client, "start", row, digest=row.digest)
+    assert (refused.status_code, "confirm that the change begins now" in text(refused)) == (400, True)
+    answer = sent(client, "start", row, digest=row.digest, confirmed="yes")
     assert (answer.status_code, "secret-name" in text(answer)) == (403, False)

@@ -14,6 +14,7 @@ from tests.use_cases.eks import KEYS
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
+AGAIN = "For security, paste the kubeconfig again."
 
 
 @pytest.fixture
@@ -90,6 +91,15 @@ def test_what_is_refused_is_told(ada, there, url, do, given, words):
     sent["kubeconfig"] = sent["kubeconfig"].replace(f"token: {TOKEN}", given.get("token", f"token: {TOKEN}"))
     assert words in text(ada.post(url, sent))
     assert version() == 1
+
+
+def test_the_script_keeps_what_was_pasted_and_goes_on_once_it_is_saved(ada, there, url):
+    """The browser keeps the field; without the script nothing can, for a secret is never sent back."""
+    script = {"HX-Request": "true"}
+    refused = ada.post(url, form(there, version="3"), headers=script)
+    assert (TOKEN in refused.content.decode(), AGAIN in text(refused)) == (False, False)
+    assert AGAIN in text(ada.post(url, form(there, version="3")))
+    assert ada.post(url, form(there), headers=script)["HX-Redirect"] == url
 
 
 def test_a_stale_page_changes_nothing(ada, there, url):

@@ -221,7 +221,7 @@ def test_news_of_a_cluster(ben):
         publish_event("scan.recovered", one.name, cluster=one.pk)
     publish_event("kill_switch.off", "all clusters", by="ada")
     items = ElementTree.fromstring(read(made(ben, kind="news", cluster="second")[1]).content).findall("channel/item")
-    assert [one.find("title").text for one in items] == ["Scans work again: second"]
+    assert [one.find("title").text for one in items] == ["Scans recovered: second"]
 
 
 def test_no_log_line_holds_the_secret(ben):

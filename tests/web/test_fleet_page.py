@@ -107,6 +107,34 @@ def test_words_that_are_none_of_ours_ask_for_nothing(ada, query):
     assert len(rows(ada.get(f"/?{query}"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("bucket=nope", "bucket=nope"),
+        ("tab=nope&stage=x&q=shop", "tab=nope, stage=x"),
+        ("group=7&check=none&hop=9&view=odd&sort=password", "group=7, check=none, hop=9, view=odd, sort=password"),
+        ("label=team:shop,odd", "label=team:shop,odd"),
+    ],
+)
+def test_a_filter_that_says_nothing_is_named(ada, query, told):
+    scanned("shop")
+    assert f"Ignored, since no cluster can be found by it: {told}" in text(ada.get(f"/?{query}"))
+    assert "Ignored" not in text(ada.get("/?bucket=ready&tab=ready&stage=alpha&view=flat&sort=legacy&label=team:shop"))
+
+
+def test_what_no_page_reads_is_not_carried_along(ada):
+    scanned("shop")
+    found = links(ada.get("/?q=shop&format=markdown"))
+    assert "?q=shop&sort=name&desc=1" in found
+    assert [link for link in found if "format" in link and "csv" not in link] == []
+
+
+def test_counts_of_a_search_say_what_they_count(ada):
+    scanned("shop", verdict="blocked")
+    assert "Of the clusters that match the search and the filters." in text(ada.get("/?q=shop"))
+    assert "Of the clusters that match" not in text(ada.get("/?tab=blocked"))
+
+
 def test_nothing_fits(ada):
     scanned("shop")
     assert "No clusters match" in text(ada.get("/?q=zzz"))

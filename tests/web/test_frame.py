@@ -12,7 +12,7 @@ from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.glossary import term
 from migrations_app.web.search import PAGES as PAGES_FOUND
 from migrations_app.web.urls import urlpatterns
-from tests.builders_rollouts import a_rollout
+from tests.builders_rollouts import a_line, a_rollout, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import links, text
 
@@ -36,13 +36,27 @@ def shop(db):
 @pytest.mark.parametrize("path", PAGES)
 def test_the_kill_switch_and_a_paused_rollout_show_on_every_page(ada, shop, path):  # A36
     KillSwitch.objects.create(on=True, why="pods are lost", by_name="gil", since=timezone.now())
-    row = a_rollout(shop, state="paused", title="Roll nodes")
+    row = a_rollout(shop, taint(), remove(), remove(), state="paused", title="Roll nodes")
     page = ada.get(path)
     said = text(page)
     assert "Kill switch is on: all changes stopped. pods are lost" in said
-    assert "Paused Roll nodes on shop" in said
+    assert "Paused Roll nodes on shop step 1 of 3" in said
     assert f"/rollouts/{row.pk}/" in links(page)
     assert "Rollouts 1 in progress or waiting" in said
+
+
+@pytest.mark.parametrize(("verbs", "step"), [(["patch"], 1), (["patch", "gate"], 2), (["patch", "gate", "skip"], 3)])
+def test_the_strip_and_the_page_name_the_same_step(ada, shop, verbs, step):
+    row = a_rollout(shop, taint(), remove(), remove(), state="paused")
+    for verb in verbs:
+        a_line(row, "s002" if verb == "skip" else "s001", verb=verb)
+    assert f"step {step} of 3" in text(ada.get("/audit"))
+    assert f"Resume (step {step} of 3)" in text(ada.get(f"/rollouts/{row.pk}/"))
+
+
+def test_a_rollout_that_passed_its_last_gate_is_at_its_last_step(ada, shop):
+    a_line(a_rollout(shop, state="running"), verb="gate")
+    assert "step 1 of 1" in text(ada.get("/audit"))
 
 
 def test_a_plan_that_waits_shows_to_those_who_can_approve_it_only(ada, ben, shop):
@@ -106,7 +120,8 @@ def test_the_palette_gets_the_list_alone(ada, shop):
 def test_the_foot_names_version_and_api(ada):
     page = ada.get("/")
     assert "karpdash 0." in text(page)
-    assert "/api/v1/docs/" in links(page)
+    docs = "https://github.com/karpdash/karpdash/tree/main/docs"
+    assert {"/api/v1/docs/", docs} <= set(links(page))
 
 
 def test_errors_keep_the_frame_and_tell_nothing(ada, dan, shop):
@@ -140,3 +155,40 @@ def test_pages_are_compressed_and_the_api_is_exact(ada):
     assert (page["Content-Encoding"], len(page.content) < 60_000) == ("gzip", True)
     answer = ada.get("/api/v1/clusters/", headers={"Accept-Encoding": "gzip"})
     assert "Content-Encoding" not in answer
+
+
+def test_what_worked_leaves_and_what_failed_stays_until_it_is_closed(ada, shop):
+    """Without the script both stay: whether a message leaves is only told to the script."""
+    worked = ada.post("/fleet/views", {"name": "mine", "query": "q=shop"}, follow=True).content.decode()
+    failed = ada.post("/fleet/views", {"name": "", "query": "q=shop"}, follow=True).content.decode()
+    assert ("View mine saved." in worked, "The view was not saved" in failed) == (True, True)
+    assert ("data-leaves" in worked, "data-leaves" in failed) == (True, False)
+    assert [page.count('data-act="close-toast"') for page in (worked, failed)] == [1, 1]
+    assert 'class="banner is-blocker"' in failed
+
+
+CRUMBS = {
+    "/settings/tokens": "Fleet API tokens", "/settings/people": "Fleet People and roles",
+    "/settings/services": "Fleet Service accounts", "/settings/feeds": "Fleet Feed links",
+    "/settings/notifications": "Fleet Notifications", "/settings/repositories": "Fleet Repositories",
+    "/journeys/": "Rollouts Upgrades step by step", "/campaigns/": "Rollouts Campaigns",
+    "/rollouts/waiting": "Rollouts Waiting for your approval",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", CRUMBS)
+def test_pages_below_another_one_say_where_they_are(ada, path):
+    assert f"{CRUMBS[path]} " in text(ada.get(path))
+
+
+def marked(page) -> str:
+    """The entry of the main navigation that is marked as the current one."""
+    nav = page.content.decode().partition('aria-label="Main"')[2].partition("</nav>")[0]
+    found = re.search(r'aria-current="page"[^>]*>([A-Z][a-z]+)', nav)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("path", ["", "rollouts", "rollouts/new?action=roll_nodes", "policy", "journey", "waivers"])
+def test_every_page_of_a_cluster_is_below_the_fleet(ada, shop, path):
+    assert (marked(ada.get(f"/clusters/{shop.pk}/{path}")), marked(ada.get("/rollouts/"))) == ("Fleet", "Rollouts")

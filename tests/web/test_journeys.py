@@ -267,3 +267,12 @@ def test_what_is_held_is_told_with_the_time_of_which_that_is_known(client, shop,
     JourneyRollout.objects.create(step=row.steps.first(), rollout=made, purpose="hold")
     JourneyHold.objects.create(journey=row, begun_at=row.made_at, wait_code="held")
     assert "as of <time" in " ".join(shown(client, row).split())
+
+
+def test_a_start_that_nobody_confirmed_changes_nothing(client, shop, ada):
+    row = a_journey(shop, state="approved", author=ada)
+    assert 'name="confirmed"' in shown(client, row)
+    answer = sent(client, "start", row, digest=row.digest)
+    row.refresh_from_db()
+    assert (answer.status_code, row.state) == (400, "approved")
+    assert "confirm that the change begins now" in text(answer)

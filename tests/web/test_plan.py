@@ -1,5 +1,7 @@
 """The plan of a hop: stages in order, what is not known, the line of no return, and the Markdown of it."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -44,6 +46,15 @@ def test_the_stages_stand_in_the_order_of_the_work(ada, shop):
         words.index(one) for one in ("0.30.0 is not known to be able to take over", "Nodes that a NodePool launched")
     ]
     assert words.index("Upgrade the controller") < lines[0] < words.index("Migrate") < lines[1]
+
+
+def test_the_list_of_stages_leads_to_each_of_them(ada, shop):
+    a_snapshot(shop)
+    html = plan_of(ada, shop).content.decode()
+    inside = html.partition("data-ticks=")[2].partition("</nav>")[0]
+    stages = [f"#{one}" for one in re.findall(r'class="plan-stage[^>]*id="(stage-\d+)"', html)]
+    assert (re.findall(r'href="(#stage-\d+)"', inside), len(stages) > 5) == (stages, True)
+    assert f'data-ticks="{shop.pk} 0.32.10"' in html
 
 
 def test_every_open_finding_has_one_place_to_go_to(ada, shop):

@@ -74,4 +74,4 @@ def test_it_ends_when_its_name_is_typed(ada, page):
 def test_what_is_none_is_told_and_the_form_keeps_what_was_typed(ada, said):
     answer = ada.post(reverse("services"), NEW | said)
     assert (answer.status_code, ServiceAccountRow.objects.exists()) == (400, False)
-    assert ("Not done" in answer.content.decode(), 'value="pipelines"' in answer.content.decode()) == (True, True)
+    assert ("Action failed" in answer.content.decode(), 'value="pipelines"' in answer.content.decode()) == (True, True)

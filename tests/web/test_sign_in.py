@@ -9,6 +9,7 @@ from axes.models import AccessAttempt
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from karpdash.sessions import stored_key
 from migrations_app.models.account import TemporaryPassword
@@ -78,9 +79,28 @@ def test_the_one_time_password_must_be_replaced(eve, dan):
     assert "Choose your own password" in text(page)
     assert "must contain at least 12 characters. Your password" in text(page)
     assert "&lt;" not in page.content.decode()
-    answer = dan.post("/password", {"old_password": PASSWORD, "new_password1": FRESH, "new_password2": FRESH})
+    assert fields(page) == ["new_password1", "new_password2"]
+    answer = dan.post("/password", {"new_password1": FRESH, "new_password2": FRESH})
     assert (answer.url, TemporaryPassword.objects.count()) == ("/", 0)
     assert "Your password is changed." in text(dan.get("/"))
+    assert fields(dan.get("/password")) == ["old_password", "new_password1", "new_password2"]
+
+
+def fields(page) -> list[str]:
+    return re.findall(r"<input type=\"password\" name=\"(\w+)\"", page.content.decode())
+
+
+@pytest.mark.parametrize("marked", ["before the sign-in", "after it"])
+def test_the_one_time_password_is_asked_for_in_a_session_that_is_older(eve, dan, marked):
+    """A session that somebody left open, or that began with another password, sets no new one."""
+    if marked == "before the sign-in":
+        TemporaryPassword.objects.create(user=eve)
+    with time_machine.travel(timezone.now() - timedelta(minutes=11 if marked == "before the sign-in" else 1)):
+        sign_in(dan)
+    TemporaryPassword.objects.get_or_create(user=eve)
+    assert fields(dan.get("/password")) == ["old_password", "new_password1", "new_password2"]
+    answer = dan.post("/password", {"new_password1": FRESH, "new_password2": FRESH})
+    assert (list(answer.context["form"].errors), TemporaryPassword.objects.count()) == (["old_password"], 1)
 
 
 def test_a_weak_password_is_refused_and_the_old_one_stays_marked(eve, dan):

@@ -84,7 +84,7 @@ def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
         made = patch_step(
             target, read, patch={"metadata": {"annotations": {HELD: None}}},
             title=f"Leave the budgets of NodePool {pool.name}, which were changed since",
-            note=f"They were changed by somebody else and stay; before the hold they were {_text(before)}",
+            note=f"They were changed externally and stay; before the hold they were {_text(before)}",
         )  # fmt: skip
         return replace(made, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
     made = patch_step(

@@ -15,6 +15,7 @@ from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, P
 from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter import kinds, labels
+from migrations_app.manifests.natural_order import natural
 
 ALPHA = "karpenter_alpha"
 OWNERS = (ALPHA, "karpenter_beta", "karpenter_v1")
@@ -104,7 +105,7 @@ def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[
     for group in moving(inventory):
         for name in group.nodes:
             load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
-    return tuple(sorted(going, key=lambda one: (load.get(one.name, Fraction(0)), one.name)))
+    return tuple(sorted(going, key=lambda one: (load.get(one.name, Fraction(0)), natural(one.name))))
 
 
 def batches(
@@ -127,7 +128,7 @@ def controllers_on(inventory: Inventory) -> frozenset[str]:
 
 def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
     """Raises Unavailable with the nodes on which the controller runs: without it, no replacement is launched."""
-    controller_nodes = sorted(controllers_on(inventory) & set(names))
+    controller_nodes = sorted(controllers_on(inventory) & set(names), key=natural)
     if controller_nodes:
         raise Unavailable(
             f"the controller itself runs on {said(controller_nodes)}: move it first", code="controller_on_node"
@@ -144,7 +145,8 @@ def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
 
 def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_data: bool) -> None:
     """Raises Unavailable with the nodes whose pods a drain must not move by itself (A32)."""
-    found = {name: why for name in sorted(names) if (why := list(_stuck(inventory, name, local_data=local_data)))}
+    told = ((name, list(_stuck(inventory, name, local_data=local_data))) for name in sorted(names, key=natural))
+    found = {name: why for name, why in told if why}
     if found:
         words = "; ".join(f"{name}: {said(why)}" for name, why in list(found.items())[:NAMES_SAID])
         more = f"; and {counted(len(found) - NAMES_SAID, 'more node')}" if len(found) > NAMES_SAID else ""
@@ -167,7 +169,7 @@ def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
     """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
     nodes_by_reason: dict[str, list[str]] = {}
-    for name in sorted(names):
+    for name in sorted(names, key=natural):
         for why in _stuck(inventory, name, local_data=False):
             nodes_by_reason.setdefault(why, []).append(name)
     return tuple(f"on {said(where)}: {why}" for why, where in nodes_by_reason.items())

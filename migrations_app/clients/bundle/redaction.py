@@ -76,8 +76,10 @@ def _sketches(walked: Doc, doc: Doc) -> Doc:
 
 def _drawn(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
     named = str(version.get("name"))
-    found = schemas.get(named)
-    return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if found else version
+    found = schemas.get(named, {})
+    # One without properties, which takes any field, tells nothing about fields: a live scan does not count it as seen.
+    told = found.get("properties")
+    return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if told else version
 
 
 def _schemas(doc: Doc) -> dict[str, Doc]:

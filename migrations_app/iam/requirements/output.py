@@ -188,7 +188,9 @@ def stand_ins(site: AwsSite) -> tuple[str, ...]:
 
 def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
     """One line for each removal; a line that says so if there is none."""
-    found = tuple(f"{one.statement.where}: {'all of it' if one.whole else ', '.join(one.actions)}" for one in removals)
+    found = tuple(
+        f"{one.statement.where}: {'whole statement' if one.whole else ', '.join(one.actions)}" for one in removals
+    )
     return found or ("nothing",)
 
 

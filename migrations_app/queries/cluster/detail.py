@@ -87,7 +87,7 @@ class ClusterHead:
     last_error_code: str
     last_error_detail: str
     next_due_at: datetime | None
-    interval_seconds: Annotated[int | None, Meta(description="Null: as everywhere.")]
+    interval_seconds: Annotated[int | None, Meta(description="Null: the global interval.")]
     eks_arn: Annotated[
         str, Meta(description="The cluster whose AWS account is looked at; empty without a way into it.")
     ]

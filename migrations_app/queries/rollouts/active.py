@@ -2,11 +2,15 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+import msgspec
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 
+from migrations_app.actions.plan import Plan
+from migrations_app.actions.states import GATE, SKIP
 from migrations_app.journeys.states import HOLDING
 from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.models.rollout import Approval, Rollout
@@ -16,6 +20,8 @@ from migrations_app.queries.visibility import visible
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
 WAITING = "awaiting_approval"
 MOST = 50
+SHOWN = 3
+"""How many of those in progress a page names, with the step that each is at."""
 ROLLOUT, JOURNEY = "rollout", "journey"
 
 
@@ -23,7 +29,7 @@ ROLLOUT, JOURNEY = "rollout", "journey"
 class ActiveRollout:
     """A rollout or a journey that has a cluster now, or waits for somebody while it holds one.
 
-    `title` is the release that a journey leads to.
+    `title` is the release that a journey leads to. `step` and `steps` are 0 where nobody looked for them.
     """
 
     id: uuid.UUID
@@ -33,6 +39,8 @@ class ActiveRollout:
     cluster_name: str
     environment: str
     needs_person: bool = False
+    step: int = 0
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +64,21 @@ class WorkNow:
 
 
 def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
-    """The rollouts and journeys in progress that the caller sees, in one query; counted up to MOST together."""
+    """The rollouts and journeys in progress that the caller sees, counted up to MOST together; the first with steps."""
     rollouts = _asked(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
     journeys = _asked(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
     both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
         _columns(journeys.annotate(kind=Value(JOURNEY), named=F("lands"), person=F("needs_person"))), all=True
     )
     found = list(both.order_by("changed_at")[:MOST])
-    return WorkNow(_now(found, ROLLOUT, states=IN_PROGRESS), _now(found, JOURNEY, states=tuple(HOLDING)))
+    rollouts_now = _now(found, ROLLOUT, states=IN_PROGRESS)
+    active = (*_at_step(rollouts_now.active[:SHOWN]), *rollouts_now.active[SHOWN:])
+    return WorkNow(replace(rollouts_now, active=active), _now(found, JOURNEY, states=tuple(HOLDING)))
+
+
+def position(*, passed: int, steps: int) -> int:
+    """The step that a rollout is at, when so many of its steps passed their gate or were left out."""
+    return min(passed + 1, steps)
 
 
 def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRollout]:
@@ -94,6 +109,28 @@ def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...])
     kind_rows = [row for row in rows if row[0] == kind]
     active = tuple(_active(row) for row in kind_rows if row[3] in states)
     return RolloutsNow(active, len(kind_rows) - len(active))
+
+
+def _at_step(rollouts: Collection[ActiveRollout]) -> list[ActiveRollout]:
+    """The same with the step that each is at, in one query."""
+    if not rollouts:
+        return []
+    passed = Count("attempts__step", filter=Q(attempts__verb__in=(GATE, SKIP)), distinct=True)
+    asked = Rollout.objects.filter(pk__in=[one.id for one in rollouts]).order_by().annotate(passed=passed)
+    known = {row[0]: row[1:] for row in asked.values_list("pk", "digest", "passed")}
+    return [_placed(one, *known.get(one.id, ("", 0))) for one in rollouts]
+
+
+def _placed(rollout: ActiveRollout, digest: str, passed: int) -> ActiveRollout:
+    steps = _steps_of(rollout.id, digest) if digest else 0
+    return replace(rollout, step=position(passed=passed, steps=steps), steps=steps)
+
+
+@lru_cache(maxsize=200)
+def _steps_of(rollout: uuid.UUID, _digest: str) -> int:
+    """How many steps the plan has: a plan never changes, so that no page reads it twice."""
+    plan = Rollout.objects.filter(pk=rollout).values_list("plan", flat=True).first()
+    return len(msgspec.json.decode(bytes(plan), type=Plan).steps) if plan else 0
 
 
 def _active(row: tuple[Any, ...]) -> ActiveRollout:

@@ -13,6 +13,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.states import GATE, SKIP
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
+from migrations_app.queries.rollouts.active import position
 from migrations_app.queries.rollouts.policies import needed
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.queries.rows import from_row
@@ -111,6 +112,11 @@ class RolloutDetail:
     def left_out(self) -> int:
         """The number of steps that were left out."""
         return sum(line.standing == "skipped" for line in self.steps)
+
+    @property
+    def at_step(self) -> int:
+        """The step that it is at, as every page names it."""
+        return position(passed=self.done + self.left_out, steps=len(self.steps))
 
 
 def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.checks.base import Evidence, Finding
+from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.plan.forecast import ForecastLine
@@ -10,12 +11,12 @@ from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.report import Counts, PathStep, Report
 
-PARTS = {"before": "Before", "land": "Land", "after": "After", "verify": "Verify"}
+PARTS = {"before": "Prepare", "land": "Upgrade", "after": "Migrate", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}
 
 
 def stage_title(stage: Stage) -> str:
-    """`Before, IAM: Add the IAM permissions of the new version`."""
+    """`Prepare, IAM: Add the IAM permissions of the new version`."""
     phase = "" if stage.part == "verify" else f", {PHASES.get(stage.phase, stage.phase)}"
     return f"{PARTS[stage.part]}{phase}: {stage.does}"
 
@@ -37,7 +38,7 @@ def landing(step: PathStep) -> Iterator[str]:
     yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
     yield from (f"Needs: {need}" for need in step.needs)
     yield from (f"Note: {note}" for note in step.notes)
-    yield f"Rollback to: {', '.join(step.rollback_to) or 'none'}"
+    yield f"Rollback to: {', '.join(sorted(step.rollback_to, key=natural, reverse=True)) or 'none'}"
     yield from (f"Before a rollback: {caveat}" for caveat in step.caveats)
 
 

@@ -17,6 +17,7 @@ from migrations_app.checks.remedies.stored_versions import rewriting_watched
 from migrations_app.checks.remedies.successors import successors_made
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
+from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.plan.helm_upgrade import (
     HopUpgrades,
     controller_commands,
@@ -308,7 +309,9 @@ def _stage(
 
 
 def _way_back(step: PathStep) -> str:
-    return f"Back to {', '.join(step.rollback_to)}" if step.rollback_to else "No release is known that could take over"
+    if not step.rollback_to:
+        return "No release is known that could take over"
+    return f"Back to {', '.join(sorted(step.rollback_to, key=natural, reverse=True))}"
 
 
 def _not_back_to(start: str, step: PathStep) -> tuple[Lost, ...]:

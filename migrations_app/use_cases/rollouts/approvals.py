@@ -221,7 +221,7 @@ def _refuse_other(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
         raise Conflict("this form is of an older question", code="nonce_moved")
     left = sorted(set(acknowledgements_needed(row)) - set(yes.accepted))
     if left:
-        words = f"these steps have to be accepted one by one: {', '.join(left)}"
+        words = f"these steps need acknowledgement, one by one: {', '.join(left)}"
         raise InvalidInput(words, where="accepted", code="not_accepted")
     if typed:
         _refuse_untyped(row, yes.typed)

@@ -36,6 +36,7 @@ from migrations_app.inventory.objects.base import NamedObject, Projection, Statu
 from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
+from migrations_app.manifests.natural_order import natural
 from migrations_app.use_cases.rollouts.execution import Execution, RolloutHalted
 from migrations_app.use_cases.rollouts.helm.controller_seen import controller_seen
 
@@ -182,7 +183,7 @@ def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
 def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:
     """The nodes of Karpenter by zone and name."""
     marks = (node.mark for node in nodes if node.mark is not None)
-    return tuple(sorted(marks, key=lambda mark: (mark.zone, mark.name)))
+    return tuple(sorted(marks, key=lambda mark: (mark.zone, natural(mark.name))))
 
 
 def _counted(writer: Writer, resource: Resource, *, read: Callable[[msgspec.Raw | bytes], T]) -> list[T] | None:

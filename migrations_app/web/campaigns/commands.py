@@ -20,7 +20,7 @@ from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.campaigns.pages import page_of_campaign, recipe_page
 from migrations_app.web.campaigns.recipe_form import request_of
-from migrations_app.web.double_submit import submit_once
+from migrations_app.web.double_submit import require_confirmed, submit_once
 from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
 
@@ -102,7 +102,8 @@ def reject(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """Starts an approved campaign."""
+    """Starts an approved campaign, once it is confirmed."""
+    require_confirmed(request)
     digest = request.POST.get("digest", "")
     return _done(request, campaign_id, change=partial(lifecycle.start_campaign, digest=digest))
 

@@ -42,7 +42,7 @@ def _facts(board: CampaignBoard) -> Iterator[tuple[str, str]]:
     yield "Started by", row.started_by
     yield "Started", _utc(row.started_at)
     if row.finished_at:
-        yield "Ended", _utc(row.finished_at)
+        yield "Finished", _utc(row.finished_at)
     yield "Clusters done", f"{row.done} of {row.total}"
     yield "Plan", row.digest
 

@@ -11,6 +11,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
@@ -28,6 +29,7 @@ from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 from migrations_app.web.forms import AccessForm, EksForm, IdentityForm, KubeconfigForm
+from migrations_app.web.redirects import leads_to
 
 REFUSALS = (InvalidInput, Conflict, ReadError)
 _FIELDS = {"region": "eks_region"}
@@ -203,7 +205,7 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
         return _page(request, context, file=form)
     messages.success(request, _("New kubeconfig tested and saved; earlier plans are no longer valid."))
-    return redirect("cluster-connection", context["head"].id)
+    return leads_to(request, reverse("cluster-connection", args=[context["head"].id]))
 
 
 def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, OwnedNode
 
 MOST_SQUARES = 60
@@ -100,4 +101,4 @@ def _cell(owner: str, nodes: list[OwnedNode]) -> MapCell:
 
 
 def _first(nodes: Sequence[OwnedNode]) -> tuple[OwnedNode, ...]:
-    return tuple(sorted(nodes, key=lambda node: node.name)[:MOST_SQUARES])
+    return tuple(sorted(nodes, key=lambda node: natural(node.name))[:MOST_SQUARES])

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.http import QueryDict
 
+from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, NodeCounts, OwnedNode
 
 PAGE = 100
@@ -81,7 +82,7 @@ def asked(query: QueryDict) -> NodeAsk:
 
 def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
     """One page of the matching nodes; a page beyond the end gives the last one."""
-    found = [node for node in nodes if _fits(node, ask)]
+    found = sorted((node for node in nodes if _fits(node, ask)), key=lambda node: natural(node.name))
     last_page = max(1, -(-len(found) // PAGE))
     number = min(max(1, ask.page), last_page)
     rows = tuple(found[(number - 1) * PAGE : number * PAGE])

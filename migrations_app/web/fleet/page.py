@@ -116,6 +116,8 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "to_try": any(row.source == "twin" for row in found.rows),
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
+        "ignored": ignored(request.GET, ask),
+        "searched": bool(ask.q or ask.environment or ask.group or ask.labels or ask.check),
     }
     return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
 
@@ -198,6 +200,22 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
         flat=query.get("view") == "flat",
         cursor=query.get("cursor", ""),
     )
+
+
+def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
+    """The filters of an address that say nothing, so that nobody takes the whole fleet for the part that they name."""
+    read = {
+        "bucket": ask.bucket,
+        "tab": ask.buckets,
+        "stage": ask.stage,
+        "group": ask.group,
+        "check": ask.check,
+        "hop": ask.hop,
+        "view": ask.flat or ask.by,
+        "sort": query.get("sort", "") in SORTS,
+        "label": len(ask.labels) == len(query.get("label", "").split(",")),
+    }
+    return tuple(f"{name}={query[name][:60]}" for name, found in read.items() if query.get(name) and not found)
 
 
 def labels_asked(query: QueryDict) -> tuple[str, ...]:

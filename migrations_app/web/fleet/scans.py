@@ -29,9 +29,10 @@ def scan_all(request: HttpRequest) -> HttpResponse:
         return redirect("fleet")
     if asked.created:
         transaction.on_commit(partial(wake_fleet_scan, asked.id))
+        messages.success(request, _("The scan of the fleet began; this page shows each result as it comes."))
     else:
         messages.info(request, _("A scan of the fleet was already under way."))
-    return redirect("fleet-scan", asked.id)
+    return redirect("fleet")
 
 
 @require_right()

@@ -17,7 +17,7 @@ from migrations_app.use_cases.journeys import approvals, holds, lifecycle, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
-from migrations_app.web.double_submit import submit_once
+from migrations_app.web.double_submit import require_confirmed, submit_once
 from migrations_app.web.journeys.pages import page_of_journey, planning_page
 from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
@@ -100,7 +100,8 @@ def reject(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-    """Starts an approved journey."""
+    """Starts an approved journey, once it is confirmed."""
+    require_confirmed(request)
     digest = request.POST.get("digest", "")
     return _done(request, journey_id, change=partial(lifecycle.start_journey, digest=digest))
 

@@ -21,7 +21,7 @@ from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
-from migrations_app.web.double_submit import submit_once
+from migrations_app.web.double_submit import require_confirmed, submit_once
 from migrations_app.web.rollouts.page import refusal_status, rollout_page
 
 Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
@@ -105,7 +105,8 @@ def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @told
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Starts the rollout; a worker is woken after the commit."""
+    """Starts the rollout, once it is confirmed; a worker is woken after the commit."""
+    require_confirmed(request)
     digest = request.POST.get("digest", "")
     lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))

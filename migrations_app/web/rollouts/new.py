@@ -17,6 +17,7 @@ from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.registry import find
 from migrations_app.actions.targets.nodes import ALPHA
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
+from migrations_app.manifests.natural_order import natural
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
 from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.policies import policy_row
@@ -112,7 +113,7 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     found[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
     pools = Counter(pool for node in owned if (pool := pool_of(node)))
     found["pools"] = tuple(
-        Option(name=pool, note=_nodes(count)) for pool, count in sorted(pools.items())[:MOST_OPTIONS]
+        Option(name=pool, note=_nodes(pools[pool])) for pool in sorted(pools, key=natural)[:MOST_OPTIONS]
     )
     return found
 
@@ -175,9 +176,10 @@ def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
 
 
 def _named(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[str, int]) -> tuple[Option, ...]:
-    names = sorted({str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""})
+    names = {str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""}
     return tuple(
-        Option(name=name, note=_nodes(count) if (count := sizes.get(name, 0)) else "") for name in names[:MOST_OPTIONS]
+        Option(name=name, note=_nodes(count) if (count := sizes.get(name, 0)) else "")
+        for name in sorted(names, key=natural)[:MOST_OPTIONS]
     )
 
 
@@ -232,7 +234,7 @@ def _form(
     snapshot = head.snapshot.id if head.snapshot else None
     known = known_objects(head.id, snapshot)
     context = {
-        "section": "rollouts",
+        "section": "fleet",
         "head": head,
         "action": action,
         "choices": choices(action, known=known, given=given, problems=problems, limits={"batch": policy.batch}),

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from migrations_app.actions.base import Action
 from migrations_app.actions.targets.nodes import ALPHA
 from migrations_app.inventory.facts.ownership import OwnedNode
+from migrations_app.manifests.natural_order import natural
 
 NODES = "nodes"
 MOST_NODES = 500
@@ -46,7 +47,7 @@ class NodeTable:
 def karpenters(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
     """Karpenter's nodes by pool, zone and name."""
     found = (node for node in nodes if node.owner.startswith("karpenter"))
-    return sorted(found, key=lambda node: (pool_of(node), node.zone, node.name))
+    return sorted(found, key=lambda node: (pool_of(node), node.zone, natural(node.name)))
 
 
 def pool_of(node: OwnedNode) -> str:

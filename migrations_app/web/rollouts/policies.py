@@ -147,7 +147,8 @@ def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
             messages.success(request, _("The policy is changed. Plans made before it are refused; make them anew."))
             return redirect("cluster-policy", cluster_id) if cluster_id else redirect("policy")
     row = policy_row(cluster_id)
-    context = {"section": "rollouts", "head": head, "policy": row, "refused": refused, "own": own_policies()}
+    section = "fleet" if head else "rollouts"
+    context = {"section": section, "head": head, "policy": row, "refused": refused, "own": own_policies()}
     context |= _fields(row, request.POST if refused else None)
     return render(request, "policy/page.html", context, status=refusal_status(refused) if refused else 200)
 

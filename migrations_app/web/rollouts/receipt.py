@@ -57,7 +57,7 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
     if row.started_at:
         yield "Started", _utc(row.started_at)
     if row.started_at and row.finished_at:
-        yield "Ended", _utc(row.finished_at)
+        yield "Finished", _utc(row.finished_at)
         yield "Took", span_words(row.finished_at - row.started_at)
     yield "Steps done", f"{detail.done} of {len(detail.steps)}"
     if detail.left_out:

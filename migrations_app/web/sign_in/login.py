@@ -13,6 +13,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
@@ -23,7 +24,7 @@ from migrations_app.use_cases.accounts import sign_in
 from migrations_app.use_cases.accounts.feed_links import revoke_all_feed_links
 from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
-from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, refused_again, signed_in_again
+from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, fresh_until, refused_again, signed_in_again
 from migrations_app.use_cases.accounts.tokens import revoke_all
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
@@ -31,6 +32,8 @@ from migrations_app.web.samples.sign_in import people_for
 
 BROWSER = f"{settings.COOKIE_PREFIX}signed_in_here"
 BROWSER_DAYS = 90
+ONE_TIME = "one_time_until"
+"""Until when a session that began with a one-time password sets a new one without being asked for it once more."""
 
 
 class SignIn(views.LoginView):
@@ -55,6 +58,8 @@ class SignIn(views.LoginView):
         with transaction.atomic():
             answer = super().form_valid(form)
             sign_in.signed_in(person.pk, person.get_username(), address=address_of(self.request))
+        if must_change_password(person.pk):
+            self.request.session[ONE_TIME] = (timezone.now() + GOOD_FOR).isoformat()
         _remember_browser(answer, person.get_username())
         return answer
 
@@ -124,17 +129,30 @@ class CountedPasswordChangeForm(PasswordChangeForm):
     def clean(self) -> dict[str, Any]:
         """Refuses the old password as the new one: a one-time password would otherwise stay."""
         given = super().clean() or {}
-        if given.get("new_password1") and given.get("new_password1") == given.get("old_password"):
+        if given.get("new_password1") and self.user.check_password(given["new_password1"]):
             self.add_error("new_password1", _("This is the old password: choose another."))
         return given
+
+
+class FirstPasswordForm(CountedPasswordChangeForm):
+    """Right after the sign-in with a one-time password, which has just been given."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+        super().__init__(*given, **named)
+        del self.fields["old_password"]
+        self.fields["new_password1"].widget.attrs["autofocus"] = True
 
 
 class ChangePassword(views.PasswordChangeView):
     """Users with a one-time password are sent here first."""
 
     template_name = "sign_in/password.html"
-    form_class = CountedPasswordChangeForm
     success_url = reverse_lazy("fleet")
+
+    def get_form_class(self) -> type[CountedPasswordChangeForm]:
+        until = fresh_until(self.request.session.get(ONE_TIME))
+        first = until is not None and until > timezone.now() and must_change_password(int(self.request.user.pk or 0))
+        return FirstPasswordForm if first else CountedPasswordChangeForm
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
         return super().get_context_data(forced=must_change_password(int(self.request.user.pk or 0)), **kwargs)

@@ -50,7 +50,7 @@ def refused(*applied: Step, **more) -> tuple[str, str]:
 def test_a_field_goes_back_to_what_it_was_and_could_be_set_again():
     step = weighed(7, now=3)
     (found,) = back(step, here=read(weight=7))
-    assert (found.title, found.change) == ("Take back: Weigh 7", merge(POOL, {"spec": {"weight": 3}}))
+    assert (found.title, found.change) == ("Undo: Weigh 7", merge(POOL, {"spec": {"weight": 3}}))
     assert found.postconditions == (FieldEquals(WEIGHT, 3),)
     assert (found.preconditions, found.undo, found.undo_postconditions) == ((WEIGHT,), step.change, step.postconditions)
 
@@ -117,7 +117,7 @@ def test_a_replaced_node_stays_and_its_taint_is_taken_back():
         id="s002", title="Drain", change=deletion(node), postconditions=(Terminating(),), note="It stays away."
     )
     left, undone = back(rolled, weighed(7), here=read(weight=7))
-    assert (left.title, left.change, undone.title) == ("Left as it is: Drain", None, "Take back: Weigh 7")
+    assert (left.title, left.change, undone.title) == ("Left as it is: Drain", None, "Undo: Weigh 7")
 
 
 def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
@@ -125,7 +125,7 @@ def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
     assert refused(final) == ("no_way_back", "nothing takes this step back: Delete")
     left, undone = back(msgspec.structs.replace(final, skippable=True), weighed(7), here=read(weight=7))
     assert (left.title, left.change, left.note) == ("Left as it is: Delete", None, "It stays.")
-    assert undone.title == "Take back: Weigh 7"
+    assert undone.title == "Undo: Weigh 7"
 
 
 def test_nothing_applied_leaves_nothing_to_take_back():

@@ -60,13 +60,13 @@ def test_the_table_numbers_hops_and_stages() -> None:
         "     keeps open: webhook",
     ]
     assert [line.strip() for line in lines if line.startswith("   1.")] == [
-        "1.1 Before, preflight: Preflight: make sure that the upgrade can start",
-        "1.2 Before, resources: Fix NodePools and EC2NodeClasses before the new version reads them",
-        "1.3 Land, CRDs: Install the CRDs of 0.37.8",
-        "1.4 Land, controller: Upgrade the controller to 0.37.8",
-        "1.5 After, resources: Review NodePools and EC2NodeClasses",
-        "1.6 After, workloads: Review workloads",
-        "1.7 After, clean-up: Clean up: no work in this hop; the next one lists what is left",
+        "1.1 Prepare, preflight: Preflight: make sure that the upgrade can start",
+        "1.2 Prepare, resources: Fix NodePools and EC2NodeClasses before the new version reads them",
+        "1.3 Upgrade, CRDs: Install the CRDs of 0.37.8",
+        "1.4 Upgrade, controller: Upgrade the controller to 0.37.8",
+        "1.5 Migrate, resources: Review NodePools and EC2NodeClasses",
+        "1.6 Migrate, workloads: Review workloads",
+        "1.7 Migrate, clean-up: Clean up: no work in this hop; the next one lists what is left",
         "1.8 Verify: Rescan to confirm that the upgrade is complete",
     ]
     assert [line.strip() for line in lines if "rollback from here" in line] == [

@@ -14,6 +14,7 @@ KEY = "k" * 22
 
 def act(who, row, name, **said):
     told = {"version": row.version, "digest": row.digest, "nonce": NONCE, "form_key": f"{KEY}-{name}-{who.user.pk}"}
+    told |= {"confirmed": "yes"} if name == "start" else {}
     return who.post(f"/rollouts/{row.pk}/{name}", told | said)
 
 
@@ -83,7 +84,7 @@ def test_a_key_with_other_content_is_refused(ada, cleo, shop):  # A11
         ("approve", {"digest": "0" * 64}, 409, "the plan is not the one that you looked at"),
         ("approve", {"nonce": "0" * 32}, 409, "this form is of an older question"),
         ("approve", {"typed": ""}, 400, "type the cluster's name"),
-        ("approve", {"accepted": []}, 400, "have to be accepted one by one: s001"),
+        ("approve", {"accepted": []}, 400, "these steps need acknowledgement, one by one: s001"),
         ("start", {}, 409, "a plan that is awaiting approval is not started"),
         ("resume", {}, 409, "is not resumed"),
         ("pause", {}, 409, "cannot be asked to pause"),
@@ -163,6 +164,14 @@ def test_going_on_and_ending(ada, cleo, shop, woken):
     act(ada, row, "abort")
     row.refresh_from_db()
     assert (row.state, row.wish) == ("running", "abort")
+
+
+def test_a_start_that_nobody_confirmed_changes_nothing(ada, cleo, shop):
+    row = a_rollout(shop, state="approved", author=ada.user)
+    a_yes(row, cleo.user)
+    answer = act(ada, row, "start", confirmed="")
+    assert (answer.status_code, "confirm that the change begins now" in text(answer)) == (400, True)
+    assert (state(row), "Yes, change shop now" in text(answer)) == ("approved", True)
 
 
 def test_the_kill_switch_stops_the_start_of_what_was_approved(ada, cleo, shop):  # A36
