@@ -1,5 +1,5 @@
 # make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make check: before a commit.
-# make lint, format, bench, trust, docs, figures, lock, dist.
+# make matrix, lint, format, bench, trust, docs, figures, lock, dist.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -15,7 +15,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test check servers lint lint-openapi format bench trust docs figures lock dist clean
+.PHONY: help run test check matrix servers lint lint-openapi format bench trust docs figures lock dist clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -31,6 +31,10 @@ PURE := $(addprefix tests/,actions checks conversion iam inventory karpenter rea
 check: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --quiet -m "not apiserver and not moto and not browser" \
 		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.touched)
+
+# The tests that need no server, on each Python from 3.11 to 3.14 that is found here; those that are not there are named.
+matrix: $(VENV)/.dev
+	$(BIN)/python -m tests.matrix $(MATRIX_ARGS)
 
 # Without apt-get the tests that miss a server are skipped, unless KARPDASH_REQUIRE_SERVICES is 1.
 servers:
