@@ -2,8 +2,8 @@
 
     python -m tests.matrix [--only 3.14] [--in FOLDER] [TESTS ...]
 
-Each version gets an environment of its own in FOLDER (build/matrix) with the packages of locks/dev.txt. A version that is
-not there is named and not counted as tried. 0 when all that were tried passed, 1 when one failed, 2 when none was found.
+Each version gets an environment of its own in FOLDER (build/matrix) with the packages of locks/dev.txt. A version that
+is not there is named and not counted. 0 when all that were tried passed, 1 when one failed, 2 when none was found.
 """
 
 import argparse
@@ -17,7 +17,18 @@ from pathlib import Path
 from tests.measures import ROOT
 
 MINORS = (11, 12, 13, 14)
-TESTS = ("actions", "checks", "cli", "conversion", "iam", "inventory", "karpdash", "karpenter", "manifests", "readiness")
+TESTS = (
+    "actions",
+    "checks",
+    "cli",
+    "conversion",
+    "iam",
+    "inventory",
+    "karpdash",
+    "karpenter",
+    "manifests",
+    "readiness",
+)
 NO_SERVER = "not apiserver and not postgres and not redis and not moto and not browser and not own_processes"
 ASK = "import sys; print(*sys.version_info[:2], sep='.'); print(sys.version.split()[0])"
 
@@ -61,7 +72,10 @@ def environment(path: str, folder: Path) -> Path | None:
 def tested(python: Path, tests: Sequence[str], *, data: Path) -> bool:
     """Whether the tests pass there."""
     command = [str(python), "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-m", NO_SERVER, *tests]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | {"KARPDASH_DATA_DIR": str(data)}, check=False).returncode == 0
+    return (
+        subprocess.run(command, cwd=ROOT, env=os.environ | {"KARPDASH_DATA_DIR": str(data)}, check=False).returncode
+        == 0
+    )
 
 
 def main(arguments: list[str]) -> int:
