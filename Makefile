@@ -54,14 +54,20 @@ lint: $(VENV)/.dev
 
 # The published REST document, held against the rules of redocly and spectral. Needs npm; an error ends it.
 OPENAPI_LINT := build/openapi-lint
-lint-openapi:
-	@mkdir -p $(OPENAPI_LINT)
-	@cp tests/openapi_lint/* $(OPENAPI_LINT)
-	@cd $(OPENAPI_LINT) && npm ci --silent --no-audit --no-fund --ignore-scripts
+OPENAPI_LINTERS := $(OPENAPI_LINT)/node_modules/.package-lock.json
+lint-openapi: $(OPENAPI_LINTERS)
+	@cp tests/openapi_lint/*.yaml $(OPENAPI_LINT)
 	cd $(OPENAPI_LINT) && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint \
 		--config redocly.yaml $(CURDIR)/docs/schema/openapi-v1.yaml
 	cd $(OPENAPI_LINT) && node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity error \
 		$(CURDIR)/docs/schema/openapi-v1.yaml
+
+$(OPENAPI_LINTERS): tests/openapi_lint/package.json tests/openapi_lint/package-lock.json
+	@command -v npm >/dev/null || { echo "make lint-openapi needs npm, which comes with Node.js"; exit 1; }
+	@mkdir -p $(OPENAPI_LINT) && cp tests/openapi_lint/* $(OPENAPI_LINT)
+	@cd $(OPENAPI_LINT) && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts || { \
+		echo "npm could not install the linters of the REST document"; exit 1; }
+	@touch $@
 
 # Python and templates.
 format: $(VENV)/.dev
