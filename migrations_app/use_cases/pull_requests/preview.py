@@ -95,7 +95,7 @@ def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> 
     origin = GitOrigin(repository.address, head.branch)
     texts = dict(texts_below(host, head.commit, path=_place(asked.path), may_hold=wanted.may_hold))
     for path in wanted.besides(texts, origin)[:MOST_BESIDES]:
-        texts |= texts_below(host, head.commit, path=_place(path), may_hold=lambda name, _, path=path: name == path)
+        texts |= texts_below(host, head.commit, path=_place(path), may_hold=lambda _path, _text: False)
     proposal = wanted.proposed(texts, origin)
     row = PullRequest(
         cluster=wanted.cluster, repository=repository, kind=repository.kind, address=repository.address,
