@@ -67,7 +67,7 @@ class SchemaView(Endpoint, SpectacularAPIView):
         """The bytes that this process wrote when it was asked first, in that form."""
         renderer = request.accepted_renderer
         if renderer.media_type not in self._written:
-            answer = super().get(request, *args, **kwargs)
+            answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # the library has no types
             answer.accepted_renderer, answer.accepted_media_type = renderer, renderer.media_type
             answer.renderer_context = self.get_renderer_context()
             self._written[renderer.media_type] = answer.rendered_content, dict(answer.headers)
