@@ -1,5 +1,5 @@
 # make run: a dashboard with a sample fleet.  make test: every test, on real servers.  make check: before a commit.
-# make lint, format, bench, trust, docs, figures, lock, dist.
+# make matrix, lint, format, bench, trust, docs, figures, lock, dist.
 #
 # Needs Python 3.11 or newer; `make test` also Debian or Ubuntu's apt-get, as root or with sudo.
 
@@ -15,7 +15,7 @@ PYTEST_ARGS ?= -n auto --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPED := karpdash migrations_app tests/servers tests/upstream tests/conftest.py
 
-.PHONY: help run test check servers lint lint-openapi format bench trust docs figures lock dist clean
+.PHONY: help run test check matrix servers lint lint-openapi format bench trust docs figures lock dist clean
 help:
 	@head -n 4 Makefile | cut -c3-
 
@@ -31,6 +31,10 @@ PURE := $(addprefix tests/,actions checks conversion iam inventory karpenter rea
 check: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --quiet -m "not apiserver and not moto and not browser" \
 		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.touched)
+
+# The tests that need no server, on each Python from 3.11 to 3.14 that is found here; those that are not there are named.
+matrix: $(VENV)/.dev
+	$(BIN)/python -m tests.matrix $(MATRIX_ARGS)
 
 # Without apt-get the tests that miss a server are skipped, unless KARPDASH_REQUIRE_SERVICES is 1.
 servers:
@@ -50,14 +54,20 @@ lint: $(VENV)/.dev
 
 # The published REST document, held against the rules of redocly and spectral. Needs npm; an error ends it.
 OPENAPI_LINT := build/openapi-lint
-lint-openapi:
-	@mkdir -p $(OPENAPI_LINT)
-	@cp tests/openapi_lint/* $(OPENAPI_LINT)
-	@cd $(OPENAPI_LINT) && npm ci --silent --no-audit --no-fund --ignore-scripts
+OPENAPI_LINTERS := $(OPENAPI_LINT)/node_modules/.package-lock.json
+lint-openapi: $(OPENAPI_LINTERS)
+	@cp tests/openapi_lint/*.yaml $(OPENAPI_LINT)
 	cd $(OPENAPI_LINT) && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint \
 		--config redocly.yaml $(CURDIR)/docs/schema/openapi-v1.yaml
 	cd $(OPENAPI_LINT) && node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity error \
 		$(CURDIR)/docs/schema/openapi-v1.yaml
+
+$(OPENAPI_LINTERS): tests/openapi_lint/package.json tests/openapi_lint/package-lock.json
+	@command -v npm >/dev/null || { echo "make lint-openapi needs npm, which comes with Node.js"; exit 1; }
+	@mkdir -p $(OPENAPI_LINT) && cp tests/openapi_lint/* $(OPENAPI_LINT)
+	@cd $(OPENAPI_LINT) && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts || { \
+		echo "npm could not install the linters of the REST document"; exit 1; }
+	@touch $@
 
 # Python and templates.
 format: $(VENV)/.dev

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from migrations_app.api.framework.problem_codes import CODES
+from migrations_app.api.framework.schema import SchemaView
 from migrations_app.api.framework.views import Endpoint
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.cluster import Cluster
@@ -89,6 +90,24 @@ def test_the_docs_use_nothing_from_outside(ada: object, client: Client) -> None:
     assert client.get("/api/v1/docs").status_code == 200
     script = client.get("/api/v1/docs/?script=")
     assert script["Content-Type"].startswith("application/javascript")
+
+
+def test_the_schema_is_written_once_in_each_form(ada: object, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.force_login(ada)  # type: ignore[arg-type]  # a user
+    monkeypatch.setattr(SchemaView, "_written", {})
+    made: list[str] = []
+
+    def written(*_args: object, **_more: object) -> dict[str, str]:
+        made.append("once")
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(SchemaView.generator_class, "get_schema", written)
+    forms = [client.get(f"/api/v1/schema/{query}") for query in ("", "?format=json", "", "?format=json")]
+    assert [form["Content-Type"].partition(";")[0] for form in forms[:2]] == [
+        "application/vnd.oai.openapi", "application/vnd.oai.openapi+json",
+    ]  # fmt: skip
+    assert [form.content for form in forms[:2]] == [form.content for form in forms[2:]]
+    assert (forms[0].content, len(made)) == (b"openapi: 3.1.0\n", 2)
 
 
 def test_the_docs_send_strangers_to_the_sign_in(client: Client, db: None) -> None:

@@ -25,6 +25,8 @@ from tests.servers.postgres import Postgres
 ROUNDS = 11
 WANTED_MS = 100.0
 WANTED_BYTES = 40_000
+SCHEMA = "/api/v1/schema/"
+WANTED_SCHEMA_MS = 50.0
 FLEET_PAGES = (
     "/",
     "/?view=flat",
@@ -35,6 +37,7 @@ FLEET_PAGES = (
     "/audit",
     "/catalogue/",
     "/convert",
+    SCHEMA,
 )
 CLUSTER_PAGES = ("", "plan", "nodes", "parts", "iam", "convert", "history")
 
@@ -79,6 +82,10 @@ def verdicts(kind: str, found: list[PageCost]) -> Iterator[tuple[bool, str]]:
     first = next(cost for cost in found if cost.page.startswith("readiness of"))
     said = f"{kind}: {first.page} {first.compressed / 1000:.0f} kB over the wire (at most {WANTED_BYTES // 1000})"
     yield first.compressed <= WANTED_BYTES, said
+    for cost in found:
+        if cost.page == SCHEMA:
+            said = f"{kind}: the schema takes {cost.milliseconds:.0f} ms (at most {WANTED_SCHEMA_MS:.0f})"
+            yield cost.milliseconds <= WANTED_SCHEMA_MS, said
 
 
 def measured(kind: str, *, rounds: int = ROUNDS) -> list[PageCost]:

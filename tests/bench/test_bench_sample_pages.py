@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.bench.bench_sample_pages import CLUSTER_PAGES, FLEET_PAGES, PageCost, measured, table, verdicts
+from tests.bench.bench_sample_pages import CLUSTER_PAGES, FLEET_PAGES, SCHEMA, PageCost, measured, table, verdicts
 
 FIRST = PageCost("readiness of a", milliseconds=90.0, size=200_000, compressed=30_000, queries=11)
 OTHER = PageCost("/", milliseconds=40.0, size=50_000, compressed=7_000, queries=9)
@@ -16,6 +16,12 @@ def test_the_slowest_page_and_the_size_of_readiness_are_judged() -> None:
     assert reached(FIRST, OTHER) == [True, True]
     assert reached(FIRST, replace(OTHER, milliseconds=101.0)) == [False, True]
     assert reached(replace(FIRST, compressed=40_001), OTHER) == [True, False]
+
+
+def test_the_schema_is_judged_by_a_limit_of_its_own() -> None:
+    schema = PageCost(SCHEMA, milliseconds=50.0, size=1_000_000, compressed=90_000, queries=3)
+    assert reached(FIRST, schema) == [True, True, True]
+    assert reached(FIRST, replace(schema, milliseconds=51.0)) == [True, True, False]
 
 
 def test_the_dearest_page_stands_first_in_the_table() -> None:

@@ -185,6 +185,24 @@ def test_the_calendar_is_one_that_a_parser_reads_back(ben):
     assert set(events_of(path)) == set(found)
 
 
+def test_the_calendar_tells_when_support_of_a_kubernetes_ends(ben):
+    for name, version in (("one", "v1.33.4-eks-99d6cc0"), ("two", "v1.33.1-eks-1"), ("three", "v1.33.4"), ("new", "")):
+        a_snapshot(a_cluster(name), kubernetes_version=version)
+    found = events_of(made(ben, kind="calendar")[0])
+    days = {str(one["summary"]): (one["dtstart"].dt, one["dtend"].dt) for one in found.values()}
+    standard, extended = datetime(2026, 7, 29, tzinfo=UTC), datetime(2027, 7, 29, tzinfo=UTC)
+    assert days == {
+        "EKS ends standard support of Kubernetes 1.33": (standard, standard + timedelta(days=1)),
+        "EKS ends extended support of Kubernetes 1.33": (extended, extended + timedelta(days=1)),
+    }
+    assert {str(one["description"]).partition(". ")[0] for one in found.values()} == {"Runs on: one, two"}
+    assert [len(events_of(made(ben, kind="calendar", cluster=name)[0])) for name in ("one", "three", "new")] == [
+        2,
+        0,
+        0,
+    ]
+
+
 def test_the_calendar_holds_campaigns_with_their_waves(ben):
     row = a_campaign(a_cluster("one"), a_cluster("two"), state="running")
     windows = [{"days": [5], "from": "08:00", "to": "10:00"}]

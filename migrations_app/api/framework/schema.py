@@ -3,11 +3,11 @@
 Importing this module also tells the schema generator the two ways of signing in.
 """
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework import serializers
@@ -55,11 +55,24 @@ class ProblemMeaningView(Endpoint):
 
 
 class SchemaView(Endpoint, SpectacularAPIView):
-    """The OpenAPI schema, as YAML or with ?format=json."""
+    """The OpenAPI schema, as YAML or with ?format=json. It is the same for all, and each process writes it once."""
 
     needs = {"GET": READ}
+    _written: ClassVar[dict[str, tuple[bytes, dict[str, str]]]] = {}
+    """Bytes and headers, by media type of the renderer."""
     content_negotiation_class = DefaultContentNegotiation
     renderer_classes = SpectacularAPIView.renderer_classes
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - the library's signature
+        """The bytes that this process wrote when it was asked first, in that form."""
+        renderer = request.accepted_renderer
+        if renderer.media_type not in self._written:
+            answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # the library has no types
+            answer.accepted_renderer, answer.accepted_media_type = renderer, renderer.media_type
+            answer.renderer_context = self.get_renderer_context()
+            self._written[renderer.media_type] = answer.rendered_content, dict(answer.headers)
+        body, headers = self._written[renderer.media_type]
+        return HttpResponse(body, headers=headers)
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:  # noqa: ARG002 - DRF's signature
         """Forced: a client that accepts none of the two gets the first."""

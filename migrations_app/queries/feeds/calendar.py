@@ -1,7 +1,7 @@
-"""The entries of a calendar: weekly windows of policies and campaigns, waves that were opened, and ends of waivers.
+"""The entries of a calendar: weekly windows of policies and campaigns, waves that were opened, ends of waivers, and
+ends of the support of Kubernetes.
 
 A wave has no date before it is opened: it opens within a window of its campaign once the wave before is done.
-Karpdash keeps no dates at which support of a release ends, so there are none.
 """
 
 import hashlib
@@ -9,21 +9,26 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Q
 
 from migrations_app.actions.windows import spans
+from migrations_app.karpenter.kubernetes_support import support_of
+from migrations_app.karpenter.tables.support_rows import SupportRow
 from migrations_app.models.campaign import CampaignMember, CampaignWave
+from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.queries.campaigns.campaigns import windows_of_campaigns
 from migrations_app.queries.fleet.waivers import holding, reaching, waivers_in_sight
 from migrations_app.queries.rollouts.policies import policy_of
-from migrations_app.queries.visibility import visible_or_of_all
+from migrations_app.queries.visibility import visible_clusters, visible_or_of_all
 
 MOST = 500
 """Maximum number of waivers, of policies and of waves in one calendar."""
+NAMED = 20
+"""Clusters that an entry names; it says how many more there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +49,12 @@ class CalendarEntry:
 
 def calendar_entries(cluster: uuid.UUID | None, *, now: datetime) -> tuple[CalendarEntry, ...]:
     """What the caller may see of the cluster, or of all clusters."""
-    return (*_policies(cluster, now=now), *_campaigns(cluster, now=now), *_waivers(cluster, now=now))
+    return (
+        *_policies(cluster, now=now),
+        *_campaigns(cluster, now=now),
+        *_waivers(cluster, now=now),
+        *_supports(cluster),
+    )
 
 
 def _policies(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
@@ -102,6 +112,33 @@ def _waivers(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEn
             weekdays=(),
             path="/waivers/",
         )
+
+
+def _supports(cluster: uuid.UUID | None) -> Iterator[CalendarEntry]:
+    """Both days of each Kubernetes minor that clusters on EKS run, with their names. An entry lasts the whole day."""
+    rows = visible_clusters().filter(latest__isnull=False)
+    rows = rows.filter(pk=cluster) if cluster else rows.exclude(source=Cluster.Source.SAMPLE)
+    names: dict[SupportRow, list[str]] = {}
+    for name, version in rows.order_by("name").values_list("name", "latest__kubernetes_version"):
+        if (row := support_of(version)) is not None:
+            names.setdefault(row, []).append(name)
+    for row, found in sorted(names.items()):
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        told = f"Runs on: {', '.join(found[:NAMED])}{more}. The day is that of Amazon EKS, as this karpdash knows it."
+        for kind, day in (("standard", row.standard), ("extended", row.extended)):
+            yield CalendarEntry(
+                uid=f"eks-{row.minor}-{kind}-{cluster or 'all'}",
+                summary=f"EKS ends {kind} support of Kubernetes {row.minor}",
+                description=told,
+                begins=_midnight(day),
+                ends=_midnight(day + timedelta(days=1)),
+                weekdays=(),
+                path=f"/clusters/{cluster}/" if cluster else "/",
+            )
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
 
 
 def _windows(

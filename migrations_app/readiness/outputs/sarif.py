@@ -20,6 +20,8 @@ from migrations_app.readiness.report import PartLine, Report
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
 FAILED = ("fail", "waived")
+MOST_RESULTS = 25_000
+"""Code scanning refuses a file with more."""
 OPEN = {"unknown": "could not be told", "manual": "waits for a person"}
 Tree = dict[str, Any]
 
@@ -46,15 +48,18 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
     order = {rule["id"]: at for at, rule in enumerate(rules)}
     driver = {"name": "karpdash", "informationUri": HOME_PAGE, "rules": rules}
     driver |= {"semanticVersion": version} if version else {}
-    failed = [finding for finding in report.checks if finding.status in FAILED]
+    found = [
+        (finding, row)
+        for finding in sorted((one for one in report.checks if one.status in FAILED), key=_rank)
+        for row in finding.evidence or (None,)
+    ]
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"karpdash/{plain(report.cluster.name)}/"},
-        "invocations": [_invocation(report)],
+        "invocations": [_invocation(report, left_out=len(found[MOST_RESULTS:]))],
         "results": [
             _result(finding, row, report=report, places=places) | {"ruleIndex": order[finding.id]}
-            for finding in failed
-            for row in finding.evidence or (None,)
+            for finding, row in found[:MOST_RESULTS]
         ],
         "columnKind": "unicodeCodePoints",
     }
@@ -89,9 +94,12 @@ def _rule(finding: Finding) -> Tree:
     }
 
 
-def _invocation(report: Report) -> Tree:
+def _invocation(report: Report, *, left_out: int) -> Tree:
     short = [line for line in report.parts if not line.seen or line.quarantined]
     notes = [{"level": "warning", "message": {"text": plain(_short(line))}} for line in short]
+    if left_out:
+        told = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
+        notes.append({"level": "warning", "message": {"text": told}})
     notes += [_open(finding) for finding in report.checks if finding.status in OPEN]
     return {"executionSuccessful": report.complete, "toolExecutionNotifications": notes} | _ended(report)
 

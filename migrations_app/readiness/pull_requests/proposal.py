@@ -19,9 +19,17 @@ from migrations_app.readiness.pull_requests.object_edits import (
     object_edits,
     with_edit,
 )
+from migrations_app.readiness.pull_requests.value_sources import (
+    GitOrigin,
+    Readings,
+    files_to_read,
+    split_values,
+    with_source_values,
+)
 
 LINES_AROUND: Final = 3
 LONGEST_TITLE: Final = 120
+UNKNOWN_ORIGIN: Final = GitOrigin("", "")
 _NOT_IN_BRANCHES: Final = re.compile(r"[^a-z0-9]+")
 _KIND_OF_SECRET: Final = re.compile(r"""(?m)^\s*(?:-\s*)?["']?kind["']?\s*:\s*["']?Secret\b""")
 
@@ -82,22 +90,25 @@ def diff_of(one: FileEdit) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def propose(change: Change, texts: Mapping[str, str], *, subject: RequestSubject) -> Proposal:
+def propose(
+    change: Change, texts: Mapping[str, str], *, subject: RequestSubject, origin: GitOrigin = UNKNOWN_ORIGIN
+) -> Proposal:
     """What a request would hold that makes the change in these files, by path.
 
     Raises InvalidInput: `not_in_files` where none of them holds an object of the change, `in_several_files`,
     `secret_in_file`, `edit_refused`, `nothing_to_change` where they already say it.
     """
     wanted = object_edits(change)
-    readings = {path: found for path, text in texts.items() if (found := objects_of(text)) is not None}
+    readings = _readings(texts)
     places = {edit: _places(readings, edit) for edit in wanted}
     missing = tuple(dict.fromkeys(_named(edit) for edit, found in places.items() if not found))
     if len(missing) == len(dict.fromkeys(map(_named, wanted))):
         raise InvalidInput(f"no file that was read holds {', '.join(missing)}", code="not_in_files", where="path")
+    bodies = _bodies(readings, places, origin=origin)
     files = tuple(
-        FileEdit(path, texts[path], _written(texts[path], path=path, objects=objects, places=places))
-        for path, objects in readings.items()
-        if any(where[0] == path for found in places.values() for where in found)
+        FileEdit(path, texts[path], edited_file(texts[path], bodies[path], path=path))
+        for path in readings
+        if path in bodies
     )
     changed = tuple(one for one in files if one.old != one.new)
     if not changed:
@@ -126,8 +137,29 @@ def branch_name(subject: RequestSubject) -> str:
 
 
 def may_hold(path: str, text: str, *, change: Change) -> bool:
-    """Whether the text of a file may hold an object of the change: it is YAML and names one."""
-    return path.endswith((".yaml", ".yml")) and any(edit.target.name in text for edit in object_edits(change))
+    """Whether the file may be part of the change: it is YAML and names an object of it, or may give values."""
+    wanted = object_edits(change)
+    named = any(isinstance(edit, HelmChange) or edit.target.name in text for edit in wanted)
+    return path.endswith((".yaml", ".yml")) and named
+
+
+def files_besides(change: Change, texts: Mapping[str, str], *, origin: GitOrigin) -> tuple[str, ...]:
+    """Paths of further files that the change needs: those that deliveries in these files take values from."""
+    readings = _readings(texts)
+    charts = [edit for edit in object_edits(change) if isinstance(edit, HelmChange)]
+    found = [
+        file
+        for edit in charts
+        for documents in readings.values()
+        for document in documents
+        if is_object(document, edit)
+        for file in files_to_read(document, edit, readings=readings, origin=origin)
+    ]
+    return tuple(file for file in dict.fromkeys(found) if file not in texts)
+
+
+def _readings(texts: Mapping[str, str]) -> Readings:
+    return {path: found for path, text in texts.items() if (found := objects_of(text)) is not None}
 
 
 def objects_of(text: str) -> list[Any] | None:
@@ -154,15 +186,26 @@ def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tup
     return found
 
 
-def _written(
-    text: str, *, path: str, objects: Sequence[Any], places: Mapping[ObjectEdit, list[tuple[str, int]]]
-) -> str:
-    wanted: dict[int, Body] = {}
+def _bodies(
+    readings: Readings, places: Mapping[ObjectEdit, list[tuple[str, int]]], *, origin: GitOrigin
+) -> dict[str, dict[int, Any]]:
+    """The changed documents of each file, by number."""
+    wanted: dict[str, dict[int, Any]] = {}
+
+    def current(path: str, number: int) -> Any:  # noqa: ANN401 - a document of YAML
+        return wanted.setdefault(path, {}).get(number, readings[path][number] if readings[path] else {})
+
     for edit, found in places.items():
-        for file, number in found:
-            if file == path:
-                wanted[number] = with_edit(wanted.get(number, objects[number]), edit)
-    return edited_file(text, wanted, path=path)
+        for path, number in found:
+            own: ObjectEdit = edit
+            if isinstance(edit, HelmChange):
+                own, elsewhere = split_values(readings[path][number], edit, readings=readings, origin=origin)
+                for at, values in elsewhere.items():
+                    old = current(at.path, at.number)
+                    wanted[at.path][at.number] = with_source_values(old, at, values, edit=edit)
+            old = current(path, number)
+            wanted[path][number] = with_edit(old, own)
+    return wanted
 
 
 def edited_file(text: str, wanted: Mapping[int, Body], *, path: str) -> str:

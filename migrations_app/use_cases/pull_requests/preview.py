@@ -31,7 +31,14 @@ from migrations_app.readiness.pull_requests.conversion import (
     propose_conversion,
 )
 from migrations_app.readiness.pull_requests.object_edits import change_of
-from migrations_app.readiness.pull_requests.proposal import Proposal, RequestSubject, may_hold, propose
+from migrations_app.readiness.pull_requests.proposal import (
+    Proposal,
+    RequestSubject,
+    files_besides,
+    may_hold,
+    propose,
+)
+from migrations_app.readiness.pull_requests.value_sources import GitOrigin
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.pull_requests.repositories import connect_repository, repository_of
@@ -41,6 +48,8 @@ FIELD: Final = "proposal"
 MOST_FILES: Final = 60
 """Files of a folder that are read for one preview; each is a request."""
 MOST_BYTES: Final = 512 * 1024
+MOST_BESIDES: Final = 10
+"""Files of values elsewhere in the repository that are read for one preview."""
 ACTIVE: Final = (PullRequest.State.OPENING, PullRequest.State.OPEN)
 
 
@@ -66,7 +75,9 @@ class _WantedChange:
     cluster: Cluster
     may_hold: Callable[[str, str], bool]
     """By path and text of a file."""
-    proposed: Callable[[Mapping[str, str]], Proposal]
+    proposed: Callable[[Mapping[str, str], GitOrigin], Proposal]
+    besides: Callable[[Mapping[str, str], GitOrigin], tuple[str, ...]] = lambda _texts, _origin: ()
+    """Paths of files elsewhere in the repository that those texts name."""
 
 
 def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
@@ -81,7 +92,11 @@ def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> 
     repository = repository_of(asked.repository)
     host = connect_repository(repository)
     head = host.head(asked.branch.strip())
-    proposal = wanted.proposed(texts_below(host, head.commit, path=_place(asked.path), may_hold=wanted.may_hold))
+    origin = GitOrigin(repository.address, head.branch)
+    texts = dict(texts_below(host, head.commit, path=_place(asked.path), may_hold=wanted.may_hold))
+    for path in wanted.besides(texts, origin)[:MOST_BESIDES]:
+        texts |= texts_below(host, head.commit, path=_place(path), may_hold=lambda _path, _text: False)
+    proposal = wanted.proposed(texts, origin)
     row = PullRequest(
         cluster=wanted.cluster, repository=repository, kind=repository.kind, address=repository.address,
         check_id=asked.check, hop=asked.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
@@ -97,7 +112,8 @@ def _fix(asked: PreviewRequest) -> _WantedChange:
     return _WantedChange(
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
-        proposed=partial(propose, change, subject=subject),
+        proposed=lambda texts, origin: propose(change, texts, subject=subject, origin=origin),
+        besides=lambda texts, origin: files_besides(change, texts, origin=origin),
     )
 
 
@@ -109,8 +125,11 @@ def _conversion(asked: PreviewRequest) -> _WantedChange:
     if asked.hop not in TARGETS:
         raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
     subject = _subject(cluster, asked, title=f"Convert manifests of Karpenter to {asked.hop}")
-    proposed = partial(propose_conversion, to=TARGETS[asked.hop], subject=subject)
-    return _WantedChange(cluster=cluster, may_hold=may_hold_objects, proposed=proposed)
+    return _WantedChange(
+        cluster=cluster,
+        may_hold=may_hold_objects,
+        proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[asked.hop], subject=subject),
+    )
 
 
 def _subject(cluster: Cluster, asked: PreviewRequest, *, title: str) -> RequestSubject:

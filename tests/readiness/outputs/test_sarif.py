@@ -1,18 +1,27 @@
 import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema
+import pytest
 from hypothesis import given, settings
 
 from migrations_app import HOME_PAGE
 from migrations_app.checks.base import Evidence
+from migrations_app.readiness.outputs import sarif
 from migrations_app.readiness.outputs.sarif import SourceLine, render
 from migrations_app.readiness.report import Report
 from tests.readiness.outputs.reports import a_report, any_reports, finding
 
+SCHEMA = jsonschema.Draft7Validator(
+    json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0.json").read_text()),
+    format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER,
+)
+
 
 def run_of(report: Report) -> dict[str, Any]:
     log = json.loads(render(report, version="1.2.3"))
-    assert log["version"] == "2.1.0"
+    SCHEMA.validate(log)
     (run,) = log["runs"]
     return dict(run)
 
@@ -124,3 +133,21 @@ def test_every_result_points_at_its_rule(report: Report) -> None:
     assert len(run["results"]) == sum(max(1, len(f.evidence)) for f in failed)
     steps = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].split("/") for r in run["results"]]
     assert [each for each in steps if "" in each or ".." in each] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("kind", "failed"), ("locations", []), ("message", {}), ("occurrenceCount", 0), ("colour", 1)]
+)
+def test_the_schema_refuses_a_result_that_services_refuse(field: str, wrong: object) -> None:
+    log = json.loads(render(a_report()))
+    log["runs"][0]["results"][0][field] = wrong
+    assert not SCHEMA.is_valid(log)
+
+
+def test_more_results_than_services_take_are_cut_by_severity_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sarif, "MOST_RESULTS", 8)
+    run = run_of(a_report())
+    whole = {"gone": 7, "marks": 1, "note": 1, "accepted": 1}
+    assert [result["ruleId"] for result in run["results"]] == ["gone"] * whole["gone"] + ["marks"]
+    told = [note["message"]["text"] for note in run["invocations"][0]["toolExecutionNotifications"]]
+    assert "2 results of the lowest severity are left out: code scanning takes 8" in told

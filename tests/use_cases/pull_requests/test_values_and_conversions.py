@@ -7,6 +7,7 @@ from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.use_cases.pull_requests.preview import proposal_of
 from tests.readiness.pull_requests.test_conversion import BETA, CLASS
 from tests.readiness.pull_requests.test_helm_edits import FLUX
+from tests.readiness.pull_requests.test_value_sources import ARGO, FILE
 from tests.use_cases.pull_requests.stage import a_delivered_cluster, opened, previewed, verbs
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +31,17 @@ def test_values_of_a_helm_release_become_a_request(host, address, asked, eva):
     new = FLUX.replace("defaultInstanceProfile: x\n", "defaultInstanceProfile: x\n      clusterName: shop\n")
     assert host.commits[host.branches[row.branch]] == files | {"infra/karpenter.yaml": new}
     assert (row.state, row.number) == ("open", 1)
+
+
+def test_a_file_of_values_elsewhere_in_the_repository_is_edited(host, address, asked, eva):
+    cluster = a_delivered_cluster(address, CHART, name="files")
+    app = ARGO.replace("git@git.example:team/infra.git", f"{address}.git")
+    assert address in app
+    files = {"apps/karpenter.yaml": app, "karpenter/prod.yaml": FILE, "karpenter/test.yaml": FILE}
+    host.push("main", files)
+    row = opened(previewed(asked, eva, cluster=cluster.pk, path="apps"), eva)
+    new = FILE.replace("defaultInstanceProfile: x\n", "defaultInstanceProfile: x\n  clusterName: shop\n")
+    assert host.commits[host.branches[row.branch]] == files | {"karpenter/prod.yaml": new}
 
 
 def test_converted_manifests_become_one_request(host, asked, eva):

@@ -1,0 +1,267 @@
+"""Values of a chart that a delivery takes from elsewhere: ConfigMaps of `valuesFrom` (Flux), and files of `valueFiles`
+(Argo CD) that another source of the Application names.
+
+Later sources are laid over earlier ones, and the delivery's own values over all. A value is changed where it is given,
+if that is a file of the repository. What cannot be looked at is named: a value that is set then stands in the delivery,
+above it, and a value that has to go is left to a person.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from migrations_app.checks.changes import Body, HelmChange, HelmValue
+from migrations_app.conversion.chart_values.trees import laid, value_of
+from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.inventory.facts.delivery_sources import (
+    APPLICATION,
+    HELM_RELEASE,
+    below,
+    chart_place,
+    git_address,
+)
+from migrations_app.manifests import edits
+
+Readings = Mapping[str, Sequence[Any]]
+"""The documents of each file, by path."""
+VALUES_KEY: Final = "values.yaml"
+_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+class GitOrigin(NamedTuple):
+    """The repository and the branch that the files were read from."""
+
+    address: str
+    branch: str
+
+
+class ValuePlace(NamedTuple):
+    """A text of values: a whole document, or the text below `at` in one."""
+
+    path: str
+    number: int = 0
+    at: tuple[str, ...] = ()
+
+
+class ValueSource(NamedTuple):
+    """One source. `place` is None where no file that was read holds it, and `why` says so."""
+
+    said: str
+    place: ValuePlace | None = None
+    why: str = ""
+
+
+class SplitValues(NamedTuple):
+    """What of a change stays in the delivery, and what goes to the places of its sources."""
+
+    own: HelmChange
+    elsewhere: Mapping[ValuePlace, tuple[HelmValue, ...]]
+
+
+def value_sources(
+    document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin
+) -> tuple[ValueSource, ...]:
+    """The sources of the delivery, those that are laid over the others last."""
+    spec = document["spec"]
+    if document["kind"] == HELM_RELEASE:
+        named = spec.get("valuesFrom")
+        return tuple(_of_flux(one, document, readings=readings) for one in named) if isinstance(named, list) else ()
+    place = chart_place(APPLICATION, spec, chart=edit.chart)
+    files = below(spec, (*place.at, "helm", "valueFiles")) if place else None
+    return tuple(_of_argo(str(one), spec, origin=origin) for one in files or ())
+
+
+def files_to_read(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> Iterator[str]:
+    """Paths of files that sources name and that were not read yet."""
+    for one in value_sources(document, edit, readings=readings, origin=origin):
+        if one.place is not None and one.place.path not in readings:
+            yield one.place.path
+
+
+def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> SplitValues:
+    """Each value where it is given. Raises InvalidInput `edit_refused` where that is not known and matters."""
+    sources = value_sources(document, edit, readings=readings, origin=origin)
+    if not sources:
+        return SplitValues(edit, {})
+    inline = _inline(document, edit)
+    known = [(one, _tree(one, readings, edit=edit)) for one in sources]
+    own: list[HelmValue] = []
+    elsewhere: dict[ValuePlace, tuple[HelmValue, ...]] = {}
+    for value in edit.values:
+        places = _removals(value, known, edit=edit) if not value.text else _setting(value, known, inline=inline)
+        for place in places:
+            elsewhere[place] = (*elsewhere.get(place, ()), value)
+        if (value.text and not places) or (not value.text and value_of(inline, value.key) is not None):
+            own.append(value)
+    for place in elsewhere:
+        _refuse_shared(place, document, readings=readings, edit=edit)
+    return SplitValues(msgspec.structs.replace(edit, values=tuple(own)), elsewhere)
+
+
+def with_source_values(document: Any, place: ValuePlace, values: Sequence[HelmValue], *, edit: HelmChange) -> Any:  # noqa: ANN401 - a document of YAML
+    """The document after the change of the values in it, comments of a text included."""
+    pairs = [(one.key, one.text) for one in values]
+    if not place.at:
+        return laid(document, pairs, prune=True)
+    after = copy.deepcopy(document)
+    holder = below(after, place.at[:-1])
+    text = holder[place.at[-1]]
+    try:
+        holder[place.at[-1]] = edits.edited(text, {0: laid(edits.values(text)[0], pairs, prune=True)})
+    except InvalidManifest as wrong:
+        raise refused(f"the values in {place.path}: {wrong.message}", edit) from None
+    return after
+
+
+def refused(why: str, edit: HelmChange) -> InvalidInput:
+    """The reason why a person has to do it."""
+    return InvalidInput(f"{why}; change it by hand", code="edit_refused", where=f"release {edit.release}")
+
+
+Known = Sequence[tuple[ValueSource, Mapping[str, Any] | None]]
+
+
+def _setting(value: HelmValue, known: Known, *, inline: Mapping[str, Any]) -> list[ValuePlace]:
+    """The source that gives the value now, or that all values come from; empty for the delivery itself."""
+    if value_of(inline, value.key) is not None:
+        return []
+    for source, tree in reversed(known):
+        if tree is None or source.place is None:
+            return []
+        if value_of(tree, value.key) is not None:
+            return [source.place]
+    last = known[-1][0].place
+    return [] if inline or last is None else [last]
+
+
+def _removals(value: HelmValue, known: Known, *, edit: HelmChange) -> list[ValuePlace]:
+    """Every source that gives the value. Raises InvalidInput where one cannot be looked at."""
+    for source, tree in known:
+        if tree is None:
+            raise refused(f"{value.key} has to go, and {source.said} may give it: {source.why}", edit)
+    return [one.place for one, tree in known if one.place and tree and value_of(tree, value.key) is not None]
+
+
+def _inline(document: Body, edit: HelmChange) -> Mapping[str, Any]:
+    """The values that the delivery gives itself."""
+    spec = document["spec"]
+    if document["kind"] == HELM_RELEASE:
+        found = spec.get("values")
+    else:
+        place = chart_place(APPLICATION, spec, chart=edit.chart)
+        helm = below(spec, (*place.at, "helm")) if place else None
+        found = below(helm, ("valuesObject",)) or _parsed(str(below(helm, ("values",)) or ""))
+    return found if isinstance(found, dict) else {}
+
+
+def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mapping[str, Any] | None:
+    if source.place is None:
+        return None
+    documents = readings.get(source.place.path)
+    if documents is None:
+        raise refused(f"{source.said} is {source.place.path}, which cannot be read as YAML or is not there", edit)
+    if not documents:
+        return {}
+    found = documents[source.place.number]
+    found = _parsed(below(found, source.place.at)) if source.place.at else found
+    if (len(documents) > 1 and not source.place.at) or not isinstance(found, dict):
+        raise refused(f"{source.said} in {source.place.path} is no map", edit)
+    return found
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - any YAML
+    try:
+        found = edits.values(text)
+    except InvalidManifest:
+        return None
+    return found[0] if len(found) == 1 else {} if not found else None
+
+
+def _of_flux(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
+    kind, name = str(below(ref, ("kind",))), str(below(ref, ("name",)))
+    key = str(below(ref, ("valuesKey",)) or VALUES_KEY)
+    said = f"{kind} {name}, key {key}"
+    if kind != "ConfigMap":
+        return ValueSource(said, why="a Secret is not read")
+    if below(ref, ("targetPath",)):
+        return ValueSource(said, why="it gives one value below its targetPath")
+    namespace = document["metadata"].get("namespace")
+    found = [
+        *_config_maps(name, key, namespace=namespace, readings=readings),
+        *_generated(name, key, readings=readings),
+    ]
+    if len(found) == 1:
+        return ValueSource(said, found[0])
+    return ValueSource(said, why="several files make it" if found else "no file that was read holds it")
+
+
+def _config_maps(name: str, key: str, *, namespace: object, readings: Readings) -> Iterator[ValuePlace]:
+    for path, documents in readings.items():
+        for number, one in enumerate(documents):
+            same = below(one, ("kind",)) == "ConfigMap" and below(one, ("metadata", "name")) == name
+            here = same and below(one, ("metadata", "namespace")) in (None, namespace)
+            if here and isinstance(below(one, ("data", key)), str):
+                yield ValuePlace(path, number, ("data", key))
+
+
+def _generated(name: str, key: str, *, readings: Readings) -> Iterator[ValuePlace]:
+    """The files that a Kustomization makes the ConfigMap of."""
+    for path, documents in readings.items():
+        if PurePosixPath(path).name not in _KUSTOMIZATIONS:
+            continue
+        for one in below(documents[0] if documents else {}, ("configMapGenerator",)) or ():
+            for file in (below(one, ("files",)) or ()) if below(one, ("name",)) == name else ():
+                made, _, source = str(file).rpartition("=")
+                if (made or PurePosixPath(source).name) == key:
+                    yield from _inside(PurePosixPath(path).parent, source)
+
+
+def _inside(folder: PurePosixPath, file: str) -> Iterator[ValuePlace]:
+    steps: list[str] = []
+    for step in (*folder.parts, *PurePosixPath(file).parts):
+        if step == "..":
+            if not steps:
+                return
+            steps.pop()
+        elif step not in (".", "/"):
+            steps.append(step)
+    yield ValuePlace("/".join(steps))
+
+
+def _of_argo(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
+    said = f"the values file {file}"
+    if not file.startswith("$"):
+        return ValueSource(said, why="it comes with the chart or from an address")
+    ref, _, path = file[1:].partition("/")
+    source = next((one for one in spec.get("sources") or () if below(one, ("ref",)) == ref), None)
+    if source is None or not origin.address or git_address(str(source.get("repoURL"))) != git_address(origin.address):
+        return ValueSource(said, why="it is in another repository")
+    if source.get("targetRevision") not in (None, "", "HEAD", origin.branch):
+        return ValueSource(said, why=f"it is read at {source['targetRevision']}, not at {origin.branch}")
+    place = next(_inside(PurePosixPath(), path), None)
+    return ValueSource(said, place, why="" if place else "it leaves the repository")
+
+
+def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edit: HelmChange) -> None:
+    """Raises InvalidInput where another delivery that was read names the same source."""
+    name = below(readings[place.path][place.number], ("metadata", "name")) if place.at else place.path
+    for documents in readings.values():
+        for other in documents:
+            if (
+                below(other, ("kind",)) in (HELM_RELEASE, APPLICATION)
+                and other != document
+                and _names(other, str(name))
+            ):
+                who = f"{other['kind']} {below(other, ('metadata', 'name'))}"
+                raise refused(f"{place.path} gives values to {who}, too", edit)
+
+
+def _names(other: Body, name: str) -> bool:
+    spec = other.get("spec")
+    named = [below(one, ("name",)) for one in below(spec, ("valuesFrom",)) or ()]
+    for source in (below(spec, ("source",)), *(below(spec, ("sources",)) or ())):
+        named += [str(file).partition("/")[2] for file in below(source, ("helm", "valueFiles")) or ()]
+    return name in named
