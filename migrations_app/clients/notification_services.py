@@ -1,7 +1,7 @@
 """Sends news to services with a message format of their own: Teams, PagerDuty, Opsgenie and Jira.
 
-Each request goes through the guarded client (K05, T03); why no library does this: docs/decisions/0012. A message that is
-sent again has the same id, by which the service tells that it has it: none becomes two incidents or issues.
+Each request goes through the guarded client (K05, T03); docs/decisions/0012 says why no library does this. A message
+that is sent again has the same id, by which the service tells that it has it: none becomes two incidents or issues.
 """
 
 import base64
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 
 from migrations_app.clients import webhooks
-from migrations_app.clients.addresses import OutboundPolicy
+from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
 from migrations_app.clients.http import CallBounds, send
 from migrations_app.clients.secret import Secret
 from migrations_app.clients.webhooks import read_address
@@ -85,13 +85,20 @@ def jira_place(url: str) -> JiraPlace:
     return JiraPlace(f"https://{parts.netloc}{parts.path.rstrip('/')}", told["project"], kind)
 
 
-def post_message(service: str, target: ServiceTarget, message: ServiceMessage, *, reach: OutboundPolicy) -> None:
+def post_message(
+    service: str,
+    target: ServiceTarget,
+    message: ServiceMessage,
+    *,
+    reach: OutboundPolicy,
+    resolver: Resolver = ask_resolver,
+) -> None:
     """Sends one message; any 2xx status means received. Raises InvalidInput for the address, and ReadError."""
     if service == "jira":
-        _to_jira(target, message, reach=reach)
+        _to_jira(target, message, reach=reach, resolver=resolver)
         return
     body, headers = _BODIES[service](target, message)
-    webhooks.post(target.url, msgspec.json.encode(body), headers=_JSON | headers, reach=reach)
+    webhooks.post(target.url, msgspec.json.encode(body), headers=_JSON | headers, reach=reach, resolver=resolver)
 
 
 def teams_card(_target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
@@ -167,14 +174,22 @@ def _run(text: str, **style: str) -> dict[str, str]:
     return {"type": "TextRun", "text": text or " ", **style}
 
 
-def _to_jira(target: ServiceTarget, message: ServiceMessage, *, reach: OutboundPolicy) -> None:
+def _to_jira(target: ServiceTarget, message: ServiceMessage, *, reach: OutboundPolicy, resolver: Resolver) -> None:
     """Creates the issue, unless an earlier attempt did: Jira has no key for a request that is sent twice."""
     place = jira_place(target.url)
     headers = _JSON | {"Authorization": _authorization(target.key)}
-    if message.again and _is_there(place, message.id, headers=headers, reach=reach):
+    bounds = CallBounds(
+        server="webhook",
+        reach=reach,
+        ends=time.monotonic() + webhooks.SECONDS,
+        most=MOST_FOUND_BYTES,
+        any_status=True,
+        resolver=resolver,
+    )
+    if message.again and _is_there(place, message.id, headers=headers, bounds=bounds):
         return
     body = msgspec.json.encode(jira_issue(place, message))
-    webhooks.post(f"{place.root}/rest/api/2/issue", body, headers=headers, reach=reach)
+    webhooks.post(f"{place.root}/rest/api/2/issue", body, headers=headers, reach=reach, resolver=resolver)
 
 
 def _authorization(key: Secret) -> str:
@@ -183,12 +198,9 @@ def _authorization(key: Secret) -> str:
     return f"Basic {base64.b64encode(text.encode()).decode()}" if ":" in text else f"Bearer {text}"
 
 
-def _is_there(place: JiraPlace, message_id: str, *, headers: Mapping[str, str], reach: OutboundPolicy) -> bool:
+def _is_there(place: JiraPlace, message_id: str, *, headers: Mapping[str, str], bounds: CallBounds) -> bool:
     """Whether there is an issue of the message. Jira Cloud has `search/jql`, Jira Data Center `search`."""
     asked = urlencode({"jql": f'labels = "{issue_label(message_id)}"', "fields": "key", "maxResults": "1"})
-    bounds = CallBounds(
-        server="webhook", reach=reach, ends=time.monotonic() + webhooks.SECONDS, most=MOST_FOUND_BYTES, any_status=True
-    )
     given = {"User-Agent": "karpdash", **headers}
     for path in ("search/jql", "search"):
         answer = send("GET", f"{place.root}/rest/api/2/{path}?{asked}", bounds=bounds, headers=given)

@@ -27,7 +27,7 @@ class ProvisioningToken(models.Model):
 
 
 class ProvisionedAccount(models.Model):
-    """An account that a directory knows. `user_name` is its name there, which may change; the name of the account does not.
+    """An account that a directory knows. `user_name` is its name there, which may change; that of the account does not.
 
     `closed_by_directory`: the directory may open the account again, as nobody here has closed it. `removed_at`: the
     directory has deleted it, and it is closed; over SCIM it does not exist any more.

@@ -130,9 +130,7 @@ urlpatterns = [
     path("settings/services/<uuid:service_id>", services.service, name="service"),
     path("settings/service-tokens/<uuid:token_id>/revoke", services.revoke, name="service-token-revoke"),
     path("settings/provisioning", provisioning.provisioning, name="provisioning"),
-    path(
-        "settings/provisioning/<uuid:token_id>/revoke", provisioning.revoke, name="provisioning-token-revoke"
-    ),
+    path("settings/provisioning/<uuid:token_id>/revoke", provisioning.revoke, name="provisioning-token-revoke"),
     path("settings/notifications", notifications.notifications, name="notifications"),
     path("settings/channels/<uuid:channel_id>", notifications.change, name="channel-change"),
     path("settings/channels/<uuid:channel_id>/remove", notifications.forget, name="channel-forget"),

@@ -16,9 +16,9 @@ from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
+from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.models.pull_request import CodeRepository
 from migrations_app.models.scan import FleetScan, Scan
-from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts import tokens
 from tests.builders_campaigns import a_campaign

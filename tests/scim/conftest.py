@@ -28,7 +28,7 @@ class Directory:
         kind = "application/scim+json" if content else ""
         return self._client.generic(method, f"/scim/v2/{path}", content, content_type=kind, headers=given)
 
-    def person(self, name: str, **more: Any) -> str:
+    def person(self, name: str, /, **more: Any) -> str:
         """The id of a new user."""
         made = self("POST", "Users", {"schemas": [f"{CORE}:User"], "userName": name, "active": True, **more})
         assert made.status_code == 201, made.json()

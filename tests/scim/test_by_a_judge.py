@@ -38,6 +38,8 @@ def test_the_judge_finds_nothing(directory: Directory, settings: Settings) -> No
         headers={"Authorization": f"Bearer {directory.secret}"},
     )
     found = check_server(client)
-    wrong = [(one.title, one.resource_type, one.reason) for one in found if one.status in (Status.ERROR, Status.CRITICAL)]
+    wrong = [
+        (one.title, one.resource_type, one.reason) for one in found if one.status in (Status.ERROR, Status.CRITICAL)
+    ]
     assert wrong == [KNOWN]
     assert sum(one.status is Status.SUCCESS for one in found) > CHECKS

@@ -43,7 +43,9 @@ def test_a_member_that_is_not_there_is_refused_and_nothing_done(directory: Direc
         body = {"op": "add", "path": "members", "value": [{"value": key}, {"value": wrong}]}
         answer = directory.patch(f"Groups/{team}", body)
         assert (answer.status_code, answer.json()["scimType"]) == (400, "invalidValue")
-    nested = directory.patch(f"Groups/{team}", {"op": "add", "path": "members", "value": [{"value": team, "type": "Group"}]})
+    nested = directory.patch(
+        f"Groups/{team}", {"op": "add", "path": "members", "value": [{"value": team, "type": "Group"}]}
+    )
     assert (nested.status_code, Group.objects.get(pk=team).user_set.count()) == (400, 0)
 
 

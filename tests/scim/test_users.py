@@ -65,7 +65,9 @@ def test_a_person_is_created_without_a_password_and_told_again(directory: Direct
         ("", ["ada", "grace@work.example"]),
     ],
 )
-def test_a_filter_finds_people_also_those_who_were_here_before(directory: Directory, text: str, found: list[str]) -> None:
+def test_a_filter_finds_people_also_those_who_were_here_before(
+    directory: Directory, text: str, found: list[str]
+) -> None:
     _grace(directory)
     body = directory("GET", f"Users?filter={text.replace('[', '%5B').replace(' ', '%20')}").json()
     names = [one["userName"] for one in body["Resources"]]
@@ -105,7 +107,10 @@ def test_who_left_is_closed_with_everything(directory: Directory) -> None:  # T2
     answer = directory.patch(f"Users/{key}", ACTIVE)
     assert (answer.status_code, answer.json()["active"]) == (200, False)
     assert (client.get("/").status_code, Client().get("/api/v1/me", headers=given).status_code) == (302, 401)
-    assert (ApiToken.objects.filter(revoked_at=None).count(), FeedLink.objects.filter(revoked_at=None).count()) == (0, 0)
+    assert (ApiToken.objects.filter(revoked_at=None).count(), FeedLink.objects.filter(revoked_at=None).count()) == (
+        0,
+        0,
+    )
     assert directory.patch(f"Users/{key}", ACTIVE | {"value": True}).json()["active"] is True
     assert Client().get("/api/v1/me", headers=given).status_code == 401
     verbs = list(AuditEvent.objects.filter(verb__in=("account.closed", "account.opened")).values_list("verb", "object"))
@@ -144,7 +149,11 @@ def test_a_change_that_is_refused_changes_nothing(directory: Directory, ada: Use
     answer = directory.patch(
         f"Users/{ada.pk}", {"op": "replace", "path": "displayName", "value": "Ada"}, ACTIVE | {"value": "perhaps"}
     )
-    assert (answer.status_code, answer.json()["scimType"], ProvisionedAccount.objects.count()) == (400, "invalidValue", 0)
+    assert (answer.status_code, answer.json()["scimType"], ProvisionedAccount.objects.count()) == (
+        400,
+        "invalidValue",
+        0,
+    )
 
 
 def test_a_deleted_person_is_closed_and_gone_and_comes_back_with_nothing(directory: Directory) -> None:

@@ -1,4 +1,4 @@
-"""oidc-provider, a certified OpenID Connect provider, as a process on loopback, and a browser's way through its pages."""
+"""oidc-provider, a certified OpenID Connect provider, as a process on loopback, and a browser's way through it."""
 
 import http.cookiejar
 import json
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -81,20 +80,18 @@ class ProviderBrowser:
 
     def authorize(self, address: str) -> str:
         """The address in karpdash that the provider sends the browser to, from that one of its own."""
-        turn: Callable[[], Any] = lambda: self._opener.open(address, timeout=10)
+        place: str | urllib.request.Request = address
         for _ in range(STEPS):
             try:
-                with turn() as answer:
-                    place, page = answer.url, answer.read().decode()
-            except urllib.error.HTTPError as wrong:
-                assert wrong.code == 303, wrong.read().decode()[:500]
-                return str(wrong.headers["Location"]).removeprefix("http://testserver")
+                with self._opener.open(place, timeout=10) as answer:
+                    here, page = answer.url, answer.read().decode()
+            except urllib.error.HTTPError as answer:
+                if answer.code != 303:
+                    raise
+                return str(answer.headers["Location"]).removeprefix("http://testserver")
             prompts = re.findall(r'name="prompt" value="(\w+)"', page)
             assert prompts, page[:500]
             said = {"prompt": prompts[0], "login": self._person, "password": "any"}
             self.asked += prompts[0] == "login"
-            turn = self._sender(place, urlencode(said).encode())
+            place = urllib.request.Request(here, data=urlencode(said).encode(), method="POST")
         raise AssertionError("the provider asks and asks")
-
-    def _sender(self, place: str, body: bytes) -> Callable[[], Any]:
-        return lambda: self._opener.open(place, body, timeout=10)

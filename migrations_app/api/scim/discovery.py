@@ -51,8 +51,8 @@ USER_ATTRIBUTES = [
         multiValued=True,
         subAttributes=[
             _attribute("value", "The address."),
-            _attribute("type", "Always work.", canonicalValues=["work"]),
-            _attribute("primary", "Always true.", type="boolean"),
+            _attribute("type", "Always work.", mutability="readOnly", canonicalValues=["work"]),
+            _attribute("primary", "Always true.", mutability="readOnly", type="boolean"),
         ],
     ),
     _attribute("active", "False closes the account; its sessions and tokens end.", type="boolean"),

@@ -9,7 +9,10 @@ from migrations_app.api.scim.frame import ScimError
 
 CORE = ("urn:ietf:params:scim:schemas:core:2.0:user:", "urn:ietf:params:scim:schemas:core:2.0:group:")
 LONGEST_FILTER = 2000
-_TERM = re.compile(r"""\s*([A-Za-z0-9:._$-]+(?:\[[^\]"]*"(?:[^"\\]|\\.)*"\s*\](?:\.[A-Za-z]+)?)?)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false|-?\d+)\s*""", re.I)
+_TERM = re.compile(
+    r"""\s*([A-Za-z0-9:._$-]+(?:\[[^\]"]*"(?:[^"\\]|\\.)*"\s*\](?:\.[A-Za-z]+)?)?)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false|-?\d+)\s*""",
+    re.I,
+)
 _AND = re.compile(r"and\s", re.I)
 _PATH = re.compile(r"""([A-Za-z$][A-Za-z0-9:._$-]*)(?:\[(.*)\](?:\.([A-Za-z]+))?)?""", re.DOTALL)
 _VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import Group, User
 from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
@@ -82,7 +83,8 @@ TEAM_FIELDS = {
 
 def directory_people() -> QuerySet[User]:
     """Accounts that a directory may see: those of people, save the sample people and those that it has deleted."""
-    found = User.objects.filter(service=None).exclude(username__in=SAMPLE_PEOPLE, password__startswith="!")
+    nobodys = Q(username__in=SAMPLE_PEOPLE) & Q(("password__startswith", UNUSABLE_PASSWORD_PREFIX))
+    found = User.objects.filter(service=None).exclude(nobodys)
     return found.filter(Q(provisioned=None) | Q(provisioned__removed_at=None))
 
 

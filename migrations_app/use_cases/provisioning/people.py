@@ -146,7 +146,9 @@ def _back(known: ProvisionedAccount, told: PersonAsTold) -> int:
 
 def _known(user: User) -> ProvisionedAccount:
     """What the directory knows of the account; known from now on."""
-    return ProvisionedAccount.objects.select_for_update().get_or_create(user=user, defaults={"user_name": user.username})[0]
+    return ProvisionedAccount.objects.select_for_update().get_or_create(
+        user=user, defaults={"user_name": user.username}
+    )[0]
 
 
 def _held(account_id: int) -> User:

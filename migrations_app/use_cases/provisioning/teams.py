@@ -10,7 +10,6 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.provisioning import ProvisionedTeam
 from migrations_app.queries.accounts.directory import directory_people
 from migrations_app.use_cases.accounts import management
-from migrations_app.use_cases.accounts.management import LONGEST
 from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_ID = 255
