@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
-from migrations_app.use_cases.provisioning.tokens import issue_provisioning_token
+from migrations_app.use_cases.accounts.directory_tokens import issue_provisioning_token
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"

@@ -18,7 +18,7 @@ from migrations_app.models.account import Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.use_cases.accounts import tokens
-from migrations_app.use_cases.provisioning.tokens import issue_provisioning_token, revoke_provisioning_token
+from migrations_app.use_cases.accounts.directory_tokens import issue_provisioning_token, revoke_provisioning_token
 from tests.scim.conftest import Directory
 
 PATHS = ("Users", "Users/1", "Groups", "Groups/1", "ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User",

@@ -113,7 +113,8 @@ def test_who_left_is_closed_with_everything(directory: Directory) -> None:  # T2
     )
     assert directory.patch(f"Users/{key}", ACTIVE | {"value": True}).json()["active"] is True
     assert Client().get("/api/v1/me", headers=given).status_code == 401
-    verbs = list(AuditEvent.objects.filter(verb__in=("account.closed", "account.opened")).values_list("verb", "object"))
+    events = AuditEvent.objects.filter(verb__in=("account.closed", "account.opened")).order_by("seq")
+    verbs = list(events.values_list("verb", "object"))
     assert verbs == [("account.closed", "grace@work.example"), ("account.opened", "grace@work.example")]
 
 

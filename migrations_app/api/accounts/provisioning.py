@@ -18,7 +18,7 @@ from migrations_app.queries.accounts.directory import (
     provisioning_tokens,
 )
 from migrations_app.queries.pagination import Page
-from migrations_app.use_cases.provisioning.tokens import revoke_provisioning_token
+from migrations_app.use_cases.accounts.directory_tokens import revoke_provisioning_token
 
 
 class ProvisioningTokenRowSerializer(StructSerializer):

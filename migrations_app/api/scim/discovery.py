@@ -80,7 +80,6 @@ GROUP_ATTRIBUTES = [
         subAttributes=[
             _attribute("value", "The id of the user.", **_KEY),
             _attribute("$ref", "Its address.", referenceTypes=["User"], **_REFERENCE),
-            _attribute("display", "The name of the user.", mutability="readOnly"),
             _attribute("type", "Always User.", canonicalValues=["User"], **_KEY),
         ],
     ),

@@ -1,7 +1,7 @@
 """The frame of every SCIM endpoint: the token of a directory, limits, and errors as RFC 7644 writes them."""
 
 import logging
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import RequestDataTooBig
@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponseBase
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.permissions import BasePermission
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -21,9 +22,9 @@ from migrations_app.api.framework.fields import StrictJsonParser
 from migrations_app.api.framework.throttling import CallerThrottle
 from migrations_app.api.framework.views import MIB, JsonOnly
 from migrations_app.queries.visibility import NOTHING, visibility_scope
+from migrations_app.use_cases.accounts.directory_people import DIRECTORY_PREFIX
+from migrations_app.use_cases.accounts.directory_tokens import DirectoryUse, directory_of
 from migrations_app.use_cases.audit.log import SYSTEM, Actor, acting_as, set_actor
-from migrations_app.use_cases.provisioning.people import DIRECTORY_PREFIX
-from migrations_app.use_cases.provisioning.tokens import DirectoryUse, directory_of
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/scim+json"
@@ -82,7 +83,7 @@ class ScimEndpoint(APIView):
     parser_classes = [ScimParser, StrictJsonParser]
     renderer_classes = [ScimRenderer]
     throttle_classes = [CallerThrottle]
-    content_negotiation_class: ClassVar[Any] = JsonOnly
+    content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
         with acting_as(SYSTEM), visibility_scope(NOTHING):
@@ -92,6 +93,8 @@ class ScimEndpoint(APIView):
         super().initial(request, *args, **kwargs)
         address = str(request.META.get("REMOTE_ADDR", ""))
         use = request.auth
+        if not isinstance(use, DirectoryUse):
+            raise exceptions.NotAuthenticated
         by = Actor(name=f"{DIRECTORY_PREFIX}{use.name}", method="token", address=address, token_id=str(use.id))
         set_actor(by, request_id=str(getattr(request, "request_id", "")))
         length = request.META.get("CONTENT_LENGTH") or "0"

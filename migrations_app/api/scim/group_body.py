@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.api.scim.frame import ScimError
 from migrations_app.api.scim.paths import identifier, plain_name, read_filter, read_path
 from migrations_app.api.scim.user_body import READ_ONLY, operations, text_of
-from migrations_app.use_cases.provisioning.teams import TeamAsTold
+from migrations_app.use_cases.accounts.directory_teams import TeamAsTold
 
 FIXED = tuple(name for name in READ_ONLY if name != "groups")
 

@@ -8,7 +8,7 @@ from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
 from migrations_app.api.scim.group_body import patched_team, whole_team
 from migrations_app.api.scim.lists import leaves_out, listed, sparse, wanted_of
 from migrations_app.queries.accounts.directory import TEAM_FIELDS, DirectoryTeam, directory_team, find_teams
-from migrations_app.use_cases.provisioning import teams
+from migrations_app.use_cases.accounts import directory_teams as teams
 
 
 class ScimGroupsView(ScimEndpoint):
@@ -65,7 +65,7 @@ def _shown(request: Request, row: DirectoryTeam) -> Tree:
         "id": str(row.id),
         "externalId": row.external_id,
         "displayName": row.name,
-        "members": [_member(request, key, name) for key, name in row.members],
+        "members": [_member(request, key) for key in row.members],
         "meta": {
             "resourceType": "Group",
             **{name: at.isoformat() for name, at in moments.items() if at},
@@ -75,6 +75,6 @@ def _shown(request: Request, row: DirectoryTeam) -> Tree:
     return {name: value for name, value in told.items() if value not in ("", [])}
 
 
-def _member(request: Request, key: int, name: str) -> Tree:
+def _member(request: Request, key: int) -> Tree:
     place = request.build_absolute_uri(f"/scim/v2/Users/{key}")
-    return {"value": str(key), "display": name, "type": "User", "$ref": place}
+    return {"value": str(key), "type": "User", "$ref": place}

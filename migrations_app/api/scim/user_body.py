@@ -8,7 +8,7 @@ from typing import Any
 
 from migrations_app.api.scim.frame import ScimError, Tree
 from migrations_app.api.scim.paths import plain_name, read_path
-from migrations_app.use_cases.provisioning.people import PersonAsTold
+from migrations_app.use_cases.accounts.directory_people import PersonAsTold
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:patchop"
 MOST_OPERATIONS = 1000

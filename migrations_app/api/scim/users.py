@@ -8,7 +8,7 @@ from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
 from migrations_app.api.scim.lists import listed, sparse, wanted_of
 from migrations_app.api.scim.user_body import patched_person, whole_person
 from migrations_app.queries.accounts.directory import PEOPLE_FIELDS, DirectoryPerson, directory_person, find_people
-from migrations_app.use_cases.provisioning import people
+from migrations_app.use_cases.accounts import directory_people as people
 
 
 class ScimUsersView(ScimEndpoint):

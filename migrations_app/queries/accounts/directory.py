@@ -36,14 +36,14 @@ class DirectoryPerson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryTeam:
-    """A team. `members` are (id, name) of its people; empty where they were not asked for."""
+    """A team. `members` are the ids of its people; empty where they were not asked for."""
 
     id: int
     name: str
     external_id: str
     created: datetime | None
     changed: datetime | None
-    members: tuple[tuple[int, str], ...]
+    members: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ def find_teams(
     rows = rows.select_related("provisioned").order_by("pk")
     shown = rows[start - 1 : start - 1 + count]
     if with_members:
-        shown = shown.prefetch_related("user_set__provisioned", "user_set__service")
+        shown = shown.prefetch_related("user_set")
     return [_team(row, with_members=with_members) for row in shown], rows.count()
 
 
@@ -160,14 +160,11 @@ def _person(row: User) -> DirectoryPerson:
 
 def _team(row: Group, *, with_members: bool) -> DirectoryTeam:
     known = getattr(row, "provisioned", None)
-    people = row.user_set.all() if with_members else ()
-    named = ((one.pk, getattr(one, "provisioned", None)) for one in people)
-    names = {one.pk: one.username for one in people}
     return DirectoryTeam(
         id=row.pk,
         name=row.name,
         external_id=known.external_id if known else "",
         created=known.created_at if known else None,
         changed=known.changed_at if known else None,
-        members=tuple((key, told.user_name if told else names[key]) for key, told in named),
+        members=tuple(sorted(one.pk for one in row.user_set.all())) if with_members else (),
     )

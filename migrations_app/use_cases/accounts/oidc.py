@@ -18,9 +18,9 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
+from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by
+from migrations_app.use_cases.accounts.directory_teams import told_teams
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.provisioning.people import RESERVED, adopted_by
-from migrations_app.use_cases.provisioning.teams import told_teams
 from migrations_app.use_cases.runtime.connections import network_policy
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

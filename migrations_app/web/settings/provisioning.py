@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound
 from migrations_app.queries.accounts.directory import provisioning_tokens
 from migrations_app.texts import text as _
-from migrations_app.use_cases.provisioning.tokens import (
+from migrations_app.use_cases.accounts.directory_tokens import (
     LONGEST_PROVISIONING_DAYS,
     ProvisioningSecret,
     issue_provisioning_token,

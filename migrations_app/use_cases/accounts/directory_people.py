@@ -51,7 +51,7 @@ def add_person(told: PersonAsTold) -> int:
         gone = ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(removed_at=None).first()
         if gone is not None:
             return _back(gone, told)
-        if _is_taken(name, but=None):
+        if _is_taken(name):
             raise Conflict("there is an account of that name", code="name_taken")
         try:
             with transaction.atomic():
@@ -158,7 +158,7 @@ def _held(account_id: int) -> User:
     return row
 
 
-def _is_taken(name: str, *, but: int | None) -> bool:
+def _is_taken(name: str, *, but: int = 0) -> bool:
     named = User.objects.filter(username__iexact=name).exclude(pk=but).exists()
     return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=but).exists()
 
