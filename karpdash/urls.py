@@ -1,4 +1,4 @@
-"""URL routes: web pages at /, the API at /api/v1/, health checks and metrics."""
+"""URL routes: web pages at /, the API at /api/v1/, SCIM at /scim/v2/, health checks and metrics."""
 
 from importlib.util import find_spec
 
@@ -15,3 +15,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 if find_spec("migrations_app.api.urls"):
     urlpatterns.insert(3, path("api/v1/", include("migrations_app.api.urls")))
+    urlpatterns.insert(4, path("scim/v2/", include("migrations_app.api.scim.urls")))

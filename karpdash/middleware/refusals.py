@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
 
 API = "/api/"
-PROGRAMS = (API, "/metrics")
+PROGRAMS = (API, "/scim/", "/metrics")
 """Addresses that programs ask. A redirect to https would hide from them that their token was sent in clear; people
 are led on by SecurityMiddleware.
 """

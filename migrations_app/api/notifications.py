@@ -95,8 +95,11 @@ def _groups() -> serializers.ListField:
 
 class NewChannelSerializer(StrictSerializer):
     name = Text(max_length=80)
-    kind = serializers.ChoiceField(choices=("webhook", "slack", "email"))
+    kind = serializers.ChoiceField(choices=("webhook", "slack", "teams", "pagerduty", "opsgenie", "jira", "email"))
     target = Text(max_length=2000, write_only=True, help_text="An https address, or a mailbox.")
+    key = Text(
+        max_length=500, write_only=True, required=False, help_text="Only, and always, for pagerduty, opsgenie and jira."
+    )
     events = _events()
     groups = _groups()
 
@@ -106,6 +109,9 @@ class ChannelChangeSerializer(StrictSerializer):
 
     name = Text(max_length=80, required=False)
     target = Text(max_length=2000, write_only=True, required=False, help_text="An https address, or a mailbox.")
+    key = Text(
+        max_length=500, write_only=True, required=False, help_text="Needed again with another address of a service."
+    )
     events = _events(required=False)
     groups = _groups()
     enabled = serializers.BooleanField(required=False)

@@ -4,6 +4,7 @@ from django.urls import URLPattern, path, re_path
 
 from migrations_app.api.about import ApiRootView, MeView, VersionView
 from migrations_app.api.accounts.people import PeopleView, PersonView, TeamsView, TeamView
+from migrations_app.api.accounts.provisioning import ProvisioningTokensView, ProvisioningTokenView
 from migrations_app.api.accounts.services import ServicesView, ServiceTokensView, ServiceTokenView, ServiceView
 from migrations_app.api.accounts.tokens import GrantsView, GrantView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
@@ -245,6 +246,8 @@ urlpatterns: list[URLPattern] = [
     *_both("service-accounts/<uuid:id>", ServiceView, name="api-service"),
     *_both("service-accounts/<uuid:id>/tokens", ServiceTokensView, name="api-service-tokens"),
     *_both("service-tokens/<uuid:id>", ServiceTokenView, name="api-service-token"),
+    *_both("provisioning-tokens", ProvisioningTokensView, name="api-provisioning-tokens"),
+    *_both("provisioning-tokens/<uuid:id>", ProvisioningTokenView, name="api-provisioning-token"),
     *_both("tokens", TokensView, name="api-tokens"),
     *_both("tokens/<uuid:id>", TokenView, name="api-token"),
     *_both("problems/<slug:code>", ProblemMeaningView, name="api-problem"),

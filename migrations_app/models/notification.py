@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Channel(models.Model):
-    """A channel. `sealed` holds the address and the signing secrets; `place` is the part that may be displayed.
+    """A channel. `sealed` holds the address, a key and the signing secrets; `place` is the part that may be displayed.
 
     `everywhere` is False for a channel limited to `groups`. If its last group is deleted, it receives events of no
     cluster, not of all.
@@ -16,6 +16,10 @@ class Channel(models.Model):
     class Kind(models.TextChoices):
         WEBHOOK = "webhook"
         SLACK = "slack"
+        TEAMS = "teams"
+        PAGERDUTY = "pagerduty"
+        OPSGENIE = "opsgenie"
+        JIRA = "jira"
         EMAIL = "email"
         PEOPLE = "people"
         """The built-in channel: mail to everyone who approves or administers."""

@@ -43,6 +43,10 @@ URGENT = frozenset(
 """What waits for no more of it: somebody has to do something."""
 TO_PEOPLE = frozenset({"rollout.break_glass", "kill_switch.on"})
 """What everybody who approves or administers is told, whatever channels there are (A45)."""
+CRITICAL = frozenset({"rollout.needs_attention", "rollout.failed", "rollout.break_glass", "kill_switch.on"})
+GOOD = frozenset({"scan.recovered", "rollout.completed", "journey.completed", "campaign.completed", "kill_switch.off",
+                  "waiver.ended", TEST})  # fmt: skip
+"""What wakes nobody."""
 NAMED = 5
 """So many subjects of a kind are named in a text; the rest is counted."""
 LONGEST_LINE = 600
@@ -74,6 +78,16 @@ def merged(waiting: Event, newer: Event) -> Event | None:
 def text_of(events: Sequence[Event]) -> str:
     """The events for people, one line each; many of one kind become one line that counts them."""
     return "\n".join(line for kind in dict.fromkeys(event["type"] for event in events) for line in _lines(kind, events))
+
+
+def severity_of(events: Iterable[Event]) -> str:
+    """critical, error, warning or info: that of the worst of the events."""
+    kinds = {event["type"] for event in events}
+    if kinds & CRITICAL:
+        return "critical"
+    if kinds & (URGENT - GOOD):
+        return "error"
+    return "info" if kinds <= GOOD else "warning"
 
 
 def headline(events: Sequence[Event]) -> str:

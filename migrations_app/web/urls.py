@@ -34,7 +34,17 @@ from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
 from migrations_app.web.samples import pages as sample_pages
 from migrations_app.web.samples import sign_in as sample_sign_in
-from migrations_app.web.settings import audit, catalogue, feeds, glossary, notifications, people, services, tokens
+from migrations_app.web.settings import (
+    audit,
+    catalogue,
+    feeds,
+    glossary,
+    notifications,
+    people,
+    provisioning,
+    services,
+    tokens,
+)
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
 
@@ -132,6 +142,8 @@ urlpatterns = [
     path("settings/services", services.all_services, name="services"),
     path("settings/services/<uuid:service_id>", services.service, name="service"),
     path("settings/service-tokens/<uuid:token_id>/revoke", services.revoke, name="service-token-revoke"),
+    path("settings/provisioning", provisioning.provisioning, name="provisioning"),
+    path("settings/provisioning/<uuid:token_id>/revoke", provisioning.revoke, name="provisioning-token-revoke"),
     path("settings/notifications", notifications.notifications, name="notifications"),
     path("settings/channels/<uuid:channel_id>", notifications.change, name="channel-change"),
     path("settings/channels/<uuid:channel_id>/remove", notifications.forget, name="channel-forget"),

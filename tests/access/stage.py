@@ -16,6 +16,7 @@ from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
+from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.models.pull_request import CodeRepository
 from migrations_app.models.scan import FleetScan, Scan
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
@@ -110,6 +111,9 @@ def _of_nobody(chief: User) -> dict[str, Model]:
         "service": service,
         "service_token": ServiceToken.objects.create(
             account=service, name="x", prefix="kd_x", digest="1" * 64, scopes=["read"]
+        ),
+        "provisioning_token": ProvisioningToken.objects.create(
+            name="x", prefix="kd_x", digest="3" * 64, expires_at=now + timedelta(days=1)
         ),
         "team": Group.objects.create(name="x"),
         "delivery": Delivery.objects.create(

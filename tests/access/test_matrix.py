@@ -36,7 +36,7 @@ def test_every_route_of_the_api_has_its_rows() -> None:
 
 
 def test_what_is_mounted_beside_them() -> None:
-    assert [str(route.pattern) for route in root] == ["healthz", "readyz", "metrics", "api/v1/", ""]
+    assert [str(route.pattern) for route in root] == ["healthz", "readyz", "metrics", "api/v1/", "scim/v2/", ""]
     assert [asked(Client(), "GET", path) for path in ("/healthz", "/metrics")] == ["+", "1"]
 
 

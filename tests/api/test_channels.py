@@ -125,3 +125,15 @@ def test_it_takes_the_right_to_change_policies(cleo: User) -> None:
     tool = Tool(cleo, "read", "admin")
     answers = [tool("GET", "channels"), tool("POST", "channels", body()), tool("GET", "deliveries")]
     assert ([one.status_code for one in answers], Channel.objects.count()) == ([403] * 3, 0)
+
+
+def test_a_channel_of_a_service_has_a_key_that_is_never_read(api: Tool) -> None:
+    given = {"kind": "pagerduty", "target": "https://events.pagerduty.com/v2/enqueue"}
+    assert api("POST", "channels", body(**given)).json()["errors"][0]["pointer"] == "#/key"
+    made = api("POST", "channels", body(**given, key="canary-key"))
+    assert (made.status_code, made.json()["kind"], "canary" in made.content.decode()) == (201, "pagerduty", False)
+    moved = {"target": "https://elsewhere.example/"}
+    refused = api("PATCH", made["Location"], moved, if_match=made["ETag"])
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "#/key")
+    assert api("PATCH", made["Location"], moved | {"key": "canary-2"}, if_match=made["ETag"]).status_code == 200
+    assert "canary" not in api("GET", made["Location"]).content.decode()

@@ -11,8 +11,11 @@ from tests.fakes.certificates import Authority
 
 
 class Receiver(ThreadingHTTPServer):
-    """`got` holds headers and body of each request. `answer` is the status that it says, or what it does instead with
-    the handler."""
+    """`got` holds headers and body of each POST, `asked` method and path of each request.
+
+    `answer` is the status of a POST, or what it does instead with the handler. `found` has status and body of what is
+    read, by path; 404 without one.
+    """
 
     daemon_threads = True
     answer: int | Callable[[BaseHTTPRequestHandler], None]
@@ -29,6 +32,8 @@ class Receiver(ThreadingHTTPServer):
         self.socket = self.context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"https://{host}:{self.server_address[1]}/hook?x=1"
         self.got: list[tuple[dict[str, str], bytes]] = []
+        self.asked: list[str] = []
+        self.found: dict[str, tuple[int, bytes]] = {}
         self.answer = 200
         self.stopped = threading.Event()
         self._thread = threading.Thread(target=self.serve_forever, daemon=True)
@@ -50,12 +55,21 @@ class _Taking(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.got.append((dict(self.headers), body))
+        self.server.asked.append(f"POST {self.path}")
         if callable(self.server.answer):
             self.server.answer(self)
             return
         self.send_response(self.server.answer)
         self.send_header("Location", "https://169.254.169.254/latest/meta-data/")
         self.end_headers()
+
+    def do_GET(self) -> None:
+        self.server.asked.append(f"GET {self.path}")
+        status, body = self.server.found.get(self.path.partition("?")[0], (404, b""))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""

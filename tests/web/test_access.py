@@ -54,6 +54,8 @@ PEOPLE = {
     "services": "change_grant",
     "service": "change_grant",
     "service-token-revoke": "change_grant",
+    "provisioning": "change_grant",  # tested in tests/scim/test_tokens.py
+    "provisioning-token-revoke": "change_grant",
     "token-revoke": access.LOOK,
     "oidc-again": access.LOOK,
 }  # tested in test_people.py, test_services.py, test_tokens.py and test_oidc_again.py

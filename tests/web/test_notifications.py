@@ -150,3 +150,16 @@ def test_absent_ones_are_404_and_nothing_happens_on_get(ada, name):
     url = reverse(name, args=[uuid.uuid4()])
     wanted = 404 if name == "channel-change" else 405
     assert (ada.get(url).status_code, ada.post(url).status_code) == (wanted, 404)
+
+
+def test_a_channel_of_a_service_is_added_and_moved_with_its_key_only(ada):
+    refused = add(ada, kind="opsgenie", target="https://api.opsgenie.com/v2/alerts")
+    assert (refused.status_code, "8 to 500 characters" in text(refused)) == (422, True)
+    answer = add(ada, kind="opsgenie", target="https://api.opsgenie.com/v2/alerts", key="canary-key")
+    assert (answer.status_code, Channel.objects.get().kind) == (302, "opsgenie")
+    url = reverse("channel-change", args=[the_only()])
+    assert "canary" not in ada.get(url).content.decode() + ada.get(PAGE).content.decode()
+    changed = {"name": "ops", "events": ["scan.failed"], "enabled": "on", "version": 1}
+    moved = ada.post(url, changed | {"target": "https://elsewhere.example/"})
+    assert (moved.status_code, "Another address needs its key again" in text(moved)) == (422, True)
+    assert ada.post(url, changed | {"target": "https://elsewhere.example/", "key": "canary-2"}).status_code == 302

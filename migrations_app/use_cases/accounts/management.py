@@ -20,6 +20,8 @@ from migrations_app.access import ROLES, SAMPLE_PEOPLE, Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.account import ApiToken, Grant, Identity, TemporaryPassword
 from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.feed_link import FeedLink
+from migrations_app.models.provisioning import ProvisionedAccount
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
@@ -66,7 +68,8 @@ def make_account(name: str, *, person: Person | None) -> str:
     if len(name) > LONGEST:
         raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
     with transaction.atomic():
-        if User.objects.filter(username=name).exists():
+        told = ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
+        if told or User.objects.filter(username=name).exists():
             raise Conflict("there is an account of that name", code="name_taken")
         row = User.objects.create_user(username=name)
         password = "" if person is not None and person.method == "token" else _one_time_password(row)
@@ -130,6 +133,8 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         if person is not None and row.pk == person.id:
             raise Conflict("nobody closes their own account", code="own_account")
         User.objects.filter(pk=row.pk).update(is_active=active)
+        # A directory opens again what it has closed itself, and nothing that was closed here.
+        ProvisionedAccount.objects.filter(user=row).update(closed_by_directory=False)
         ended = 0 if active else _end_everything(row)
         if not active:
             refuse_without_admin()
@@ -142,11 +147,11 @@ def add_to_team(team: str, *, member: str, person: Person | None) -> None:
     Raises PermissionDenied, NotFound, InvalidInput, Conflict `sample_person`.
     """
     may(person)
-    _refuse_team_name(team, where="team")
+    refuse_team_name(team, where="team")
     with transaction.atomic():
         row = _account(member)
         _refuse_own(person, row)
-        _refuse_sample_person(row)
+        refuse_sample_person(row)
         Group.objects.get_or_create(name=team.strip())[0].user_set.add(row)
         record_audit_event("account.joined", member, team=team.strip())
 
@@ -164,7 +169,7 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
 def make_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
     """Creates a team with these members. Raises PermissionDenied, NotFound, InvalidInput, Conflict `name_taken`."""
     may(person)
-    _refuse_team_name(name, where="name")
+    refuse_team_name(name, where="name")
     with transaction.atomic():
         if not Group.objects.get_or_create(name=name.strip())[1]:
             raise Conflict("there is a team of that name", code="name_taken")
@@ -218,7 +223,7 @@ def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
         group = _group(gift.over) if gift.over else None
         receiver = _account(gift.person) if gift.person else None
         if receiver is not None and (group is None or has_real_clusters(group)):
-            _refuse_sample_person(receiver)
+            refuse_sample_person(receiver)
         to = {"person": receiver, "team": _team(gift.team) if gift.team else None}
         _refuse_own(person, to["person"] or to["team"])
         if Grant.objects.filter(**to, over=group, role=gift.role).exists():
@@ -262,8 +267,9 @@ def _appointing() -> Iterator[bool]:
 
 
 def _end_everything(row: User) -> int:
-    """Ends all sessions and tokens of the account. Returns how many ended."""
+    """Ends all sessions, tokens and feed links of the account. Returns how many ended."""
     ended = ApiToken.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
+    ended += FeedLink.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
     for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
         if session.get_decoded().get("_auth_user_id") == str(row.pk):
             session.delete()
@@ -284,7 +290,8 @@ def _is_in(team: Group | None, user_id: int) -> bool:
     return team is not None and team.user_set.filter(pk=user_id).exists()
 
 
-def _refuse_team_name(name: str, *, where: str) -> None:
+def refuse_team_name(name: str, *, where: str) -> None:
+    """Raises InvalidInput for a name that no team can have."""
     if not name.strip() or len(name) > LONGEST or not name.isprintable():
         raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where=where, code="bad_name")
 
@@ -299,7 +306,7 @@ def is_sample_person(row: AbstractBaseUser) -> bool:
     return row.get_username() in SAMPLE_PEOPLE and not row.has_usable_password()
 
 
-def _refuse_sample_person(row: User) -> None:
+def refuse_sample_person(row: User) -> None:
     """Raises Conflict `sample_person`."""
     if is_sample_person(row):
         raise Conflict("sample people have rights over sample clusters only", code="sample_person")

@@ -18,7 +18,8 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
-from migrations_app.use_cases.accounts.services import PREFIX
+from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by
+from migrations_app.use_cases.accounts.directory_teams import told_teams
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
 
@@ -146,8 +147,10 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
 
 
 def _made(name: str, *, issuer: str, subject: str) -> User:
-    if name.casefold().startswith(PREFIX):
+    if name.casefold().startswith(RESERVED):
         raise _refused("the name is one of a service account")
+    if waiting := adopted_by(name):
+        return _tied(waiting, issuer=issuer, subject=subject)
     if User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:
@@ -160,9 +163,25 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
     return user
 
 
+def _tied(user: User, *, issuer: str, subject: str) -> User:
+    """The account that a directory made for the person, from now on tied to their identity. None was tied to it yet."""
+    try:
+        with transaction.atomic():
+            Identity.objects.create(user=user, issuer=issuer, subject=subject)
+    except IntegrityError:
+        raise _refused("the account was tied meanwhile; sign in once more") from None
+    record_audit_event("account.tied", user.username, by=issuer)
+    return user
+
+
 def _bring_up_to_date(user: User, wanted: frozenset[str]) -> None:
-    """Makes the account's teams equal to those of the token: missing ones are added, others removed."""
+    """Makes the account's teams equal to those of the token: missing ones are added, others removed.
+
+    Teams of a directory (SCIM) stay as it says: it knows who left them, and a token only who was in them.
+    """
     had = frozenset(user.groups.values_list("name", flat=True))
+    directory = told_teams(had | wanted)
+    had, wanted = had - directory, wanted - directory
     if had == wanted:
         return
     for name in wanted - had:

@@ -13,6 +13,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from migrations_app.clients.notification_services import KEYED, SERVICES, read_target
 from migrations_app.clients.secret import Secret
 from migrations_app.clients.webhooks import read_address
 from migrations_app.errors import Conflict, InvalidInput, NotFound
@@ -30,32 +31,38 @@ MOST = 200
 
 
 class ChannelSecrets(msgspec.Struct, frozen=True):
-    """The encrypted part of a channel: its address, and its signing secrets, newest first."""
+    """The encrypted part of a channel: its address, its signing secrets, newest first, and the key of its service."""
 
     target: str
     secrets: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """Settings of a new channel. Without `groups` it receives events of every cluster."""
+    """Settings of a new channel. Without `groups` it receives events of every cluster.
+
+    `key` is what PagerDuty, Opsgenie and Jira want beside the address.
+    """
 
     name: str
     kind: str
     target: str
     events: tuple[str, ...]
     groups: tuple[uuid.UUID, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelUpdate:
-    """Changes to a channel; None leaves a field as it is."""
+    """Changes to a channel; None leaves a field as it is. Another address of a service needs its key again."""
 
     name: str | None = None
     target: str | None = None
     events: tuple[str, ...] | None = None
     groups: tuple[uuid.UUID, ...] | None = None
     enabled: bool | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +76,11 @@ class CreatedChannel:
 def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
     """Creates a channel. Raises InvalidInput, Conflict `name_taken`."""
     _refuse_words(wanted.name, wanted.events)
-    place = _place(wanted.kind, wanted.target)
+    place = _place(wanted.kind, wanted.target, key=wanted.key)
     secret = _fresh() if wanted.kind == Channel.Kind.WEBHOOK else ""
     row = Channel(name=wanted.name.strip(), kind=wanted.kind, place=place, events=sorted(set(wanted.events)))
     row.made_by_name, row.made_at, row.everywhere = by, now, not wanted.groups
-    row.sealed = _sealed(row, ChannelSecrets(wanted.target, (secret,) if secret else ()))
+    row.sealed = _sealed(row, ChannelSecrets(wanted.target, (secret,) if secret else (), wanted.key))
     with transaction.atomic():
         groups = _groups(wanted.groups)
         if Channel.objects.count() >= MOST:
@@ -179,9 +186,14 @@ def _applied(row: Channel, change: ChannelUpdate) -> None:
         row.events = sorted(set(change.events))
     if change.enabled is not None:
         row.enabled = change.enabled
-    if change.target is not None:
-        row.place = _place(row.kind, change.target)
-        row.sealed = _sealed(row, ChannelSecrets(change.target, unsealed_channel(row).secrets))
+    if change.target is not None or change.key is not None:
+        kept = unsealed_channel(row)
+        target, key = change.target or kept.target, kept.key if change.key is None else change.key
+        if row.kind in KEYED and change.key is None and target != kept.target:
+            # Otherwise whoever changes the address would have the key sent to a server of their own.
+            raise InvalidInput("another address needs its key again", where="key", code="bad_key")
+        row.place = _place(row.kind, target, key=key)
+        row.sealed = _sealed(row, ChannelSecrets(target, kept.secrets, key))
         row.failures, row.not_before = 0, None
 
 
@@ -230,12 +242,13 @@ def _refuse_words(name: str, events: tuple[str, ...]) -> None:
         raise InvalidInput(f"at least one of {', '.join(EVENTS)}", where="events", code="bad_events")
 
 
-def _place(kind: str, target: str) -> str:
+def _place(kind: str, target: str, *, key: str) -> str:
     """The part of the address that may be displayed. Raises InvalidInput."""
     if kind == Channel.Kind.EMAIL:
         return _mailbox(target)
-    if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK):
+    if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK, *SERVICES):
         raise InvalidInput("is no kind of channel", where="kind", code="bad_kind")
+    read_target(kind, target, key)
     return f"https://{read_address(target).netloc}/…"[:300]
 
 

@@ -20,12 +20,13 @@ from django.utils import timezone
 
 from migrations_app.clients import mail, webhooks
 from migrations_app.clients.mail import Mail
+from migrations_app.clients.notification_services import SERVICES, ServiceMessage, ServiceTarget, post_message
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.visibility import permissions_of, rights_over
-from migrations_app.readiness.notification_events import Event, headline, text_of
+from migrations_app.readiness.notification_events import Event, headline, severity_of, text_of
 from migrations_app.redaction import redacted
 from migrations_app.use_cases.notifications.channels import unsealed_channel
 from migrations_app.use_cases.notifications.routing import BATCH_DELAY
@@ -72,7 +73,7 @@ def deliver(channel_id: uuid.UUID) -> int:
         return 0
     channel = Channel.objects.get(pk=channel_id)
     rows = _taken(channel, now)
-    wrong = _sent(channel, [row.body for row in rows], now=now) if rows else UNKNOWN
+    wrong = _sent(channel, rows, now=now) if rows else UNKNOWN
     if rows:
         _note(channel, rows, wrong=wrong, now=now)
     Channel.objects.filter(pk=channel_id, busy_until=channel.busy_until).update(busy_until=None)
@@ -99,12 +100,17 @@ def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bo
     return bool(same.update(attempts=row.attempts, log=tried, next_at=now))
 
 
-def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
+def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
     """Sends the events. Returns an error code, empty on success. Nothing of the receiver's response is stored (T03)."""
+    events: list[Event] = [row.body for row in rows]
     try:
         if channel.kind in MAILED:
             return _mailed(channel, events)
         kept = unsealed_channel(channel)
+        if channel.kind in SERVICES:
+            target = ServiceTarget(kept.target, Secret(kept.key))
+            post_message(channel.kind, target, _message(rows), reach=network_policy())
+            return ""
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
@@ -113,6 +119,19 @@ def _sent(channel: Channel, events: Sequence[Event], *, now: datetime) -> str:
     except (ReadError, InvalidInput, InvalidSetting) as reason:
         return reason.code
     return ""
+
+
+def _message(rows: Sequence[Delivery]) -> ServiceMessage:
+    """One message for a service. Its id stays when it is tried again, also where more events have come to it."""
+    events: list[Event] = [row.body for row in rows]
+    first = min(rows, key=lambda row: (-row.attempts, row.made_at, str(row.pk)))
+    return ServiceMessage(
+        id=first.event_id,
+        title=headline(events),
+        text=text_of(events),
+        severity=severity_of(events),
+        again=first.attempts > 1,
+    )
 
 
 def _posted(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:

@@ -30,7 +30,15 @@ from migrations_app.use_cases.notifications.channels import ChannelSettings, Cha
 from migrations_app.web.access import require_right
 from migrations_app.web.forms import Unshown
 
-KINDS = (("webhook", _("Signed webhook")), ("slack", _("Slack or the like")), ("email", "E-mail"))
+KINDS = (
+    ("webhook", _("Signed webhook")),
+    ("slack", _("Slack or the like")),
+    ("teams", "Microsoft Teams"),
+    ("pagerduty", "PagerDuty"),
+    ("opsgenie", "Opsgenie"),
+    ("jira", "Jira"),
+    ("email", "E-mail"),
+)
 BOXES = forms.CheckboxSelectMultiple
 SHOWN = 50
 
@@ -45,6 +53,13 @@ class ChannelForm(forms.Form):
         label=_("Address"),
         help_text=_("https://… or a mailbox. It is kept encrypted and not shown again."),
         widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    key = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("Key"),
+        help_text=_("Only for PagerDuty, Opsgenie and Jira. It is kept encrypted and not shown again."),
+        widget=Unshown(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
     )
     events = forms.MultipleChoiceField(choices=tuple(TITLES.items()), label=_("Events"), widget=BOXES)
     groups = forms.MultipleChoiceField(required=False, label=_("Only for clusters of these groups"), widget=BOXES)
@@ -68,6 +83,13 @@ class EditForm(ChannelForm):
         label=_("Another address"),
         help_text=_("Empty: the one it has."),
         widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    key = forms.CharField(
+        max_length=500,
+        required=False,
+        label=_("Another key"),
+        help_text=_("Empty: the one it has. Another address of PagerDuty, Opsgenie or Jira needs its key again."),
+        widget=Unshown(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
     )
     enabled = forms.BooleanField(required=False, label=_("Switched on"))
     version = forms.IntegerField(widget=forms.HiddenInput)
@@ -182,7 +204,8 @@ def _as_it_is(row: ChannelRow) -> dict[str, Any]:
 def _added(request: HttpRequest, form: ChannelForm) -> str | None:
     """Creates the channel. Returns its secret, empty for kinds that are not signed; None if it was refused."""
     said = form.cleaned_data
-    wanted = ChannelSettings(name=said["name"], kind=said["kind"], target=said["target"].strip(), **form.listed())
+    where = {"kind": said["kind"], "target": said["target"].strip(), "key": said["key"].strip()}
+    wanted = ChannelSettings(name=said["name"], **where, **form.listed())
     try:
         return channels.add_channel(wanted, by=request.user.get_username(), now=timezone.now()).secret.reveal()
     except (InvalidInput, Conflict) as wrong:
@@ -193,7 +216,11 @@ def _added(request: HttpRequest, form: ChannelForm) -> str | None:
 def _changed(row: ChannelRow, form: EditForm) -> bool:
     said = form.cleaned_data
     change = ChannelUpdate(
-        name=said["name"], target=said["target"].strip() or None, enabled=said["enabled"], **form.listed()
+        name=said["name"],
+        target=said["target"].strip() or None,
+        key=said["key"].strip() or None,
+        enabled=said["enabled"],
+        **form.listed(),
     )
     try:
         channels.change_channel(row.id, change, version=said["version"])

@@ -88,6 +88,9 @@ def back(request: HttpRequest) -> HttpResponse:
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
         return _failed(request, _("the answer belongs to no question of this browser"), kept={})
+    # RFC 9207: a provider that names itself in its answer has to be the one that was asked.
+    if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
+        return _failed(request, _("the answer is of another identity provider"), kept=kept)
     if not code or len(code) > 4096:
         return _failed(request, _("the provider gave no code"), kept=kept)
     ticket = oidc.OidcState(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))

@@ -1,0 +1,171 @@
+"""What this server can do, as RFC 7643 has it told: ServiceProviderConfig, ResourceTypes and Schemas."""
+
+from typing import Any, ClassVar
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.scim.frame import ScimEndpoint, ScimError, Tree
+from migrations_app.api.scim.lists import MOST_LISTED, Wanted, listed
+
+CORE = "urn:ietf:params:scim:schemas:core:2.0"
+USER, GROUP = f"{CORE}:User", f"{CORE}:Group"
+_SCHEME: Tree = {
+    "type": "oauthbearertoken",
+    "name": "OAuth Bearer Token",
+    "description": "A token that an administrator makes under Provisioning.",
+    "primary": True,
+}
+
+
+def _attribute(name: str, about: str, **said: Any) -> Tree:  # noqa: ANN401 - characteristics of RFC 7643, section 7
+    told: Tree = {
+        "name": name,
+        "type": "string",
+        "multiValued": False,
+        "description": about,
+        "required": False,
+        "mutability": "readWrite",
+        "returned": "default",
+    } | said
+    if told["type"] == "string":
+        told = {"caseExact": False, "uniqueness": "none"} | told
+    return told
+
+
+_REFERENCE = {"type": "reference", "mutability": "immutable", "caseExact": True, "uniqueness": "none"}
+_KEY = {"mutability": "immutable"}
+USER_ATTRIBUTES = [
+    _attribute("userName", "The name in the directory.", required=True, uniqueness="server"),
+    _attribute(
+        "name",
+        "The parts of the name.",
+        type="complex",
+        subAttributes=[_attribute("givenName", "Given name."), _attribute("familyName", "Family name.")],
+    ),
+    _attribute("displayName", "The name to show."),
+    _attribute(
+        "emails",
+        "One address is kept: the primary one. Approvals are mailed there.",
+        type="complex",
+        multiValued=True,
+        subAttributes=[
+            _attribute("value", "The address."),
+            _attribute("type", "Always work.", mutability="readOnly", canonicalValues=["work"]),
+            _attribute("primary", "Always true.", mutability="readOnly", type="boolean"),
+        ],
+    ),
+    _attribute("active", "False closes the account; its sessions and tokens end.", type="boolean"),
+    _attribute(
+        "groups",
+        "Teams of the person; changed by way of Groups.",
+        type="complex",
+        multiValued=True,
+        mutability="readOnly",
+        subAttributes=[
+            _attribute("value", "The id of the team.", mutability="readOnly"),
+            _attribute("$ref", "Its address.", referenceTypes=["Group"], **_REFERENCE | {"mutability": "readOnly"}),
+            _attribute("display", "Its name.", mutability="readOnly"),
+            _attribute("type", "Always direct.", mutability="readOnly", canonicalValues=["direct"]),
+        ],
+    ),
+]
+GROUP_ATTRIBUTES = [
+    _attribute("displayName", "The name of the team.", required=True, uniqueness="server"),
+    _attribute(
+        "members",
+        "The people of the team.",
+        type="complex",
+        multiValued=True,
+        subAttributes=[
+            _attribute("value", "The id of the user.", **_KEY),
+            _attribute("$ref", "Its address.", referenceTypes=["User"], **_REFERENCE),
+            _attribute("type", "Always User.", canonicalValues=["User"], **_KEY),
+        ],
+    ),
+]
+_NAMES = {USER: ("User", "A person.", USER_ATTRIBUTES), GROUP: ("Group", "A team.", GROUP_ATTRIBUTES)}
+
+
+class _Discovery(ScimEndpoint):
+    """Documents by their id. Subclasses say which."""
+
+    kind: ClassVar[str] = ""
+
+    def documents(self) -> dict[str, Tree]:
+        """The documents by id."""
+        raise NotImplementedError
+
+    def get(self, request: Request, id: str = "") -> Response:  # noqa: A002 - the name in the address
+        """All of them, or the one of that id."""
+        if "filter" in request.query_params:
+            raise ScimError("there is no filter here", status=403)
+        found = self.documents()
+        for key, one in found.items():
+            place = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
+            one["meta"] = {"resourceType": self.kind, "location": place}
+        if not id:
+            return Response(listed(list(found.values()), len(found), wanted=Wanted([], 1, len(found))))
+        if id not in found:
+            raise ScimError("there is nothing here", status=404)
+        return Response(found[id])
+
+
+class ScimSchemasView(_Discovery):
+    """The attributes of users and groups."""
+
+    kind = "Schema"
+
+    def documents(self) -> dict[str, Tree]:
+        head = {"schemas": [f"{CORE}:Schema"]}
+        return {
+            key: {**head, "id": key, "name": name, "description": about, "attributes": attributes}
+            for key, (name, about, attributes) in _NAMES.items()
+        }
+
+
+class ScimResourceTypesView(_Discovery):
+    """Users and groups."""
+
+    kind = "ResourceType"
+
+    def documents(self) -> dict[str, Tree]:
+        head = {"schemas": [f"{CORE}:ResourceType"]}
+        return {
+            name: {**head, "id": name, "name": name, "endpoint": f"/{name}s", "description": about, "schema": key}
+            for key, (name, about, _) in _NAMES.items()
+        }
+
+
+class ScimConfigView(ScimEndpoint):
+    """What is supported."""
+
+    def get(self, request: Request) -> Response:
+        """The configuration."""
+        no = {"supported": False}
+        place = request.build_absolute_uri("/scim/v2/ServiceProviderConfig")
+        return Response(
+            {
+                "schemas": [f"{CORE}:ServiceProviderConfig"],
+                "patch": {"supported": True},
+                "bulk": {"supported": False, "maxOperations": 0, "maxPayloadSize": 0},
+                "filter": {"supported": True, "maxResults": MOST_LISTED},
+                "changePassword": no,
+                "sort": no,
+                "etag": no,
+                "authenticationSchemes": [_SCHEME],
+                "meta": {"resourceType": "ServiceProviderConfig", "location": place},
+            }
+        )
+
+
+class ScimNothingView(ScimEndpoint):
+    """Any other address: refused without a token, else 404, and 501 for a search by POST, which none needs here."""
+
+    def get(self, request: Request, rest: str) -> Response:  # noqa: ARG002 - DRF's signature
+        """Nothing is there."""
+        if rest.endswith((".search", "Bulk", "Me")):
+            raise ScimError("that is not supported", status=501)
+        raise ScimError("there is nothing here", status=404)
+
+    post = put = patch = delete = get

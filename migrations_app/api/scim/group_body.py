@@ -1,0 +1,84 @@
+"""What a body says of a team: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.paths import identifier, plain_name, read_filter, read_path
+from migrations_app.api.scim.user_body import READ_ONLY, operations, text_of
+from migrations_app.use_cases.accounts.directory_teams import TeamAsTold
+
+FIXED = tuple(name for name in READ_ONLY if name != "groups")
+
+
+def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
+    """The team of a POST or PUT. Raises ScimError."""
+    told = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
+    for name, value in body.items():
+        told = _with_value(told, plain_name(name), value, verb="replace")
+    if not told.name:
+        raise ScimError("displayName is needed", kind="invalidValue")
+    return told
+
+
+def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
+    """The team of a PATCH: its operations, one after the other. Raises ScimError."""
+    told = TeamAsTold()
+    for verb, path, value in operations(body):
+        if path:
+            told = _at(told, path, value, verb=verb)
+            continue
+        if not isinstance(value, dict):
+            raise ScimError("without a path the value is an object", kind="invalidValue")
+        for name, one in value.items():
+            told = _with_value(told, plain_name(str(name)), one, verb=verb)
+    return told
+
+
+def _at(told: TeamAsTold, path: str, value: Any, *, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+    name, bracket, _part = read_path(path)
+    if name in FIXED:
+        raise ScimError(f"{name} is set by karpdash", kind="mutability")
+    if name == "members" and bracket:
+        if verb != "remove":
+            raise ScimError("members are added and removed, not changed", kind="invalidPath")
+        return _without(told, frozenset(key for _name, key in read_filter(_keyed(bracket), known=("members.value",))))
+    if verb == "remove" and name == "displayname":
+        raise ScimError("displayName is needed", kind="invalidValue")
+    if verb == "remove" and name == "members" and value in (None, "", []):
+        return replace(told, members=frozenset(), add=frozenset(), remove=frozenset())
+    return _with_value(told, name, None if verb == "remove" and name != "members" else value, verb=verb)
+
+
+def _keyed(bracket: str) -> str:
+    """The filter of `members[value eq "7"]` with the whole name of its attribute."""
+    return f"members.{bracket.strip()}"
+
+
+def _with_value(told: TeamAsTold, name: str, value: Any, *, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+    if name == "displayname":
+        return replace(told, name=text_of(name, value))
+    if name == "externalid":
+        return replace(told, external_id=text_of(name, value))
+    if name != "members":
+        return told
+    keys = _members(value)
+    if verb == "replace":
+        return replace(told, members=keys, add=frozenset(), remove=frozenset())
+    return _without(told, keys) if verb == "remove" else replace(told, add=told.add | keys, remove=told.remove - keys)
+
+
+def _without(told: TeamAsTold, keys: frozenset[int]) -> TeamAsTold:
+    return replace(told, remove=told.remove | keys, add=told.add - keys)
+
+
+def _members(value: Any) -> frozenset[int]:  # noqa: ANN401 - a JSON value
+    rows = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+    if value is not None and not isinstance(value, list | dict):
+        raise ScimError("members is a list", kind="invalidValue")
+    if not all(isinstance(row, dict) and isinstance(row.get("value"), str) for row in rows):
+        raise ScimError("a member has a value, the id of a user", kind="invalidValue")
+    if any(str(row.get("type") or "User").lower() != "user" for row in rows):
+        raise ScimError("a team has people in it, and no teams", kind="invalidValue")
+    return frozenset(identifier(row["value"]) for row in rows)

@@ -1,0 +1,68 @@
+"""Lists of resources: filter, page by startIndex and count, and the attributes that are wanted."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.request import Request
+
+from migrations_app.api.scim.frame import ScimError, Tree
+from migrations_app.api.scim.paths import plain_name, read_filter
+
+LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+COUNT = 100
+MOST_LISTED = 500
+ALWAYS = ("schemas", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a list request asks for. `start` begins at one."""
+
+    pairs: list[tuple[str, Any]]
+    start: int
+    count: int
+
+
+def wanted_of(request: Request, *, known: Collection[str]) -> Wanted:
+    """The parameters of a list. Raises ScimError."""
+    text = request.query_params.get("filter", "")
+    start = max(1, _number(request, "startIndex", 1))
+    count = min(MOST_LISTED, max(0, _number(request, "count", COUNT)))
+    return Wanted(read_filter(text, known=known) if text.strip() else [], start, count)
+
+
+def listed(rows: list[Tree], total: int, *, wanted: Wanted) -> Tree:
+    """One page of resources."""
+    told = {"totalResults": total, "startIndex": wanted.start, "itemsPerPage": len(rows)}
+    return {"schemas": [LIST], **told, "Resources": rows}
+
+
+def sparse(request: Request, row: Mapping[str, Any]) -> Tree:
+    """The resource with the attributes that `attributes` or `excludedAttributes` leave."""
+    only, but = (_names(request, name) for name in ("attributes", "excludedAttributes"))
+    if only:
+        return {name: value for name, value in row.items() if name in ALWAYS or name.lower() in only}
+    return {name: value for name, value in row.items() if name in ALWAYS or name.lower() not in but}
+
+
+def leaves_out(request: Request, name: str) -> bool:
+    """Whether the attribute is not wanted, so that it need not be read."""
+    only = _names(request, "attributes")
+    return name in _names(request, "excludedAttributes") or bool(only and name not in only)
+
+
+def _names(request: Request, parameter: str) -> set[str]:
+    """Names of attributes, without their sub-attributes, in small letters."""
+    text = request.query_params.get(parameter, "")
+    return {plain_name(name.strip()).partition(".")[0] for name in text.split(",") if name.strip()}
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > 9:
+        raise ScimError(f"{name} is a number", kind="invalidValue")
+    return int(text)

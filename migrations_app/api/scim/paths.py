@@ -1,0 +1,75 @@
+"""Filters and paths of RFC 7644, as far as directories send them: `attribute eq "value"`, joined by `and`."""
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+from migrations_app.api.scim.frame import ScimError
+
+CORE = ("urn:ietf:params:scim:schemas:core:2.0:user:", "urn:ietf:params:scim:schemas:core:2.0:group:")
+LONGEST_FILTER = 2000
+_TERM = re.compile(
+    r"""\s*([A-Za-z0-9:._$-]+(?:\[[^\]"]*"(?:[^"\\]|\\.)*"\s*\](?:\.[A-Za-z]+)?)?)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false|-?\d+)\s*""",
+    re.I,
+)
+_AND = re.compile(r"and\s", re.I)
+_PATH = re.compile(r"""([A-Za-z$][A-Za-z0-9:._$-]*)(?:\[(.*)\](?:\.([A-Za-z]+))?)?""", re.DOTALL)
+_VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")
+
+
+def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
+    """Pairs of attribute, in small letters, and value. Raises ScimError `invalidFilter` for anything else."""
+    found: list[tuple[str, Any]] = []
+    place = 0
+    while place < len(text) or not found:
+        term = _TERM.match(text, place) if len(text) <= LONGEST_FILTER else None
+        if term is None:
+            raise ScimError('filters are `attribute eq "value"`, joined by `and`', kind="invalidFilter")
+        name, value = plain_name(_VALUE_OF.sub(r"\1\2", term[1])), _literal(term[2])
+        if name not in known:
+            raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
+        found.append((name, _fitting(name, value)))
+        place = term.end()
+        if place < len(text):
+            joined = _AND.match(text, place)
+            if joined is None:
+                raise ScimError("only `and` joins parts of a filter", kind="invalidFilter")
+            place = joined.end()
+    return found
+
+
+def read_path(text: str) -> tuple[str, str, str]:
+    """Attribute in small letters, filter in brackets and sub-attribute. Raises ScimError `invalidPath`."""
+    found = _PATH.fullmatch(text.strip()) if len(text) <= LONGEST_FILTER else None
+    if found is None:
+        raise ScimError("is no path of an attribute", kind="invalidPath")
+    return plain_name(found[1]), found[2] or "", (found[3] or "").lower()
+
+
+def plain_name(text: str) -> str:
+    """The attribute in small letters, without the name of a core schema before it."""
+    name = text.lower()
+    return next((name.removeprefix(one) for one in CORE if name.startswith(one)), name)
+
+
+def _literal(text: str) -> Any:  # noqa: ANN401 - a JSON value
+    try:
+        return json.loads(text if text.startswith('"') else text.lower())
+    except ValueError:
+        raise ScimError("the value of the filter is no JSON", kind="invalidFilter") from None
+
+
+def _fitting(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """The value as the attribute wants it; an id that is no number finds nothing."""
+    if name == "active":
+        return str(value).lower() == "true"
+    if name in ("id", "members", "members.value"):
+        return identifier(value)
+    return str(value)
+
+
+def identifier(value: object) -> int:
+    """The id in a text; -1, which nothing has, where it is none of ours."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else -1

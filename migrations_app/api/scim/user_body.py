@@ -1,0 +1,170 @@
+"""What a body says of a person: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID.
+
+Attributes that karpdash does not keep, such as a title or a department, are passed over, as RFC 7644 (3.3) allows.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from migrations_app.api.scim.frame import ScimError, Tree
+from migrations_app.api.scim.paths import plain_name, read_path
+from migrations_app.use_cases.accounts.directory_people import PersonAsTold
+
+PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:patchop"
+MOST_OPERATIONS = 1000
+_TEXTS = {
+    "username": "user_name",
+    "externalid": "external_id",
+    "displayname": "display",
+    "name.givenname": "given",
+    "name.familyname": "family",
+}
+READ_ONLY = ("id", "meta", "groups", "schemas")
+WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
+"""What a PUT leaves out is empty afterwards, save the name and whether the account is open."""
+
+
+def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
+    """The person of a POST or PUT. Raises ScimError."""
+    told: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
+    for name, value in body.items():
+        told |= _attribute(plain_name(name), value)
+    if not told.get("user_name"):
+        raise ScimError("userName is needed", kind="invalidValue")
+    return PersonAsTold(**told)
+
+
+def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
+    """The person of a PATCH: what its operations say, one after the other. Raises ScimError."""
+    told: Tree = {}
+    for verb, path, value in operations(body):
+        if not path:
+            told |= _values(value)
+        elif verb == "remove":
+            told |= _removed(path)
+        else:
+            told |= _at_path(path, value)
+    return PersonAsTold(**told)
+
+
+def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Verb in small letters, path and value of each operation. Raises ScimError."""
+    given = {name.lower(): value for name, value in body.items()}
+    rows = given.get("operations")
+    schemas = given.get("schemas")
+    if isinstance(schemas, list) and schemas and PATCH_OP not in [str(one).lower() for one in schemas]:
+        raise ScimError("a PatchOp is needed", kind="invalidSyntax")
+    if not isinstance(rows, list) or not rows or len(rows) > MOST_OPERATIONS:
+        raise ScimError(f"1 to {MOST_OPERATIONS} operations are needed", kind="invalidSyntax")
+    for row in rows:
+        said = {str(name).lower(): value for name, value in row.items()} if isinstance(row, dict) else {}
+        verb, path = str(said.get("op", "")).lower(), said.get("path") or ""
+        if verb not in ("add", "replace", "remove") or not isinstance(path, str):
+            raise ScimError("an operation is add, replace or remove", kind="invalidSyntax")
+        if verb == "remove" and not path:
+            raise ScimError("what is removed needs a path", kind="noTarget")
+        if verb != "remove" and "value" not in said:
+            raise ScimError("a value is needed", kind="invalidValue")
+        yield verb, path, said.get("value")
+
+
+def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """The value itself where a client wraps it as `[{"value": ...}]`, as Entra ID did."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "value" in value[0]:
+        return value[0]["value"]
+    return value
+
+
+def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
+    """Whether a boolean is true; Entra ID writes it as the text `"False"`. Raises ScimError."""
+    said = alone(value)
+    if isinstance(said, bool):
+        return said
+    if isinstance(said, str) and said.lower() in ("true", "false"):
+        return said.lower() == "true"
+    raise ScimError("active is true or false", kind="invalidValue")
+
+
+def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
+    """The text of an attribute; null is an empty one. Raises ScimError."""
+    said = alone(value)
+    if said is None:
+        return ""
+    if not isinstance(said, str):
+        raise ScimError(f"{name} is a text", kind="invalidValue")
+    return said.strip()
+
+
+def _values(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+    """The attributes of an operation without a path; their names may be paths of their own."""
+    if not isinstance(value, dict):
+        raise ScimError("without a path the value is an object", kind="invalidValue")
+    told: Tree = {}
+    for name, one in value.items():
+        told |= _at_path(str(name), one) if plain_name(str(name)) not in READ_ONLY else {}
+    return told
+
+
+def _at_path(path: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+    name, bracket, part = read_path(path)
+    if name in READ_ONLY:
+        raise ScimError(f"{name} is set by karpdash", kind="mutability")
+    if name in ("emails", "emails.value"):
+        bare = bool(bracket) or name == "emails.value"
+        if bare and part not in ("", "value"):
+            return {}
+        return {"email": text_of("emails", value)} if bare else {"email": _email(value)}
+    return {} if bracket else _attribute(name, value)
+
+
+def _attribute(name: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+    if name in _TEXTS:
+        text = text_of(name, value)
+        if name == "username" and not text:
+            raise ScimError("userName is needed", kind="invalidValue")
+        return {_TEXTS[name]: text}
+    if name == "active":
+        return {"active": truth(value)}
+    if name == "emails":
+        return {"email": _email(value)}
+    if name == "name":
+        return _name(value)
+    return {}
+
+
+def _name(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+    if value is None:
+        return {"given": "", "family": ""}
+    if not isinstance(value, dict):
+        raise ScimError("name is an object", kind="invalidValue")
+    told: Tree = {}
+    for name, one in value.items():
+        told |= _attribute(f"name.{str(name).lower()}", one)
+    return told
+
+
+def _email(value: Any) -> str:  # noqa: ANN401 - a JSON value
+    """The primary address, else the one for work, else the first; empty without any."""
+    rows = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+    if value is not None and not isinstance(value, list | dict):
+        raise ScimError("emails is a list", kind="invalidValue")
+    found = [row for row in rows if isinstance(row, dict) and row.get("value")]
+    if not found:
+        return ""
+    first = min(found, key=lambda row: (not _is_primary(row), str(row.get("type", "")).lower() != "work"))
+    return text_of("emails", first["value"])
+
+
+def _is_primary(row: Mapping[str, Any]) -> bool:
+    return str(row.get("primary", "")).lower() == "true"
+
+
+def _removed(path: str) -> Tree:
+    name, bracket, part = read_path(path)
+    if name in ("username", "active"):
+        raise ScimError(f"{name} cannot be removed", kind="invalidValue")
+    if name in READ_ONLY:
+        raise ScimError(f"{name} is set by karpdash", kind="mutability")
+    if name in ("emails", "emails.value"):
+        return {} if bracket and part not in ("", "value") else {"email": ""}
+    return {"given": "", "family": ""} if name == "name" else {_TEXTS[name]: ""} if name in _TEXTS else {}

@@ -1,0 +1,88 @@
+"""Users: the accounts of people."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.scim.discovery import USER
+from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
+from migrations_app.api.scim.lists import listed, sparse, wanted_of
+from migrations_app.api.scim.user_body import patched_person, whole_person
+from migrations_app.queries.accounts.directory import PEOPLE_FIELDS, DirectoryPerson, directory_person, find_people
+from migrations_app.use_cases.accounts import directory_people as people
+
+
+class ScimUsersView(ScimEndpoint):
+    """All of them."""
+
+    def get(self, request: Request) -> Response:
+        """Those that fit the filter."""
+        wanted = wanted_of(request, known=PEOPLE_FIELDS)
+        rows, total = find_people(wanted.pairs, start=wanted.start, count=wanted.count)
+        return Response(listed([sparse(request, _shown(request, row)) for row in rows], total, wanted=wanted))
+
+    def post(self, request: Request) -> Response:
+        """Creates an account without a password."""
+        made = people.add_person(whole_person(body_of(request), replace=False))
+        return _answer(request, made, status=201)
+
+
+class ScimUserView(ScimEndpoint):
+    """One of them."""
+
+    def get(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
+        """The person."""
+        return _answer(request, id)
+
+    def put(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
+        """Replaces what the directory told before."""
+        directory_person(id)
+        people.change_person(id, whole_person(body_of(request), replace=True))
+        return _answer(request, id)
+
+    def patch(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
+        """Changes what the operations name; `active` closes and opens."""
+        directory_person(id)
+        people.change_person(id, patched_person(body_of(request)))
+        return _answer(request, id)
+
+    def delete(self, request: Request, id: int) -> Response:  # noqa: A002, ARG002 - the name in the address, DRF's signature
+        """Closes the account, without its teams and roles; it is no more to be seen here."""
+        people.remove_person(id)
+        return Response(status=204)
+
+
+def _answer(request: Request, account_id: int, *, status: int = 200) -> Response:
+    row = _shown(request, directory_person(account_id))
+    headers = {"Location": row["meta"]["location"]}
+    return Response(sparse(request, row), status=status, headers=headers)
+
+
+def _shown(request: Request, row: DirectoryPerson) -> Tree:
+    names = {"givenName": row.given, "familyName": row.family}
+    told: Tree = {
+        "schemas": [USER],
+        "id": str(row.id),
+        "externalId": row.external_id,
+        "userName": row.user_name,
+        "name": {name: text for name, text in names.items() if text},
+        "displayName": row.display,
+        "emails": [{"value": row.email, "type": "work", "primary": True}] if row.email else [],
+        "active": row.active,
+        "groups": [_team(request, key, name) for key, name in row.teams],
+        "meta": {
+            "resourceType": "User",
+            "created": row.created.isoformat(),
+            "lastModified": row.changed.isoformat(),
+            "location": request.build_absolute_uri(f"/scim/v2/Users/{row.id}"),
+        },
+    }
+    return {name: value for name, value in told.items() if value not in ("", [], {})}
+
+
+def _team(request: Request, key: int, name: str) -> Tree:
+    return {
+        "value": str(key),
+        "display": name,
+        "type": "direct",
+        "$ref": request.build_absolute_uri(f"/scim/v2/Groups/{key}"),
+    }

@@ -1,0 +1,181 @@
+"""People as a directory tells them: created without a password, closed when they left, opened when they came back.
+
+Closing is that of an administrator (`management.set_active`): sessions and tokens end for good, approvals that were not
+used yet no longer count, and the last account that may manage others stays open.
+"""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.models.account import Grant, Identity
+from migrations_app.models.provisioning import ProvisionedAccount
+from migrations_app.queries.accounts.directory import directory_people
+from migrations_app.use_cases.accounts import management
+from migrations_app.use_cases.accounts.services import PREFIX
+from migrations_app.use_cases.audit.log import record_audit_event
+
+DIRECTORY_PREFIX = "scim:"
+"""How a directory is named in the audit log. No account of a person is named so."""
+RESERVED = (PREFIX, DIRECTORY_PREFIX)
+LENGTHS = {"user_name": 150, "external_id": 255, "given": 150, "family": 150, "display": 200, "email": 254}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAsTold:
+    """What a directory says of a person; None leaves an attribute as it is."""
+
+    user_name: str | None = None
+    external_id: str | None = None
+    given: str | None = None
+    family: str | None = None
+    display: str | None = None
+    email: str | None = None
+    active: bool | None = None
+
+
+def add_person(told: PersonAsTold) -> int:
+    """Creates an account without a password and returns its id. One that the directory had deleted comes back.
+
+    It comes back without teams, roles of its own and identity, as a new person of that name might be somebody else.
+    Raises InvalidInput, and Conflict `name_taken`.
+    """
+    _refuse(told)
+    name = told.user_name or ""
+    with transaction.atomic():
+        gone = ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(removed_at=None).first()
+        if gone is not None:
+            return _back(gone, told)
+        if _is_taken(name):
+            raise Conflict("there is an account of that name", code="name_taken")
+        try:
+            with transaction.atomic():
+                user = User.objects.create_user(username=name)
+                ProvisionedAccount.objects.create(user=user, user_name=name, made_by_directory=True)
+        except IntegrityError:
+            raise Conflict("there is an account of that name", code="name_taken") from None
+        record_audit_event("account.made", name, rights="those of its teams", by="directory")
+        _apply(user, told)
+    return user.pk
+
+
+def change_person(account_id: int, told: PersonAsTold) -> None:
+    """Changes an account as told, all of it or nothing.
+
+    Raises NotFound, InvalidInput, and Conflict: `name_taken`, `last_admin`, and `closed_here` for opening an account
+    that a person has closed here.
+    """
+    _refuse(told)
+    with transaction.atomic():
+        _apply(_held(account_id), told)
+
+
+def remove_person(account_id: int) -> None:
+    """Closes an account for good as far as the directory is concerned, without its teams, roles and identity.
+
+    The row stays, for the audit log names it. Raises NotFound, Conflict `last_admin`.
+    """
+    with transaction.atomic():
+        user = _held(account_id)
+        known = _known(user)
+        _close(user, known)
+        teams = sorted(user.groups.values_list("name", flat=True))
+        user.groups.clear()
+        roles = Grant.objects.filter(person=user).delete()[0]
+        Identity.objects.filter(user=user).delete()
+        management.refuse_without_admin()
+        ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=timezone.now())
+        record_audit_event("account.deprovisioned", user.username, left=teams, roles=roles)
+
+
+def adopted_by(name: str) -> User | None:
+    """The account that the directory made under that name and as which nobody has signed in yet."""
+    waiting = ProvisionedAccount.objects.filter(user_name__iexact=name, made_by_directory=True, removed_at=None)
+    row = waiting.select_related("user").filter(user__identity=None).first()
+    return None if row is None or row.user.has_usable_password() else row.user
+
+
+def _apply(user: User, told: PersonAsTold) -> None:
+    known = _known(user)
+    if told.user_name is not None and told.user_name != known.user_name:
+        if _is_taken(told.user_name, but=user.pk):
+            raise Conflict("there is an account of that name", code="name_taken")
+        record_audit_event("account.directory_name", user.username, before=known.user_name, after=told.user_name)
+        known.user_name = told.user_name
+    known.external_id = _kept(told.external_id, known.external_id)
+    known.display_name = _kept(told.display, known.display_name)
+    known.save()
+    user.first_name, user.last_name = _kept(told.given, user.first_name), _kept(told.family, user.last_name)
+    if told.email is not None and told.email != user.email:
+        # Approvals and the kill switch are mailed there.
+        record_audit_event("account.email", user.username, before=user.email, after=told.email)
+        user.email = told.email
+    user.save(update_fields=["first_name", "last_name", "email"])
+    if told.active is not None and told.active != user.is_active:
+        _open(user, known) if told.active else _close(user, known)
+
+
+def _close(user: User, known: ProvisionedAccount) -> None:
+    if not user.is_active:
+        return
+    management.set_active(user.username, active=False, person=None)
+    known.closed_by_directory = True
+    known.save(update_fields=["closed_by_directory"])
+
+
+def _open(user: User, known: ProvisionedAccount) -> None:
+    if not known.closed_by_directory:
+        raise Conflict("the account was closed in karpdash, and is opened there", code="closed_here")
+    management.set_active(user.username, active=True, person=None)
+
+
+def _back(known: ProvisionedAccount, told: PersonAsTold) -> int:
+    user = known.user
+    ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=None, made_by_directory=True)
+    user.set_unusable_password()
+    user.save(update_fields=["password"])
+    record_audit_event("account.provisioned_again", user.username)
+    _apply(_held(user.pk), told)
+    return user.pk
+
+
+def _known(user: User) -> ProvisionedAccount:
+    """What the directory knows of the account; known from now on."""
+    return ProvisionedAccount.objects.select_for_update().get_or_create(
+        user=user, defaults={"user_name": user.username}
+    )[0]
+
+
+def _held(account_id: int) -> User:
+    row = User.objects.select_for_update().filter(pk__in=directory_people().values("pk"), pk=account_id).first()
+    if row is None:
+        raise NotFound("no such user")
+    return row
+
+
+def _is_taken(name: str, *, but: int = 0) -> bool:
+    named = User.objects.filter(username__iexact=name).exclude(pk=but).exists()
+    return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=but).exists()
+
+
+def _kept(told: str | None, before: str) -> str:
+    return before if told is None else told
+
+
+def _refuse(told: PersonAsTold) -> None:
+    for name, longest in LENGTHS.items():
+        text = getattr(told, name)
+        if text is not None and (len(text) > longest or not text.isprintable() or text != text.strip()):
+            raise InvalidInput(f"at most {longest} printable characters", where=name)
+    if told.user_name is not None and (not told.user_name or told.user_name.casefold().startswith(RESERVED)):
+        raise InvalidInput("is no name that an account can have", where="user_name", code="bad_name")
+    if told.email:
+        try:
+            validate_email(told.email)
+        except ValidationError:
+            raise InvalidInput("is no e-mail address", where="email") from None

@@ -1,0 +1,113 @@
+"""Teams as a directory tells them: whoever is in one has the roles that were given to it here."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+
+from migrations_app.errors import Conflict, InvalidInput, NotFound
+from migrations_app.models.provisioning import ProvisionedTeam
+from migrations_app.queries.accounts.directory import directory_people
+from migrations_app.use_cases.accounts import management
+from migrations_app.use_cases.audit.log import record_audit_event
+
+LONGEST_ID = 255
+MOST_IN_TEAM = 10_000
+"""Maximum number of members that one request may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamAsTold:
+    """What a directory says of a team; None leaves something as it is. `members` replaces all of them."""
+
+    name: str | None = None
+    external_id: str | None = None
+    members: frozenset[int] | None = None
+    add: frozenset[int] = frozenset()
+    remove: frozenset[int] = frozenset()
+
+
+def add_directory_team(told: TeamAsTold) -> int:
+    """Creates a team with its members and returns its id. Raises InvalidInput, and Conflict `name_taken`."""
+    name = _name(told.name or "")
+    with transaction.atomic():
+        row, is_new = Group.objects.get_or_create(name=name)
+        if not is_new:
+            raise Conflict("there is a team of that name", code="name_taken")
+        record_audit_event("team.made", name, by="directory")
+        _apply_to(row, told)
+    return row.pk
+
+
+def change_directory_team(team_id: int, told: TeamAsTold) -> None:
+    """Changes a team as told, all of it or nothing.
+
+    Raises NotFound, InvalidInput for a member that is not there, and Conflict `name_taken`, `last_admin`.
+    """
+    with transaction.atomic():
+        _apply_to(_held_team(team_id), told)
+
+
+def remove_directory_team(team_id: int) -> None:
+    """Removes a team with the roles that were given to it. Raises NotFound, Conflict `last_admin`."""
+    with transaction.atomic():
+        management.drop_team(_held_team(team_id).name, person=None)
+
+
+def told_teams(names: Collection[str]) -> frozenset[str]:
+    """Those of the teams whose members a directory decides."""
+    found = ProvisionedTeam.objects.filter(team__name__in=names)
+    return frozenset(found.values_list("team__name", flat=True))
+
+
+def _apply_to(row: Group, told: TeamAsTold) -> None:
+    known = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)[0]
+    if told.external_id is not None:
+        if len(told.external_id) > LONGEST_ID or not told.external_id.isprintable():
+            raise InvalidInput(f"at most {LONGEST_ID} printable characters", where="external_id")
+        known.external_id = told.external_id
+    if told.name is not None and _name(told.name) != row.name:
+        _rename(row, _name(told.name))
+    known.save()
+    had = frozenset(row.user_set.values_list("pk", flat=True))
+    wanted = ((had if told.members is None else told.members) | told.add) - told.remove
+    _set_members(row, had=had, wanted=wanted)
+
+
+def _rename(row: Group, name: str) -> None:
+    if Group.objects.filter(name=name).exclude(pk=row.pk).exists():
+        raise Conflict("there is a team of that name", code="name_taken")
+    record_audit_event("team.renamed", row.name, after=name)
+    row.name = name
+    row.save(update_fields=["name"])
+
+
+def _set_members(row: Group, *, had: frozenset[int], wanted: frozenset[int]) -> None:
+    if had == wanted:
+        return
+    if len(wanted) > MOST_IN_TEAM:
+        raise InvalidInput(f"at most {MOST_IN_TEAM} members", where="members", code="too_many")
+    people = dict(User.objects.filter(pk__in=had | wanted).values_list("pk", "username"))
+    there = set(directory_people().filter(pk__in=wanted - had).values_list("pk", flat=True))
+    if missing := sorted(wanted - had - there):
+        raise InvalidInput(f"there is no user {missing[0]}", where="members", code="unknown_member")
+    for user in User.objects.filter(pk__in=wanted - had):
+        management.refuse_sample_person(user)
+    row.user_set.add(*(wanted - had))
+    row.user_set.remove(*(had - wanted))
+    management.refuse_without_admin()
+    joined, left = (sorted(people[key] for key in keys if key in people) for keys in (wanted - had, had - wanted))
+    record_audit_event("team.members", row.name, joined=joined, left=left)
+
+
+def _name(text: str) -> str:
+    management.refuse_team_name(text, where="name")
+    return text.strip()
+
+
+def _held_team(team_id: int) -> Group:
+    row = Group.objects.select_for_update().filter(pk=team_id).first()
+    if row is None:
+        raise NotFound("no such group")
+    return row

@@ -1,0 +1,92 @@
+"""Tokens of directories: made by people who may appoint others, good for /scim/v2 and nothing else."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from migrations_app.access import Person, may_appoint
+from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from migrations_app.models.provisioning import ProvisioningToken
+from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
+from migrations_app.use_cases.audit.log import actor, record_audit_event, token_mark
+
+LONGEST_NAME = 60
+LONGEST_PROVISIONING_DAYS = 365
+MOST_LIVE = 10
+"""Maximum number of tokens that are neither revoked nor expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningSecret:
+    """A new token: `secret` is what the directory sends as a bearer token."""
+
+    id: uuid.UUID
+    secret: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryUse:
+    """A request of a directory with this token."""
+
+    id: uuid.UUID
+    name: str
+
+
+def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> ProvisioningSecret:
+    """Issues a token for a directory. None is the server's command line.
+
+    Whoever holds the secret decides who is in the teams, and so who has their roles: a person makes one, never a token.
+    Raises PermissionDenied, InvalidInput, and Conflict `too_many`.
+    """
+    _refuse(person)
+    if person is not None and person.method == "token":
+        raise PermissionDenied("a person makes tokens of directories, in the browser", code="person_needed")
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise InvalidInput(f"1 to {LONGEST_NAME} characters are needed", where="name", code="text_needed")
+    if not 1 <= days <= LONGEST_PROVISIONING_DAYS:
+        raise InvalidInput(f"a token lives 1 to {LONGEST_PROVISIONING_DAYS} days", where="days")
+    secret, now = new_secret(), timezone.now()
+    with transaction.atomic():
+        if ProvisioningToken.objects.filter(revoked_at=None, expires_at__gt=now).count() >= MOST_LIVE:
+            raise Conflict(f"at most {MOST_LIVE} live tokens", code="too_many")
+        row = ProvisioningToken(name=name.strip(), prefix=secret.prefix, digest=secret.digest, created_by=actor().name)
+        row.expires_at = now + timedelta(days=days)
+        row.save(force_insert=True)
+        _record("provisioning_token.made", row)
+    return ProvisioningSecret(row.pk, secret.text, row.expires_at)
+
+
+def revoke_provisioning_token(token_id: uuid.UUID, *, person: Person | None) -> None:
+    """Revokes a token at once. Raises PermissionDenied, and NotFound when it is not there or was revoked."""
+    _refuse(person)
+    with transaction.atomic():
+        live = ProvisioningToken.objects.filter(pk=token_id, revoked_at=None)
+        if not live.update(revoked_at=timezone.now()):
+            raise NotFound("no such token")
+        _record("provisioning_token.revoked", ProvisioningToken.objects.get(pk=token_id))
+
+
+def directory_of(secret: str) -> DirectoryUse | None:
+    """The use of a token; None when it is unknown, revoked or expired, or a token of another kind."""
+    now = timezone.now()
+    live = ProvisioningToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
+    row = live.first()
+    if row is None:
+        return None
+    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+        ProvisioningToken.objects.filter(pk=row.pk).update(last_used_at=now)
+    return DirectoryUse(row.pk, row.name)
+
+
+def _refuse(person: Person | None) -> None:
+    if person is not None:
+        refuse_person(may_appoint(over(person, None)))
+
+
+def _record(verb: str, row: ProvisioningToken) -> None:
+    record_audit_event(verb, row.name, mark=token_mark(str(row.pk)), expires_at=row.expires_at.isoformat())

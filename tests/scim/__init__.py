@@ -1,0 +1,1 @@
+"""SCIM 2.0, as directories speak it."""
