@@ -24,6 +24,8 @@ from tests.trust.sites import Site
 CAMPAIGN = re.compile(r"/campaigns/([0-9a-f-]{36})/")
 WRONG, TARGET = "1.0.99", "1.0.14"
 """A release that is neither the one before nor the one that the campaign leads to."""
+CRD_CHART = "crd_chart_values_match"
+"""The check that the chart of the CRDs is of the release that runs."""
 WAIVED = ("kubernetes_inside_window", "running_release_fits_kubernetes")
 UNDER_WAY = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
 MOST_SECONDS = 2400
@@ -208,6 +210,8 @@ class FleetStory:
         elif one.journey_state != "running":
             assert one.journey_state in ("draft", "previewed", "approved", "succeeded"), self.told()
             return False
+        elif one.waits == "tick_needed" and CRD_CHART in one.definition["checks"]:
+            return self._newly_waits(one) and self._crd_chart(one)
         elif one.waits in ("tick_needed", "confirmation_needed"):
             self._acts(one, "tick", "confirms", note="weighed with the owners")
         elif one.waits == "approval_needed":
@@ -244,6 +248,14 @@ class FleetStory:
         else:
             raise AssertionError(f"{one.name} waits for what no owner does: {one.definition}\n{self.told()}")
         self.scan(one.name)
+
+    def _crd_chart(self, one: Member) -> bool:
+        """The owner brings the chart of the CRDs to the release that runs, as the step says; a scan proves it."""
+        self.seen_to[(one.journey, one.step)] = 1
+        asked = f"SELECT starts FROM migrations_app_journey WHERE id = '{uuid.UUID(one.journey).hex}'"
+        self.sites[one.name].upgrade_crd_chart(str(self.office.up.rows(asked)[0][0]))
+        self.scan(one.name)
+        return True
 
     def _mends(self, one: Member) -> None:
         """The owner installs the right release; the operator retries the step and resumes the campaign."""
