@@ -101,6 +101,7 @@ def page_of_campaign(
         "next_wave": presenter.waits_for_person(board),
         "typed": presenter.name_asked(board),
         "held": presenter.held(board),
+        "signs_in_again": presenter.signs_in_again(board, person),
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
         "refused": refused,
