@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from migrations_app.actions.plan import canonical
-from migrations_app.checks.base import Evidence, Finding, Status
+from migrations_app.checks.base import Evidence, Finding
 from migrations_app.journeys.destroyed import DestroyedObject, only_shown
 from migrations_app.journeys.evidence import IN_ORDER, NOT_ASKED
 from migrations_app.journeys.outline import Outline
@@ -25,7 +25,7 @@ class AskedCheck(msgspec.Struct, frozen=True):
     thing to look at, else the reason why it cannot be told. `whole`: every one of them is there; `blocks`: what fails
     is a blocker, which nobody accepts."""
 
-    status: Status | str
+    status: str
     causes: tuple[str, ...] = ()
     whole: bool = True
     blocks: bool = False
