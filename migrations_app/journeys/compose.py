@@ -118,10 +118,16 @@ def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: 
 
 def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
     """The checks that an upgrade of the running release before the landing settles, which is that stage; a scan of them
-    proves it."""
-    if stage.part != "before" or stage.checks or stage.phase not in UPGRADED or stage.commands[0].how == "kubectl":
-        return ()
-    return tuple(check for chart, check in hop.upgraded_first if chart == UPGRADED[stage.phase])
+    proves it. What takes several upgrades is settled by the last one."""
+    last: dict[str, Stage] = {}
+    for one in hop.stages:
+        last |= {check: one for chart, check in hop.upgraded_first if _upgrades_first(one, chart)}
+    return tuple(check for check, one in last.items() if one is stage)
+
+
+def _upgrades_first(stage: Stage, chart: str) -> bool:
+    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not resumes(stage)
+    return stage.part == "before" and not stage.checks and by_hand and UPGRADED.get(stage.phase) == chart
 
 
 def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:

@@ -80,7 +80,11 @@ def step(*checks: str, action: str = "") -> JourneyStep:
         ("asks", AskedCheck("manual"), False),
         (ELSEWHERE, AskedCheck("unknown", NO_AWS), True),  # as it was shown at another hop of the way
         (ELSEWHERE, AskedCheck("pass"), False),
-        ("spot_role_present", AskedCheck("unknown", NO_AWS), True),  # told again after a hop, for a reason that was shown
+        (
+            "spot_role_present",
+            AskedCheck("unknown", NO_AWS),
+            True,
+        ),  # told again after a hop, for a reason that was shown
         ("spot_role_present", AskedCheck("unknown", OTHER), False),
         ("spot_role_present", AskedCheck("manual", ("look here",)), False),
         ("never_shown", AskedCheck("unknown", NO_AWS), False),
