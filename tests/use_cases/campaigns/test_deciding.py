@@ -1,5 +1,7 @@
 """What waits for people on many clusters is decided at once, and what one approval covers beside plans."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -48,8 +50,8 @@ def test_one_decision_confirms_a_step_on_every_cluster(ada, cleo):
     for name in ("blue", "green"):
         assert steps_of(row, name)[0] == ("person", "done", "ada", "compared with the owners")
     assert AuditEvent.objects.filter(verb="journey.step_ticked").count() == 2
-    event = AuditEvent.objects.get(verb="campaign.decided")
-    assert (len(event.detail["done"]), event.detail["refused"]) == (2, {})
+    told = json.loads(AuditEvent.objects.get(verb="campaign.decided").detail)
+    assert (len(told["done"]), told["refused"]) == (2, {})
     assert waiting_in(row.pk) == ()
 
 
@@ -101,7 +103,7 @@ def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
     approvals.approve_campaign(row.pk, person(cleo), yes=yes, by=actor(cleo))
     row.refresh_from_db()
     assert row.state == "approved"
-    assert AuditEvent.objects.get(verb="campaign.yes").detail["accepted"] == ["controller_permitted"]
+    assert json.loads(AuditEvent.objects.get(verb="campaign.yes").detail)["accepted"] == ["controller_permitted"]
 
 
 def test_words_are_needed_where_warnings_are_accepted(ada):
