@@ -77,6 +77,10 @@ class PolicyWantedSerializer(StrictSerializer):
     rehearsals = serializers.ListField(
         child=serializers.ChoiceField(choices=RISKS), required=False, default=list, max_length=len(RISKS)
     )
+    campaigns_destroy = serializers.BooleanField(
+        required=False, default=False,
+        help_text="Whether a campaign's approval may cover plans that delete what its preview showed.",
+    )  # fmt: skip
 
 
 class SwitchShownSerializer(StructSerializer):
@@ -210,6 +214,7 @@ def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
         frozen=said["frozen"],
         frozen_why=said["frozen_why"],
         rehearsals=tuple(said["rehearsals"]),
+        campaigns_destroy=said["campaigns_destroy"],
         **{name: said[name] for name in NUMBERS},
     )
     change_policy(cluster_id, rules, person=asking(request), version=version, by=actor())

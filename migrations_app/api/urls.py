@@ -22,6 +22,7 @@ from migrations_app.api.campaigns.views import (
     CampaignTryAgainView,
     CampaignView,
 )
+from migrations_app.api.campaigns.waiting import CampaignDecideView, CampaignWaitingView
 from migrations_app.api.checks import ChecksView, CheckView
 from migrations_app.api.clusters.access import (
     ClusterAwsView,
@@ -197,6 +198,8 @@ urlpatterns: list[URLPattern] = [
     *_both("campaigns", CampaignsView, name="api-campaigns"),
     *_both("campaigns/<uuid:id>", CampaignView, name="api-campaign"),
     *_both("campaigns/<uuid:id>/clusters", CampaignClustersView, name="api-campaign-clusters"),
+    *_both("campaigns/<uuid:id>/waiting", CampaignWaitingView, name="api-campaign-waiting"),
+    *_both("campaigns/<uuid:id>/decide", CampaignDecideView, name="api-campaign-decide"),
     *_both("campaigns/<uuid:id>/ask", CampaignAskView, name="api-campaign-ask"),
     *_both("campaigns/<uuid:id>/approve", CampaignApproveView, name="api-campaign-approve"),
     *_both("campaigns/<uuid:id>/start", CampaignStartView, name="api-campaign-start"),

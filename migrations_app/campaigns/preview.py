@@ -4,15 +4,17 @@ Numbers are estimates: `minutes` counts the nodes of a hop at the pace of the po
 before the work after them; what people do outside is not in it. None means not known, never none.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from migrations_app.actions import registry
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview
+from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview, WarningShown
+from migrations_app.journeys.beforehand import AskedCheck, asked_check
 from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.destroyed import forecast_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
@@ -21,6 +23,8 @@ from migrations_app.readiness.report import PathStep, Report
 MINUTES_A_NODE = 6
 """Minutes from the beginning of a node's drain until its pods run elsewhere, as assumed by the estimate."""
 MOST_REASONS = 5
+MOST_ABOUT = 200
+"""Characters of what one cause of a warning is about."""
 ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
 """Lines of the forecast that count nodes which a hop replaces; the largest counts, for they overlap."""
 KARPENTER = "karpenter_"
@@ -28,8 +32,13 @@ KUBERNETES_FITS = "kubernetes_inside_window"
 """The check that a person waives to take a hop on a Kubernetes that its release was not made for."""
 
 
-def member_preview(known: MemberPreview, report: Report, *, recipe: Recipe, pace: Pace) -> MemberPreview:
-    """What the campaign would do on that cluster, as its report tells; with a cause where it cannot join."""
+def member_preview(
+    known: MemberPreview, report: Report, *, recipe: Recipe, pace: Pace, choices: Choices | None = None
+) -> MemberPreview:
+    """What the campaign would do on that cluster, as its report tells; with a cause where it cannot join.
+
+    `choices` are those of the recipe with what installation and policy let karpdash do itself.
+    """
     if known.cause:
         return known
     facts = report.cluster
@@ -47,12 +56,13 @@ def member_preview(known: MemberPreview, report: Report, *, recipe: Recipe, pace
     if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
         return msgspec.structs.replace(told, cause="kubernetes_outside")
     wanted = {step.hop for step in path}
-    choices = Choices(recipe.parameters, recipe.soak_seconds)
+    choices = choices or Choices(recipe.parameters, recipe.soak_seconds)
     hops = (hop for hop in runbook(report).hops if hop.lands.hop in wanted)
     shown = tuple(
         _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), told=told, pace=pace) for hop in hops
     )
-    return msgspec.structs.replace(told, hops=shown)
+    deletes = any(step.action in recipe.destroys for hop in shown for step in hop.steps if step.action)
+    return msgspec.structs.replace(told, hops=shown, objects=forecast_objects(report) if deletes else ())
 
 
 def hops_to(wanted: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
@@ -113,7 +123,27 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, 
         reasons=tuple(
             dict.fromkeys(one.summary for one in hop.steps if one.severity == "blocker" and one.status != "pass")
         )[:MOST_REASONS],
+        asked=_asked(hop, steps),
+        warns=tuple(_warnings(hop, steps)),
+        again=tuple(one.check for one in hop.done_earlier if one.seen_again),
     )
+
+
+def _asked(hop: RunbookHop, steps: Sequence[JourneyStep]) -> dict[str, AskedCheck]:
+    """What the checks say that people are asked about, by their ids."""
+    by_people = {check for step in steps if step.kind in ("person", "outside") for check in step.checks}
+    return {one.id: asked_check(one) for one in hop.steps if one.id in by_people}
+
+
+def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[WarningShown]:
+    """What fails of the steps that a person confirms; a blocker is never accepted."""
+    confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
+    for one in hop.steps:
+        if one.id in confirmed and one.status == "fail" and one.severity != "blocker":
+            about = (
+                f"{row.kind} {row.name} {row.path}: {row.seen}"[:MOST_ABOUT] for row in one.evidence[:MOST_REASONS]
+            )
+            yield WarningShown(one.id, one.summary, tuple(about))
 
 
 def rolling_minutes(nodes: int, pace: Pace) -> int:

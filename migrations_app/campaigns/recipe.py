@@ -70,6 +70,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the clusters in work are paused too when one stops; else they go on, and only no other one begins."""
     weighed: str = ""
     """What the author wrote on what only a person can weigh, for all clusters; empty: each cluster asks a person."""
+    accepts: bool = False
+    """Whether the approvers accept warnings that fail, one by one, as the preview shows them."""
+    destroys: tuple[str, ...] = ()
+    """The actions whose plans that delete the approval also covers, of the objects that the preview shows alone."""
     unseen: bool = False
     """Whether the approval also covers plans that can only be made on the way; see journeys/beforehand.py."""
 

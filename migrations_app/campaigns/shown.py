@@ -8,8 +8,10 @@ import msgspec
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.recipe import Recipe
+from migrations_app.journeys.beforehand import AskedCheck
+from migrations_app.journeys.destroyed import DestroyedObject
 
-PREVIEWER = 1
+PREVIEWER = 2
 """Incremented with every change of what a stored preview means."""
 
 
@@ -34,6 +36,14 @@ class StepPreview(msgspec.Struct, frozen=True):
     failing: tuple[str, ...] = ()
 
 
+class WarningShown(msgspec.Struct, frozen=True):
+    """A warning that fails as the hop begins: what the check says, and the first of what it is about."""
+
+    check: str
+    says: str
+    about: tuple[str, ...] = ()
+
+
 class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
     """One hop of one cluster. `nodes` are those that are replaced; `minutes` is the estimate of what karpdash does."""
 
@@ -47,6 +57,12 @@ class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
     unknowns: int
     reasons: tuple[str, ...] = ()
     """Summaries of what keeps the hop from being ready, most severe first."""
+    asked: dict[str, AskedCheck] = {}
+    """By the id of a check of a step that people or other tools do, what it says as the hop begins."""
+    warns: tuple[WarningShown, ...] = ()
+    """What an approver accepts of it, where the recipe asks for that."""
+    again: tuple[str, ...] = ()
+    """Checks that the work of an earlier hop makes unknown until a scan after it, which asks them here."""
 
     @property
     def by_people(self) -> int:
@@ -75,6 +91,10 @@ class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
     hops: tuple[HopPreview, ...] = ()
     approvals: int = 0
     """How many people have to agree, by the policy of now."""
+    objects: tuple[DestroyedObject, ...] | None = ()
+    """What plans would delete that the recipe lets the approval cover; None where not all of it was read."""
+    destroys: bool = True
+    """Whether the policy of now lets the approval of a campaign cover such plans."""
 
     @property
     def minutes(self) -> int | None:
@@ -123,7 +143,24 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
         What a plan really risks is only known when it is made, so people agree to the limit and not to less.
         """
+        if any(destroyed_by(one) for one in self.joined):
+            return "destructive"
         return self.recipe.covers if any(one.risk is not None for one in self.joined) else None
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The checks that an approver accepts one by one: warnings that fail as they are shown."""
+        return accepted_of(self.joined) if self.recipe.accepts else ()
+
+
+def accepted_of(shown: Iterable[MemberPreview]) -> tuple[str, ...]:
+    """The ids of the checks of steps for people that fail somewhere as they are shown."""
+    return tuple(sorted({warning.check for one in shown for hop in one.hops for warning in hop.warns}))
+
+
+def destroyed_by(one: MemberPreview) -> tuple[DestroyedObject, ...]:
+    """The objects of the cluster that the approval lets plans delete."""
+    return (one.objects or ()) if one.destroys else ()
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from migrations_app.campaigns.shown import MemberPreview, known_sum
+from migrations_app.campaigns.shown import MemberPreview, accepted_of, destroyed_by, known_sum
 
 
 class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,7 +14,9 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
     `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
     of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
     blocker, which their journeys have to clear, and `unknown` those where something is not known. `weighs` counts, by
-    the id of a check, the clusters in which only a person can weigh it: not those in which it fails.
+    the id of a check, the clusters in which only a person can weigh it: not those in which it fails. `fails` counts the
+    clusters with such a warning that an approver may accept, `destroyed` the objects that the approval lets plans
+    delete.
     """
 
     clusters: int = 0
@@ -27,6 +29,8 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
     minutes_known: int = 0
     by_people: int = 0
     weighs: dict[str, int] = {}
+    fails: dict[str, int] = {}
+    destroyed: int | None = 0
     blocked: int = 0
     unknown: int = 0
 
@@ -37,6 +41,7 @@ def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
     joined = [one for one in told if not one.cause]
     causes = Counter(one.cause for one in told if one.cause)
     weighs = Counter(check for one in joined for check in _weighed(one))
+    fails = Counter(check for one in joined for check in accepted_of((one,)))
     return CampaignForecast(
         clusters=len(joined),
         left_out=len(told) - len(joined),
@@ -48,6 +53,8 @@ def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
         minutes_known=sum(one.minutes or 0 for one in joined),
         by_people=sum(hop.by_people for one in joined for hop in one.hops),
         weighs=dict(sorted(weighs.items(), key=lambda pair: (-pair[1], pair[0]))),
+        fails=dict(sorted(fails.items(), key=lambda pair: (-pair[1], pair[0]))),
+        destroyed=known_sum(len(destroyed_by(one)) if one.objects is not None else None for one in joined),
         blocked=sum(any(hop.blockers for hop in one.hops) for one in joined),
         unknown=sum(any(hop.unknowns for hop in one.hops) for one in joined),
     )

@@ -158,6 +158,10 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     """The earlier hop that asks for all of it, no less severely: unknown here until the cluster is scanned again.
     Stored, and never published."""
 
+    asks: tuple[str, ...] | UnsetType = UNSET
+    """Digests of what a person is asked to look at, where nothing fails: the same question is told by them at another
+    hop and in another scan. Stored, and never published."""
+
     follows: str | UnsetType = UNSET
     """The check of the same hop whose fix brings all of it or unmasks it: it is not there before that is made. Stored,
     and never published."""

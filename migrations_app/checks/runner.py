@@ -1,5 +1,6 @@
 """Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
@@ -116,6 +117,8 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
     exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
     found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
+    if found.status == "manual":
+        found = msgspec.structs.replace(found, asks=_asks(words))
     return CheckAnswer(found if quarantined else _weighed(found, words), causes)
 
 
@@ -124,6 +127,12 @@ def cause_of(word: JudgeResult) -> Cause:
     if isinstance(word, Evidence):
         return word.kind, word.namespace, word.name, word.path, word.wanted
     return (word.detail,) if isinstance(word, ManualCheck) else ()
+
+
+def _asks(words: Iterable[JudgeResult]) -> tuple[str, ...]:
+    """Each question to a person by its digest."""
+    asked = (word.detail for word in words if isinstance(word, ManualCheck))
+    return tuple(dict.fromkeys(hashlib.sha256(one.encode()).hexdigest()[:16] for one in asked))
 
 
 def asked_at(hop: str) -> Unknown:

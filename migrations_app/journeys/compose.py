@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 from msgspec import UNSET, structs
 
 from migrations_app.actions import registry
+from migrations_app.actions.targets.disruption_hold import FIRST_WITH_BUDGETS
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.journeys.deliveries import ASKED_BY, GITOPS, resumes, with_pauses
+from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
+from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import Stage
@@ -28,12 +31,18 @@ UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 TAINTS = "taint_and_drift"
+FENCED = "old_provisioners_fenced"
+"""The check that tells whether the fence by hand is there."""
+DRIFTS = "drift_not_held_off"
+"""The check that asks for budgets of no nodes over the landing."""
 STORED = "stored_versions_clean"
 """The check that tells when only the new version is stored."""
 PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
 """By phase, the action that is meant where several resolve a check; elsewhere the first one."""
 LONGEST_COMMAND = 4000
-RELEASE = "{release}"
+UPGRADED = {"crds": CRD_CHART, "controller": CHART}
+"""By phase the chart that is upgraded before the landing."""
+IN_CHART = "{release}"
 """Stands in the name of a chart for the release that the step is about."""
 
 
@@ -41,8 +50,9 @@ class Choices(NamedTuple):
     """What the author chose: parameters by the id of the action, and how long the new release runs before the rest.
 
     `by_helm`: installation and policy let karpdash upgrade Karpenter's Helm releases itself; `by_delivery`: they let it
-    change the objects of Flux and Argo CD. `pauses`: they let it pause deliveries and resume them. `diffs` is what a
-    person commits for the landing, by the chart.
+    change the objects of Flux and Argo CD. `pauses`: they let it pause deliveries and resume them. `holds`: they let it
+    hold Karpenter's own disruption over the landing and restore the budgets. `diffs` is what a person commits for the
+    landing, by the chart.
     """
 
     parameters: Mapping[str, Mapping[str, Any]]
@@ -50,6 +60,7 @@ class Choices(NamedTuple):
     by_helm: bool = False
     by_delivery: bool = False
     pauses: bool = False
+    holds: bool = False
     diffs: Mapping[str, Command] = {}
 
 
@@ -58,7 +69,13 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
     stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
     made = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
     fenced = any(step.action == TAINTS for _, step in made)
-    found = [step for stage, step in made if not (fenced and _is_fence(stage))]
+    held = any(step.action == HOLD for _, step in made)
+    holds = any(set(step.checks) & set(HOLDS) for _, step in made)
+    found = [
+        _restoring(stage) if held and _lets_go(stage) else step
+        for stage, step in made
+        if not (fenced and _is_fence(stage)) and (holds or not _lets_go(stage))
+    ]
     every = with_pauses(found, hop, installed=installed) if choices.pauses else found
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
@@ -66,6 +83,19 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
 def _is_fence(stage: Stage) -> bool:
     """Whether it is the fence by hand, which an action that taints Provisioners makes itself."""
     return (stage.part, stage.phase) == ("before", "rollout") and not stage.checks
+
+
+def _lets_go(stage: Stage) -> bool:
+    """Whether it ends by hand what was held over the landing; where no step holds anything, nothing is to be ended."""
+    by_hand = any(one.how == "kubectl" for one in stage.commands)
+    return (stage.part, stage.phase) == ("after", "rollout") and not stage.checks and by_hand
+
+
+def _restoring(stage: Stage) -> JourneyStep:
+    """The budgets come back from where the hold wrote them down; its rollout reads them."""
+    action = registry.find(RELEASE)
+    title = action.title if action else stage.does
+    return _step(stage, "rollout", title=title, action=RELEASE, protects=True, settled=True)
 
 
 def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
@@ -77,8 +107,27 @@ def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: 
         yield from _open(stage, hop, choices=choices)
     elif stage.commands and (stage.part, stage.phase) == ("after", "crds"):
         yield _step(stage, "outside", checks=(STORED,), protects=True)
+    elif stage.commands and (proof := upgraded_by(stage, hop)):
+        open_ones = [one for one in hop.steps if one.id in proof]
+        blocks = any(one.severity == "blocker" and one.status != "manual" for one in open_ones)
+        yield _step(stage, "outside" if blocks else "person", checks=proof, protects=True)
     elif stage.commands:
-        yield _step(stage, "person", protects=True)
+        proof = (FENCED,) if _is_fence(stage) else ()
+        yield _step(stage, "person", checks=proof, protects=True)
+
+
+def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
+    """The checks that an upgrade of the running release before the landing settles, which is that stage; a scan of them
+    proves it. What takes several upgrades is settled by the last one."""
+    last: dict[str, Stage] = {}
+    for one in hop.stages:
+        last |= {check: one for chart, check in hop.upgraded_first if _upgrades_first(one, chart)}
+    return tuple(check for check, one in last.items() if one is stage)
+
+
+def _upgrades_first(stage: Stage, chart: str) -> bool:
+    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not resumes(stage)
+    return stage.part == "before" and not stage.checks and by_hand and UPGRADED.get(stage.phase) == chart
 
 
 def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
@@ -164,7 +213,9 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
     """One step for each action that is called for, one for what is done outside, and one for what is weighed."""
     groups: dict[tuple[StepKind, str], list[Finding]] = {}
     for finding in hop.open_in(stage):
-        if (key := _done_by(finding, stage, hop=hop.lands.hop)) is not None:
+        if finding.id in _made_later(hop):
+            continue  # the upgrade that makes it is a step of its own
+        if (key := _done_by(finding, stage, hop=hop, choices=choices)) is not None:
             groups.setdefault(key, []).append(finding)
     for (kind, name), findings in groups.items():
         action = registry.find(name) if name else None
@@ -181,17 +232,31 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
         )
 
 
-def _done_by(finding: Finding, stage: Stage, *, hop: str) -> tuple[StepKind, str] | None:
+def _made_later(hop: RunbookHop) -> set[str]:
+    return {check for stage in hop.stages if stage.commands for check in upgraded_by(stage, hop)}
+
+
+def _done_by(finding: Finding, stage: Stage, *, hop: RunbookHop, choices: Choices) -> tuple[StepKind, str] | None:
     """Who does it, and the id of the action if karpdash does; None for what needs no step."""
     if finding.id == ASKED_BY:
         return None  # what it asks for are steps of their own, beside the changes that would be reverted
-    if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop)):
+    if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.lands.hop)):
         return "rollout", action
+    if finding.status == "fail" and finding.id == DRIFTS and choices.holds and _held_by_us(finding, hop):
+        return "rollout", HOLD
     if finding.severity == "info":
         return None
     if finding.severity == "blocker" and finding.status != "manual":
         return "outside", ""
     return "person", ""
+
+
+def _held_by_us(finding: Finding, hop: RunbookHop) -> bool:
+    """Whether karpdash can hold them: the running release keeps budgets, and no tool writes the NodePools from a source
+    of its own."""
+    starts = parse(hop.starts) if hop.starts else None
+    keeps = starts is not None and minor_order(starts.minor) >= FIRST_WITH_BUDGETS
+    return keeps and next((one.how for one in finding.remedies), "") == "kubectl"
 
 
 def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
@@ -218,7 +283,7 @@ def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -
 def _of_release(given: Mapping[str, Any], release: str) -> dict[str, Any]:
     """The author's choices with the release in the name of the chart: several hops take several charts."""
     source = given.get("source")
-    return {**given, "source": source.replace(RELEASE, release)} if isinstance(source, str) else dict(given)
+    return {**given, "source": source.replace(IN_CHART, release)} if isinstance(source, str) else dict(given)
 
 
 def _commands(findings: Iterable[Finding]) -> Iterator[Command]:

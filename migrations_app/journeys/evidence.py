@@ -9,7 +9,7 @@ from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.report import Report
 
 Verdict = Literal["proven", "open", "unknown", "other_release"]
-_IN_ORDER: tuple[Status, ...] = ("pass", "not_applicable", "waived")
+IN_ORDER: tuple[Status, ...] = ("pass", "not_applicable", "waived")
 NOT_ASKED = "not_asked"
 """The status of a check that no hop of the report asks any more."""
 
@@ -49,13 +49,18 @@ def _verdict(step: JourneyStep, checks: tuple[CheckSeen, ...], *, running: str, 
         return "other_release"
     if (step.release and running == starts != step.release) or any(one.status == "fail" for one in checks):
         return "open"
-    if (step.release and not running) or any(one.status not in _IN_ORDER for one in checks):
+    if (step.release and not running) or any(one.status not in IN_ORDER for one in checks):
         return "unknown"
     return "proven" if step.release or checks else "unknown"
 
 
 def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
+    found = finding_of(report, name, hop=hop)
+    return CheckSeen(name, found.status, found.summary) if found else CheckSeen(name, NOT_ASKED)
+
+
+def finding_of(report: Report, name: str, *, hop: str) -> Finding | None:
+    """What the check says at the hop or, once that was taken, at the first hop that asks it; None if none does."""
     asked: dict[str, Finding] = {one.hop: one for one in report.checks if one.id == name}
     order = (hop, *(step.hop for step in report.target.path))
-    found = next((asked[one] for one in order if one in asked), None)
-    return CheckSeen(name, found.status, found.summary) if found else CheckSeen(name, NOT_ASKED)
+    return next((asked[one] for one in order if one in asked), None)

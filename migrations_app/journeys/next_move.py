@@ -70,13 +70,26 @@ def next_move(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
     if here.state == "ready":
         return Move("begin")
     if step.kind == "person":
-        return Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "tick_needed")
+        return _of_person(step, here, now=now)
     if step.kind == "wait":
         over = now - here.since >= timedelta(seconds=step.seconds)
         return Move("finish", "time_passed") if over else Move("watch", "time")
     if step.kind == "outside":
         return _by_evidence(here, now=now, patience=None)
     return _of_rollout(here, now=now, settled=step.settled)
+
+
+def _of_person(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
+    """Finished if it was weighed before, or a scan proves it: nobody is asked to say what is seen. A scan is asked for
+    once, and again as long as a check fails, for its work may be done meanwhile."""
+    if here.weighed:
+        return Move("finish", WEIGHED_BEFORE)
+    found, told = here.evidence, Move("tell", "tick_needed")
+    if found is not None and found.verdict == "proven":
+        return Move("finish", "seen")
+    if not step.checks or (found is not None and found.verdict == "unknown"):
+        return told
+    return _scan(here, now=now, otherwise=told)
 
 
 _WATCHED: dict[str, Move] = {

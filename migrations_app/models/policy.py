@@ -33,6 +33,8 @@ class Policy(models.Model):
     pool_percent = models.PositiveIntegerField(default=10)
     rehearsals = models.JSONField(null=True)
     """Risks whose plans have to be rehearsed; null or empty for none."""
+    campaigns_destroy = models.BooleanField(default=False, db_default=False)
+    """Whether the approval of a campaign may cover plans that delete what its preview showed."""
 
     class Meta:
         permissions = [("administer_policy", "Can change policies and the kill switch")]

@@ -211,6 +211,7 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
         anomalies=known.owned.anomalies,
         known_up_to=TablesEnd(*map(str, known_up_to())),
         legacy=legacy,
+        legacy_objects=facts.legacy_objects(known.inventory),
     )
 
 

@@ -1,7 +1,7 @@
 """What of a report others get: everything but the fields that only our own programs read."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -14,13 +14,17 @@ PLAN: Final = "karpdash/plan/v1"
 TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
-    "Finding": ("reason", "asked_at", "follows"),
+    "Finding": ("reason", "asked_at", "asks", "follows"),
     "Installed": ("carriers", "controller", "crd_keeper", "crd_release", "git", "given"),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
-    "RunbookHop": ("values",),
+    "Report": ("legacy_objects",),
+    "RunbookHop": ("asked_first", "values"),
 }
 """By type the fields that are in no published JSON and in no schema; version 2 of a plan has `change` and `values`."""
+
+
+_HIDDEN: Final[Mapping[str, Any]] = dict.fromkeys(INTERNAL["Finding"], UNSET)
 
 
 def published(report: Report) -> Report:
@@ -30,20 +34,22 @@ def published(report: Report) -> Report:
         cluster=_cluster(report.cluster),
         parts=tuple(map(_line, report.parts)),
         checks=tuple(map(_finding, report.checks)),
+        legacy_objects=UNSET,
     )
 
 
 def published_plan(plan: Runbook) -> Runbook:
     """The runbook as version 1 of its JSON: fixes are text alone."""
-    hops = tuple(replace(hop, steps=tuple(map(_finding, hop.steps)), values=UNSET) for hop in plan.hops)
+    hops = tuple(
+        replace(hop, steps=tuple(map(_finding, hop.steps)), values=UNSET, asked_first=UNSET) for hop in plan.hops
+    )
     return replace(plan, cluster=_cluster(plan.cluster), hops=hops)
 
 
 def typed_plan(plan: Runbook) -> Runbook:
     """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
     hops = tuple(
-        replace(hop, steps=tuple(replace(one, reason=UNSET, asked_at=UNSET, follows=UNSET) for one in hop.steps))
-        for hop in plan.hops
+        replace(hop, steps=tuple(replace(one, **_HIDDEN) for one in hop.steps), asked_first=UNSET) for hop in plan.hops
     )
     return replace(plan, schema=TYPED_PLAN, cluster=_cluster(plan.cluster), hops=hops)
 
@@ -54,7 +60,7 @@ def _line(line: PartLine) -> PartLine:
 
 def _finding(finding: Finding) -> Finding:
     remedies = tuple(replace(remedy, change=UNSET) for remedy in finding.remedies)
-    return replace(finding, reason=UNSET, asked_at=UNSET, follows=UNSET, remedies=remedies)
+    return replace(finding, **_HIDDEN, remedies=remedies)
 
 
 def _cluster(facts: ClusterFacts) -> ClusterFacts:

@@ -21,6 +21,7 @@ __all__ = [
     "IamSheet",
     "Installed",
     "KubernetesWindow",
+    "LegacyObject",
     "NodeCounts",
     "OwnedNode",
     "PartLine",
@@ -200,6 +201,15 @@ class NodeCounts(msgspec.Struct, frozen=True):
     by_owner: dict[str, int]
 
 
+class LegacyObject(msgspec.Struct, frozen=True, kw_only=True):
+    """One alpha object, or the CRD of an alpha kind. `manager` is the tool that reverts changes of it."""
+
+    kind: str
+    name: str
+    uid: str
+    manager: str = ""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = "karpdash/scan/v1"
     cluster: ClusterFacts
@@ -215,6 +225,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """How far the tables reached that it was judged by; None in reports from before this was told."""
     legacy: dict[str, int | None] = {}
     """Legacy objects left, by kind (Provisioner, AWSNodeTemplate, Machine, Node); None where it could not be read."""
+    legacy_objects: tuple[LegacyObject, ...] | UnsetType = UNSET
+    """What is deleted of them at the end, by uid; unset where not all of it was read. Stored, never published."""
 
     @property
     def nodes_certainty(self) -> Certainty:

@@ -3,8 +3,9 @@
 Where a cluster stands on the road: its stage, told from CRDs, objects and the running release.
 """
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.delivery_sources import comes_from, git_sources
@@ -12,13 +13,20 @@ from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, DELIVERERS
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import CRD, Container, GitOpsDelivery, HelmRelease, Workload
+from migrations_app.inventory.objects.karpenter import (
+    CRD,
+    Container,
+    GitOpsDelivery,
+    HelmRelease,
+    NamedObject,
+    Workload,
+)
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.readiness.given_charts import given_charts
-from migrations_app.readiness.report import Installed, Stage
+from migrations_app.readiness.report import Installed, LegacyObject, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
 
@@ -134,6 +142,27 @@ def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:
     found: dict[str, int | None] = {kind: _left(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
     whole = isinstance(inventory.nodes, Seen) and not inventory.nodes.quarantined
     return found | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
+
+
+def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType:
+    """The alpha objects that are deleted at the end, and the CRDs of their kinds; unset where not all of them was read.
+
+    Machines are not among them: they go with their nodes.
+    """
+    parts = (inventory.provisioners, inventory.awsnodetemplates, inventory.crds)
+    if not all(map(is_whole, parts)):
+        return UNSET
+    names = {kind.crd_name for kind in kinds.ALPHA_KINDS}
+    every: list[tuple[str, NamedObject]] = [
+        *((kinds.PROVISIONER.kind, one) for one in inventory.provisioners.items),
+        *((kinds.AWS_NODE_TEMPLATE.kind, one) for one in inventory.awsnodetemplates.items),
+        *((kinds.CRD.kind, one) for one in inventory.crds.items if one.name in names),
+    ]
+    told = [
+        LegacyObject(kind=kind, name=one.name, uid=one.metadata.uid or "", manager=keeper_of(one.metadata))
+        for kind, one in every
+    ]
+    return tuple(told) if all(one.uid for one in told) else UNSET
 
 
 def _left(part: Part[object]) -> int | None:

@@ -8,6 +8,7 @@ from migrations_app.web.agents import dial
 from migrations_app.web.agents import page as agent_pages
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
+from migrations_app.web.campaigns import waiting as campaign_waiting
 from migrations_app.web.cluster import (
     connection,
     convert,
@@ -163,6 +164,8 @@ urlpatterns = [
     path("campaigns/create", campaign_commands.create, name="campaign-create"),
     path("campaigns/calendar", campaign_pages.calendar, name="campaign-calendar"),
     path("campaigns/<uuid:campaign_id>/", campaign_pages.campaign, name="campaign"),
+    path("campaigns/<uuid:campaign_id>/waiting", campaign_waiting.waiting, name="campaign-waiting"),
+    path("campaigns/<uuid:campaign_id>/decide", campaign_waiting.decide, name="campaign-decide"),
     path("campaigns/<uuid:campaign_id>/live", campaign_pages.live, name="campaign-live"),
     path("campaigns/<uuid:campaign_id>/receipt.md", campaign_pages.receipt, name="campaign-receipt"),
     path("campaigns/<uuid:campaign_id>/ask", campaign_commands.ask, name="campaign-ask"),

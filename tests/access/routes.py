@@ -108,6 +108,8 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-campaigns", "POST"): Gate("", "plan", "133+3++"),
     ("api-campaign", "GET"): Gate("campaign", "read", "14+++++", "144444+"),
     ("api-campaign-clusters", "GET"): Gate("campaign", "read", "14+++++", "144444+"),
+    ("api-campaign-waiting", "GET"): Gate("campaign", "read", "14+++++", "144444+"),
+    ("api-campaign-decide", "POST"): Gate("campaign", "read", "1433333", "1444443"),
     ("api-campaign-ask", "POST"): Gate("campaign", "plan", "143+3++", "144444+"),
     ("api-campaign-approve", "POST"): Gate("campaign", "read", "1433333", "1444443"),
     ("api-campaign-start", "POST"): Gate("campaign", "act", "143+3++", "144444+"),

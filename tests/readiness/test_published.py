@@ -29,8 +29,8 @@ def names(tree: Any) -> set[str]:
 def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
     assert internal == {
-        "data", "reason", "asked_at", "follows", "reasons", "change", "carriers", "controller", "crd_keeper",
-        "crd_release", "git", "given", "values",
+        "asked_first", "data", "reason", "asked_at", "asks", "follows", "reasons", "legacy_objects", "change",
+        "carriers", "controller", "crd_keeper", "crd_release", "git", "given", "values",
     }  # fmt: skip
     plan = msgspec.to_builtins(published_plan(runbook(REPORT)))
     assert "reasons" not in names(msgspec.json.decode(json_schema.render(REPORT))["parts"])

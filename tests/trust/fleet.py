@@ -32,7 +32,8 @@ FLEET = {
 """By name: the state before the campaign, and the environment."""
 RECIPE = {
     "waves": "1, 1, rest", "order": "dev, staging, production", "at_once": "4", "gate_minutes": "0", "person": "never",
-    "most_stops": "1", "unseen": "1", "node_role": "KarpenterNodeRole-{cluster}",
+    "most_stops": "1", "unseen": "1", "accepts": "1", "destroys-remove_legacy": "1",
+    "node_role": "KarpenterNodeRole-{cluster}",
     "weighed": "Permissions, quotas and values were compared for all six clusters",
 }  # fmt: skip
 WRONG = "beta-2"
@@ -92,6 +93,7 @@ def _employ(up: Office) -> None:
     boss.goto("/policy")
     for name, value in POLICY.items():
         boss.locator(f"#{name}").fill(value)
+    boss.locator("#campaigns_destroy").check()
     boss.get_by_role("button", name="Change the policy").click()
     up.leave()
 

@@ -17,13 +17,15 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.office import LONG, PASSWORD, SETTINGS, SOON, WORD, Office
+from tests.browser.office import PASSWORD, SETTINGS, SOON, Office
 from tests.journeys.running import ROOT, bare_environment
 from tests.trust.sites import Site
 
 CAMPAIGN = re.compile(r"/campaigns/([0-9a-f-]{36})/")
 WRONG, TARGET = "1.0.99", "1.0.14"
 """A release that is neither the one before nor the one that the campaign leads to."""
+CRD_CHART = "crd_chart_values_match"
+"""The check that the chart of the CRDs is of the release that runs."""
 WAIVED = ("kubernetes_inside_window", "running_release_fits_kubernetes")
 UNDER_WAY = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
 MOST_SECONDS = 2400
@@ -141,7 +143,12 @@ class FleetStory:
         ends = time.monotonic() + MOST_SECONDS
         while (state := self.state()) not in ("succeeded", "aborted"):
             assert time.monotonic() < ends, self.told()
-            if not sum(self._serve(one) for one in self.members()):
+            members = self.members()
+            if sum(self._serve(one) for one in members):
+                continue
+            if members and all(map(_needs_people, members)):
+                self._together()
+            else:
                 self._of_campaign(state)
                 time.sleep(0.5)
         assert state == "succeeded", self.told()
@@ -202,17 +209,15 @@ class FleetStory:
 
     def _serve(self, one: Member) -> bool:
         """What this cluster waits for is done; whether it waited for anybody."""
-        if one.journey_state == "paused" and one.cause in ("plan_differs", "plan_not_shown"):
-            self._acts(one, "accept", "accepts the plan")
-        elif one.journey_state == "paused" and one.name == self.wrong and one.cause == "other_release":
+        if _needs_people(one):
+            return False  # people decide on all at once, when nothing else goes on
+        if one.journey_state == "paused" and one.name == self.wrong and one.cause == "other_release":
             self._mends(one)
         elif one.journey_state != "running":
             assert one.journey_state in ("draft", "previewed", "approved", "succeeded"), self.told()
             return False
-        elif one.waits in ("tick_needed", "confirmation_needed"):
-            self._acts(one, "tick", "confirms", note="weighed with the owners")
-        elif one.waits == "approval_needed":
-            self._agrees(one)
+        elif one.waits == "tick_needed":
+            return self._newly_waits(one) and self._crd_chart(one)
         elif one.waits == "work_outside" and one.step and self._newly_waits(one):
             self._outside(one)
         else:
@@ -245,6 +250,14 @@ class FleetStory:
         else:
             raise AssertionError(f"{one.name} waits for what no owner does: {one.definition}\n{self.told()}")
         self.scan(one.name)
+
+    def _crd_chart(self, one: Member) -> bool:
+        """The owner brings the chart of the CRDs to the release that runs, as the step says; a scan proves it."""
+        self.seen_to[(one.journey, one.step)] = 1
+        asked = f"SELECT starts FROM migrations_app_journey WHERE id = '{uuid.UUID(one.journey).hex}'"
+        self.sites[one.name].upgrade_crd_chart(str(self.office.up.rows(asked)[0][0]))
+        self.scan(one.name)
+        return True
 
     def _mends(self, one: Member) -> None:
         """The owner installs the right release; the operator retries the step and resumes the campaign."""
@@ -280,43 +293,32 @@ class FleetStory:
                 button.click()
                 self._decided("ada resumes the campaign")
 
-    def _acts(self, one: Member, form: str, says: str, **fields: str) -> None:
-        """The operator sends that form of the page of the journey."""
-        page = self.operator
-        page.goto(f"/journeys/{one.journey}/")
-        button = page.locator(f"form[action$='/{form}'] button")
-        if not button.count():
-            return
-        for name, value in fields.items():
-            page.locator(f"#{form}-{name}").fill(value)
-        with page.expect_navigation():
-            button.click()
-        if page.url.endswith(f"/{form}"):
-            return  # refused: the upgrade went on meanwhile
-        self._decided(f"ada {says} on {one.name}: {one.definition.get('title', one.step)}")
-
-    def _agrees(self, one: Member) -> None:
-        """The approver finds the plan of the step in the inbox."""
-        page = self.approver
-        page.goto("/rollouts/waiting")
-        row = page.locator("tr", has_text=one.name)
-        if not row.count():
-            return
-        row.get_by_role("link").first.click()
-        page.wait_for_url(re.compile("/rollouts/[0-9a-f-]{36}/"))
-        self._approves("", f"cleo approves {one.definition['action']} on {one.name}", name=one.name)
-        expect(page.locator(WORD)).to_have_text(re.compile("^(Approved|Running|Succeeded)$"), timeout=LONG)
+    def _together(self) -> None:
+        """The operator, and then the approver, decide on all that waits, each in one form."""
+        waiting = f"/campaigns/{self.campaign}/waiting"
+        for page, form, fields in (
+            (self.operator, "others", {"note": "weighed with the owners"}),
+            (self.approver, "plans", {"typed": "to v1"}),
+        ):
+            page.goto(waiting)
+            if not page.locator(f"#{form}").count():
+                continue
+            if form == "plans":
+                self._signs_in_again(page)
+            said = [" ".join(one.split()) for one in page.locator(f"#{form} b + *, #{form} label").all_inner_texts()]
+            for name, value in fields.items():
+                page.locator(f"#{form} #{name}").fill(value)
+            self.picture(f"decided-{len(self.decisions)}", page)
+            with page.expect_navigation():
+                page.locator(f"#{form} button").click()
+            self._decided(f"{'ada' if form == 'others' else 'cleo'} decides on {said}")
 
     def _approves(self, path: str, says: str, *, name: str = "to v1") -> None:
         page = self.approver
         if path:
             page.goto(path)
             self.picture("2-approver", page)
-        again = page.get_by_role("link", name="Sign in again")
-        if again.count():
-            again.first.click()
-            page.get_by_label("Password").fill(PASSWORD)
-            page.get_by_role("button", name="Confirm").click()
+        self._signs_in_again(page)
         expect(page.locator("form[action$='/approve'] button")).to_be_visible()
         for box in page.locator("form[action$='/approve'] input[name=accepted]").all():
             box.check()
@@ -324,6 +326,14 @@ class FleetStory:
             page.locator("#yes-typed").fill(name)
         page.locator("form[action$='/approve'] button").click()
         self._decided(says)
+
+    @staticmethod
+    def _signs_in_again(page: Page) -> None:
+        again = page.locator("main").get_by_role("link", name="Sign in again")
+        if again.count():
+            again.first.click()
+            page.get_by_label("Password").fill(PASSWORD)
+            page.get_by_role("button", name="Confirm").click()
 
     def _decided(self, says: str) -> None:
         self.decisions.append(says)
@@ -334,6 +344,14 @@ class FleetStory:
         while not holds():
             assert time.monotonic() < ends, f"waited in vain for {what}"
             time.sleep(0.3)
+
+
+def _needs_people(one: Member) -> bool:
+    """Whether it waits for an operator's or an approver's decision, and for nothing that an owner does."""
+    if one.journey_state == "paused":
+        return one.cause in ("plan_differs", "plan_not_shown")
+    asks = one.waits in ("confirmation_needed", "approval_needed")
+    return asks or (one.waits == "tick_needed" and CRD_CHART not in one.definition.get("checks", ()))
 
 
 def counted(decisions: list[str]) -> Counter[str]:

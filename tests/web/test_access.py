@@ -73,10 +73,12 @@ JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-liv
 }  # fmt: skip
 """Tested in test_journeys.py and tests/access."""
 CAMPAIGNS = dict.fromkeys(
-    ("campaigns", "campaign", "campaign-live", "campaign-receipt", "campaign-calendar"), access.LOOK
+    ("campaigns", "campaign", "campaign-live", "campaign-receipt", "campaign-calendar",
+     "campaign-waiting"), access.LOOK
 ) | {
     "campaign-new": "operate_rollout", "campaign-create": "operate_rollout", "campaign-ask": "operate_rollout",
     "campaign-approve": "approve_rollout", "campaign-take-back": "approve_rollout",
+    "campaign-decide": "operate_rollout",
     "campaign-reject": "operate_rollout", "campaign-start": "operate_rollout", "campaign-pause": "operate_rollout",
     "campaign-resume": "operate_rollout", "campaign-abort": "operate_rollout", "campaign-open-wave": "operate_rollout",
     "campaign-leave-out": "operate_rollout", "campaign-try-again": "operate_rollout",

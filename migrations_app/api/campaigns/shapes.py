@@ -15,6 +15,7 @@ from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gat
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.destroyed import FORECAST
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS, CAMPAIGN_ORDERS
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow
@@ -144,6 +145,14 @@ class NewCampaignSerializer(StrictSerializer):
         required=False, allow_blank=True, max_length=LONGEST_NOTE, default="",
         help_text="What was weighed for all clusters; empty: each cluster asks a person where only a person can tell.",
     )  # fmt: skip
+    accepts = serializers.BooleanField(
+        required=False, default=False,
+        help_text="Whether warnings that fail are accepted as the preview shows them; needs `weighed`.",
+    )  # fmt: skip
+    destroys = serializers.ListField(
+        child=serializers.ChoiceField(choices=FORECAST), required=False, default=list, max_length=len(FORECAST),
+        help_text="Actions whose plans that delete the approval also covers, of the objects of the preview alone.",
+    )  # fmt: skip
     unseen = serializers.BooleanField(
         required=False, default=False, help_text="Whether the approval also covers plans that are made on the way."
     )
@@ -180,7 +189,7 @@ class MemberOutSerializer(MemberNameSerializer):
 
 def campaign_request(said: Mapping[str, Any]) -> CampaignRequest:
     """The request of a body."""
-    selected, plain = said["selection"], {"groups", "limits", "gates", "selection", "waves", "order", "windows"}
+    selected, plain = said["selection"], {"destroys", "limits", "gates", "selection", "waves", "order", "windows"}
     return CampaignRequest(
         **{name: value for name, value in said.items() if name not in plain},
         selection=Selection(
@@ -193,6 +202,7 @@ def campaign_request(said: Mapping[str, Any]) -> CampaignRequest:
         gates=Gates(**said["gates"]),
         waves=tuple(said["waves"]),
         order=tuple(said["order"]),
+        destroys=tuple(said["destroys"]),
         windows=tuple(dict(one) for one in said["windows"]),
     )
 

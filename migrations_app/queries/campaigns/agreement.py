@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from migrations_app.access import approval_still_valid
 from migrations_app.actions.changes import Risk
-from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.campaign import Campaign, CampaignApproval
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
@@ -38,8 +37,7 @@ def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID])
     """How many people have to agree to the campaign now: as many as the strictest of its clusters asks."""
     if not row.risk:
         return 0
-    risk = risk_of(row.risk)
-    return max(approvals_by_cluster(cluster_ids, risk).values(), default=0) if risk in COVERABLE else 0
+    return max(approvals_by_cluster(cluster_ids, risk_of(row.risk)).values(), default=0)
 
 
 def campaign_approvals_valid(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> list[CampaignApproval]:

@@ -40,6 +40,9 @@ class PolicyRow:
     batch: int
     per_hour: int
     pool_percent: int
+    campaigns_destroy: Annotated[
+        bool, Meta(description="Whether a campaign's approval may cover plans that delete what its preview showed.")
+    ]
     rehearsals: Annotated[
         tuple[str, ...], Meta(description="Risks whose plans have to be rehearsed before approval and start.")
     ]
@@ -74,6 +77,12 @@ def action_allowed(cluster_id: uuid.UUID, action: str) -> bool:
     """Whether the policy of the cluster lets karpdash plan that action."""
     allowed = policy_of(cluster_id).actions
     return "*" in allowed or action in allowed
+
+
+def campaigns_may_destroy(cluster_id: uuid.UUID) -> bool:
+    """Whether the policies of all registrations of the cluster let the approval of a campaign cover plans that delete
+    what its preview showed."""
+    return all(policy_of(one).campaigns_destroy for one in registrations_of(cluster_id))
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:

@@ -19,7 +19,7 @@ from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import Carrier, GivenChart, Report
+from migrations_app.readiness.report import Carrier, GivenChart, LegacyObject, Report
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -104,6 +104,7 @@ def _of(
         GitSource.__name__,
         ChartHop.__name__,
         ValueRow.__name__,
+        LegacyObject.__name__,
         *_CHANGES,
     ),
 ) -> dict[str, Any]:

@@ -45,6 +45,8 @@ class HopUpgrades:
     """Chart and key of what `before` changes."""
     crds_before: bool = False
     """Whether `before` brings the CRDs to a release."""
+    asked_first: tuple[tuple[str, str], ...] = ()
+    """Chart and id of each check that asks for what is changed before the landing."""
     start: str = ""
     """The release that runs then; empty where that is not known, and so no upgrade before the landing is."""
     lands: str = ""
@@ -69,7 +71,10 @@ class HelmWalk:
     def take(self, findings: Iterable[Finding], *, start: str, lands: str = "") -> HopUpgrades:
         """The upgrades of the next hop, which begins at the release `start`; empty where that is not known. What needs
         the release `lands` is changed with the landing."""
+        findings = tuple(findings)
         changes = [_timed(one, lands) for one in _changes(findings)]
+        asked = [(change.chart, one.id) for one in findings for change in _changes((one,))
+                 if _timed(change, lands).when == "before"]  # fmt: skip
         earlier, had = frozenset(self._known.items()), self._crds
         self._made = []
         before_crds, before = self._before(changes, start=start)
@@ -82,7 +87,8 @@ class HelmWalk:
         made = (*self._made, *((CRD_CHART, one) for one in self._called(lands)))
         return HopUpgrades(
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new,
-            crds_before=brought, start=start, lands=lands, made=made, installed=here,
+            crds_before=brought, asked_first=tuple(dict.fromkeys(asked)), start=start, lands=lands, made=made,
+            installed=here,
         )  # fmt: skip
 
     def _called(self, lands: str) -> Iterator[HelmValue]:

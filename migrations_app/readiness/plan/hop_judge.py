@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from migrations_app.checks.base import WEIGHTS, Check, CheckContext, Finding
@@ -113,5 +114,11 @@ def _with_new(before: CheckAnswer, now: CheckAnswer, *, brought: str) -> CheckAn
         evidence_total=old.evidence_total + new.evidence_total,
         evidence_exact=old.evidence_exact and new.evidence_exact,
         remedies=tuple(dict.fromkeys((*old.remedies, *new.remedies))),
+        asks=_both_ask(old, new),
     )
     return CheckAnswer(both, (*before.causes, *now.causes))
+
+
+def _both_ask(old: Finding, new: Finding) -> tuple[str, ...] | UnsetType:
+    told = [one.asks for one in (old, new) if not isinstance(one.asks, UnsetType)]
+    return tuple(dict.fromkeys(digest for asks in told for digest in asks)) if told else UNSET

@@ -58,6 +58,8 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
     """What an earlier hop of this plan asks for: it is told there, and not a step of this hop."""
+    asked_first: tuple[tuple[str, str], ...] | UnsetType = ()
+    """Chart and id of each check that an upgrade before the landing settles. Never published."""
     values: tuple[ChartHop, ...] | UnsetType = ()
     """The values of each Helm release before and after the hop; in version 1 of the JSON there are none."""
 
@@ -65,6 +67,13 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     def charts(self) -> tuple[ChartHop, ...]:
         """The same, empty where they are left out."""
         return self.values if self.values is not UNSET else ()
+
+    @property
+    def upgraded_first(self) -> tuple[tuple[str, str], ...]:
+        """The same, empty where they are left out; only what is open."""
+        told = self.asked_first if self.asked_first is not UNSET else ()
+        mine = {one.id for one in self.steps}
+        return tuple(pair for pair in told if pair[1] in mine)
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
         """The open findings of that stage, in the order in which it names them."""
@@ -170,6 +179,7 @@ def _hop(
         ),
         steps=tuple(sorted((finding for finding in mine if finding.status in OPEN), key=by_work)),
         done_earlier=tuple(asked.done(judged)),
+        asked_first=upgrades.asked_first if upgrades.start else (),
         values=values.take(upgrades.made, start=start, lands=step.release),
     )
 

@@ -64,6 +64,7 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
         author = row.author_id or 0
         refuse_person(may_approve(whole, author=author, makers=makers_of(author), risk=risk, now=now))
         _refuse_other(row, yes)
+        accepted = _accepted(here, yes)
         try:
             with transaction.atomic():
                 CampaignApproval.objects.create(
@@ -77,12 +78,22 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
                 )
         except IntegrityError:
             raise Conflict("you have approved this campaign already", code="approved_already") from None
-        event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=yes.reason)
+        detail = {"accepted": accepted} if accepted else {}
+        event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=yes.reason, detail=detail)
         enough = len(campaign_approvals_valid(row, here.clusters)) >= campaign_approvals_needed(row, here.clusters)
         store_campaign(here, row.state, event=event)  # type: ignore[arg-type]  # the column's choices are the states
         if enough and row.state == "awaiting_approval":
             store_campaign(here, "approved", event=CampaignEvent(verb="campaign.approved", by=by))
     return here.row
+
+
+def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
+    """The checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is missing."""
+    asked = here.plan.accepted
+    if left := sorted(set(asked) - set(yes.accepted)):
+        words = f"these warnings have to be accepted one by one: {', '.join(left)}"
+        raise InvalidInput(words, where="accepted", code="not_accepted")
+    return list(asked)
 
 
 def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from migrations_app.access import Method, Person
 from migrations_app.campaigns.preview import differs
+from migrations_app.campaigns.shown import destroyed_by
 from migrations_app.campaigns.states import AT_WORK
 from migrations_app.errors import Conflict
 from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks
@@ -76,21 +77,19 @@ def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, 
 def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
     """What people agreed to for this cluster: what was weighed, and which plans may be made on the way."""
     recipe, row, shown = here.recipe, here.row, shown_of(member)
-    weighed = {hop.lands: [step for step in hop.steps if step.checks] for hop in shown.hops}
+    actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in shown.hops}
+    objects = destroyed_by(shown)
     return SettledBefore(
         source=f"campaign {row.name}",
         by=row.author_name,
         note=recipe.weighed,
-        weighed={
-            lands: WeighedChecks(
-                tuple(check for step in steps for check in step.checks),
-                tuple(check for step in steps for check in step.failing),
-            )
-            for lands, steps in weighed.items()
-        },
-        actions={hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in shown.hops}
-        if recipe.unseen
+        accepts=recipe.accepts,
+        weighed={hop.lands: WeighedChecks(hop.asked, hop.again) for hop in shown.hops},
+        actions=actions if recipe.unseen else {},
+        destroys={lands: tuple(one for one in told if one in recipe.destroys) for lands, told in actions.items()}
+        if objects
         else {},
+        objects=objects,
         cluster=f"{shown.uid} {shown.ca}",
         nodes=shown.owned,
     )

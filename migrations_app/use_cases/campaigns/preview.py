@@ -9,10 +9,11 @@ import msgspec
 from django.db import transaction
 from django.utils import timezone
 
+from migrations_app.actions.changes import Risk
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.preview import member_preview
 from migrations_app.campaigns.recipe import Placed, in_waves
-from migrations_app.campaigns.shown import CampaignPlan, MemberPreview, Pace
+from migrations_app.campaigns.shown import CampaignPlan, MemberPreview, Pace, destroyed_by
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.errors import KarpdashError
@@ -24,7 +25,7 @@ from migrations_app.queries.campaigns.agreement import approvals_by_cluster
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
-from migrations_app.queries.rollouts.policies import policy_of
+from migrations_app.queries.rollouts.policies import campaigns_may_destroy, policy_of
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.campaigns.transitions import (
@@ -35,6 +36,7 @@ from migrations_app.use_cases.campaigns.transitions import (
     shown_of,
     store_campaign,
 )
+from migrations_app.use_cases.journeys.preview import permitted_choices
 
 SCAN_OLD = timedelta(hours=24)
 """A cluster whose newest scan is older does not join: what it shows may be old."""
@@ -104,15 +106,17 @@ def _previewed(member: CampaignMember) -> MemberPreview:
     cause = _cause(member, cluster)
     if cause or cluster is None or cluster.latest_id is None:
         return msgspec.structs.replace(told, cause=cause or "never_scanned")
-    policy = policy_of(cluster.pk)
+    policy, recipe = policy_of(cluster.pk), recipe_of(member.campaign)
     try:
         report = report_of(cluster.latest_id)
         pace = Pace(policy.batch, policy.per_hour)
-        shown = member_preview(told, report, recipe=recipe_of(member.campaign), pace=pace)
+        choices = permitted_choices(cluster.pk, parameters=recipe.parameters, soak=recipe.soak_seconds)
+        shown = member_preview(told, report, recipe=recipe, pace=pace, choices=choices)
     except (KarpdashError, ValueError, zlib.error):
         return msgspec.structs.replace(told, cause="scan_unreadable")
-    covers = recipe_of(member.campaign).covers
-    needed = approvals_by_cluster((cluster.pk,), covers)[cluster.pk] if shown.risk else 0
+    shown = msgspec.structs.replace(shown, destroys=campaigns_may_destroy(cluster.pk))
+    risk: Risk = "destructive" if destroyed_by(shown) else recipe.covers
+    needed = approvals_by_cluster((cluster.pk,), risk)[cluster.pk] if shown.risk else 0
     return msgspec.structs.replace(shown, approvals=needed)
 
 

@@ -8,6 +8,7 @@ from migrations_app.actions import registry
 from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Recipe, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import SOAK_SECONDS
+from migrations_app.journeys.destroyed import FORECAST
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.karpenter.hops import HOPS
 from migrations_app.karpenter.versions import parse, parse_minor
@@ -37,6 +38,8 @@ class CampaignRequest:
     windows: tuple[Mapping[str, Any], ...] = ()
     stop_all: bool = False
     weighed: str = ""
+    accepts: bool = False
+    destroys: tuple[str, ...] = ()
     unseen: bool = False
     ticket: str = ""
     note: str = ""
@@ -61,6 +64,7 @@ def checked_recipe(wanted: CampaignRequest) -> Recipe:
         raise InvalidInput(f"1 to {MOST_WAVES} waves", where="waves", code="out_of_range")
     for size in wanted.waves:
         _within("waves", size, most=MOST_CLUSTERS)
+    _refuse_settled(wanted)
     if len(wanted.windows) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     return Recipe(
@@ -76,8 +80,19 @@ def checked_recipe(wanted: CampaignRequest) -> Recipe:
         windows=tuple(checked_window(dict(one)) for one in wanted.windows),
         stop_all=wanted.stop_all,
         weighed=wanted.weighed.strip()[:LONGEST_NOTE],
+        accepts=wanted.accepts,
+        destroys=tuple(dict.fromkeys(wanted.destroys)),
         unseen=wanted.unseen,
     )
+
+
+def _refuse_settled(wanted: CampaignRequest) -> None:
+    """Raises InvalidInput for what one approval cannot cover."""
+    if strange := sorted(set(wanted.destroys) - set(FORECAST)):
+        words = f"{strange[0][:60]!r} is no action whose objects can be told beforehand: {', '.join(FORECAST)}"
+        raise InvalidInput(words, where="destroys", code="bad_parameter")
+    if wanted.accepts and not wanted.weighed.strip():
+        raise InvalidInput("say why the warnings may stay", where="weighed", code="reason_needed")
 
 
 def _parameters(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -161,6 +161,12 @@ def store_member(
     reached("after_member")
 
 
+def note_campaign(here: LoadedCampaign, event: CampaignEvent) -> None:
+    """Writes down what concerns the campaign and changes no state of it."""
+    with transaction.atomic():
+        _record(here.row, event, detail={"state": here.row.state})
+
+
 def hold_campaign(here: LoadedCampaign) -> None:
     """Holds the row of the campaign until the transaction ends, so that a pause and this change never pass each other.
 

@@ -26,7 +26,14 @@ from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_old
 from migrations_app.use_cases.journeys.preview import Woken
-from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, caused, load, store
+from migrations_app.use_cases.journeys.transitions import (
+    JourneyEvent,
+    LoadedJourney,
+    caused,
+    definition,
+    load,
+    store,
+)
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
@@ -66,12 +73,20 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
     refuse_person(may_start(over(person, row.cluster_id)))
     if row.state != "paused" or not here.steps:
         raise Conflict("Karpenter's own disruption is held while an upgrade is paused", code="moved")
+    if held_by_step(here):
+        raise Conflict("a step of this upgrade holds it until the step that restores the budgets", code="moved")
     newest = step_rollouts.newest_link(row)
     columns = {**_asked_by(person), "asked_for": HELD, "begun_at": timezone.now(), "earlier": newest}
     _, created = JourneyHold.objects.get_or_create(journey=row, defaults=columns)
     if not created:
         raise Conflict("it is held already, or its budgets are being restored", code="moved")
     store(here, here.progress, event=JourneyEvent(verb="journey.hold_asked", by=by))
+
+
+def held_by_step(here: LoadedJourney) -> bool:
+    """Whether a step of the journey holds it now: a pause that restored the budgets would end that."""
+    begun = [definition(one).action for one in here.steps if one.state in ("running", "failed", "done", "undoing")]
+    return begun.count(HOLD) > begun.count(RELEASE)
 
 
 def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool, again: bool = True) -> bool:

@@ -26,7 +26,7 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
-from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold, stop_resuming
+from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold, held_by_step, stop_resuming
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
 from migrations_app.use_cases.journeys.transitions import (
     JourneyEvent,
@@ -92,7 +92,7 @@ def pause_journey(
         if stop_resuming(here, by=by):
             return here.row
         _paused(here, by=by)
-        if hold_disruption:
+        if hold_disruption and not held_by_step(here):
             begin_hold(here, person, by=by)
     return here.row
 

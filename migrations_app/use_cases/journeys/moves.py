@@ -144,7 +144,7 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
         elif move.do == "cover":
             event = _event("journey.step_covered", current, fence=fence, detail=told)
             store(here, here.progress, event=event, columns=QUIET)
-            step_rollouts.cover(here.row, row)
+            step_rollouts.cover(here.row, row, step=current)
         else:
             event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=told)
             store(here, here.progress, event=event, columns=QUIET)

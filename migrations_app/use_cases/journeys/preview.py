@@ -18,6 +18,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.inventory.facts.delivery_sources import APPLICATION, HELM_RELEASE
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deliveries import PAUSE, RESUME
+from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import Command, JourneyPlan
 from migrations_app.journeys.states import JourneyProgress, StepProgress
@@ -110,13 +111,19 @@ def _composed(here: LoadedJourney) -> Woken:
 
 def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
     """What the author chose, and what installation and policy let karpdash do itself."""
+    permitted = permitted_choices(row.cluster_id, parameters=parameters, soak=soak)
+    return permitted._replace(diffs=dict(_diffs(report, hop)))
+
+
+def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], soak: int) -> Choices:
+    """The same without what a person commits."""
     return Choices(
         parameters,
         soak,
-        by_helm=controller_upgrades_allowed(row.cluster_id),
-        by_delivery=controller_upgrades_allowed(row.cluster_id, action=UPGRADE_DELIVERY),
-        pauses=all(action_allowed(row.cluster_id, name) for name in (PAUSE, RESUME)),
-        diffs=dict(_diffs(report, hop)),
+        by_helm=controller_upgrades_allowed(cluster_id),
+        by_delivery=controller_upgrades_allowed(cluster_id, action=UPGRADE_DELIVERY),
+        pauses=all(action_allowed(cluster_id, name) for name in (PAUSE, RESUME)),
+        holds=all(action_allowed(cluster_id, name) for name in (HOLD, RELEASE)),
     )
 
 

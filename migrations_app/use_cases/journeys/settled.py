@@ -4,10 +4,20 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.journeys.beforehand import SettledBefore, covers_unseen, is_weighed
-from migrations_app.journeys.evidence import seen
+from migrations_app.actions.plan import Plan
+from migrations_app.journeys.beforehand import (
+    AskedCheck,
+    SettledBefore,
+    asked_check,
+    covers_destroying,
+    covers_unseen,
+    is_weighed,
+)
+from migrations_app.journeys.destroyed import deleted_objects
+from migrations_app.journeys.evidence import NOT_ASKED, finding_of
 from migrations_app.journeys.outline import Outline
 from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.queries.rollouts.policies import campaigns_may_destroy
 from migrations_app.use_cases.journeys.drafts import SETTLED
 from migrations_app.use_cases.journeys.scans import FRESH, report_since
 from migrations_app.use_cases.journeys.transitions import LoadedJourney, definition
@@ -25,10 +35,10 @@ def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
     found = report_since(row.cluster_id, row.made_at - FRESH) if told else None
     if told is None or found is None:
         return False
-    evidence = seen(what, found[1], hop=row.hop, starts=row.starts)
-    statuses = {one.id: one.status for one in evidence.checks}
+    findings = {name: finding_of(found[1], name, hop=row.hop) for name in what.checks}
+    now = {name: asked_check(one) if one else AskedCheck(NOT_ASKED) for name, one in findings.items()}
     cluster = f"{row.cluster.kube_system_uid} {row.cluster.ca_digest}"
-    return is_weighed(told, what, lands=row.lands, cluster=cluster, statuses=statuses)
+    return is_weighed(told, what, lands=row.lands, cluster=cluster, now=now)
 
 
 def words_of(row: Journey) -> dict[str, Any]:
@@ -43,6 +53,15 @@ def unseen_covered(row: Journey, step: JourneyStepRow, *, made: Outline | None) 
     if told is None or made is None:
         return False
     return covers_unseen(told, definition(step), made=made, lands=row.lands, limit=row.covers)
+
+
+def destroying_covered(row: Journey, step: JourneyStepRow, *, made: Outline | None, plan: Plan | None) -> bool:
+    """Whether the approval of the campaign covers a plan that deletes, by the policies of now."""
+    told = settled_of(row)
+    if told is None or made is None or plan is None or not campaigns_may_destroy(row.cluster_id):
+        return False
+    what, deletes = definition(step), deleted_objects(plan)
+    return covers_destroying(told, what, made=made, deletes=deletes, lands=row.lands)
 
 
 def cover_with_campaign(row: Journey) -> None:

@@ -21,10 +21,10 @@ from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
-from migrations_app.queries.rollouts.policies import needed
+from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
-from migrations_app.use_cases.journeys.settled import unseen_covered
+from migrations_app.use_cases.journeys.settled import destroying_covered, unseen_covered
 from migrations_app.use_cases.journeys.transitions import definition
 from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
@@ -68,10 +68,12 @@ def newest_link(journey: Journey) -> int:
 
 def outline_of(row: Rollout) -> Outline | None:
     """The outline of its plan; None if none could be made."""
-    if not row.plan:
-        return None
-    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    return outline(plan, doubts=doubts_of(row, plan))
+    plan = _plan_of(row)
+    return outline(plan, doubts=doubts_of(row, plan)) if plan is not None else None
+
+
+def _plan_of(row: Rollout) -> Plan | None:
+    return msgspec.json.decode(bytes(row.plan), type=Plan) if row.plan else None
 
 
 def withdraw(row: Rollout, code: str) -> None:
@@ -86,15 +88,22 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
         return None  # one of before the step was retried
     found = differing(plan, made, step_id=step.step)
     unseen = step.step not in plan.shown and unseen_covered(row, step, made=outline_of(made))
+    deletes = not found and destroys(row, step, made=made)
     return RolloutSeen(
         state=made.state,
         cause_code=made.cause_code,
         differences=found or (),
-        covered=(found == () or unseen) and _covers_still(row),
+        covered=(found == () or unseen or deletes) and _covers_still(row),
         accepted=step.accepted,
         skipped=tuple(made.skips.order_by("step").values_list("node", flat=True)),
         finished_at=made.finished_at,
     )
+
+
+def destroys(row: Journey, step: JourneyStepRow, *, made: Rollout) -> bool:
+    """Whether the plan destroys, and the approval of the campaign covers that."""
+    risk = risk_of(made.risk) if made.risk else "low"
+    return risk == "destructive" and destroying_covered(row, step, made=outline_of(made), plan=_plan_of(made))
 
 
 def differing(plan: JourneyPlan, made: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
@@ -124,7 +133,7 @@ def _counts(row: Journey, one: JourneyApproval) -> bool:
     return approval_still_valid(rights_over(person, row.cluster_id), alone=False)
 
 
-def cover(row: Journey, made: Rollout) -> None:
+def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
     """Asks for the approval of the rollout and gives it those of the journey; others may still be missing (A40)."""
     with transaction.atomic():
         asked = approvals.ask(made.pk, starter_of(row), by=WORKER)
@@ -133,7 +142,8 @@ def cover(row: Journey, made: Rollout) -> None:
                 CarriedApproval(approver_id=one.approver_id, approver_name=one.approver_name, step_up=one.step_up)
                 for one in valid_approvals(row)
             ]
-            approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER)
+            deletes = destroys(row, step, made=made)
+            approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
 
 
 def asks_nobody(made: Rollout) -> bool:

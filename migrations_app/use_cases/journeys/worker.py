@@ -149,7 +149,7 @@ def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
 
 
 def _wants_proof(current: JourneyStepRow, made: RolloutSeen | None) -> bool:
-    return current.kind == "outside" or (made is not None and made.state in ("succeeded", "expired"))
+    return current.kind in ("person", "outside") or (made is not None and made.state in ("succeeded", "expired"))
 
 
 def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:

@@ -114,19 +114,20 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
     return row
 
 
-def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Actor) -> None:
+def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False) -> None:
     """Gives a plan that waits for approval the approvals of what covers it, in the caller's transaction.
 
     The caller has compared the plan with what was approved. `source` names it. The author's own is left out (A42), a
-    plan with steps to accept one by one is left to people, and so is a destructive one. Raises Conflict
-    `rehearsal_missing`.
+    plan with steps to accept one by one is left to people, and so is a destructive one. `deletes`: they approved what
+    it deletes, and the policy lets that cover it; who had not signed in again for that is left out (A44). Raises
+    Conflict `rehearsal_missing`.
     """
-    risk = risk_of(row.risk)
-    if acknowledgements_needed(row) or risk in DESTRUCTIVE:
+    destroys = risk_of(row.risk) in DESTRUCTIVE
+    if acknowledgements_needed(row) or (destroys and not deletes):
         return
     refuse_unrehearsed(row)
     for one in given:
-        if one.approver_id in (None, row.author_id):
+        if one.approver_id in (None, row.author_id) or (destroys and not one.step_up):
             continue
         Approval.objects.create(
             rollout=row,

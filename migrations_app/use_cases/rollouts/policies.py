@@ -22,7 +22,8 @@ from migrations_app.use_cases.audit.log import Actor, Event, record
 
 MOST_APPROVALS = 9
 MOST_WINDOWS = 20
-FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent", "rehearsals")
+FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent", "rehearsals",
+          "campaigns_destroy")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Rules:
     pool_percent: int = 10
     rehearsals: tuple[str, ...] = ()
     """Risks whose plans have to be rehearsed."""
+    campaigns_destroy: bool = False
 
 
 def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:

@@ -74,6 +74,7 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     yes = ApprovalRequest(
         digest=said.get("digest", ""),
         nonce=said.get("nonce", ""),
+        accepted=tuple(said.getlist("accepted")),
         reason=_text(request, "reason"),
         typed=said.get("typed", ""),
     )

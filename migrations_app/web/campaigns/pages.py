@@ -9,9 +9,11 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from migrations_app.actions.registry import find
 from migrations_app.campaigns.recipe import PERSON_GATES, Recipe, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.errors import InvalidInput, KarpdashError
+from migrations_app.journeys.destroyed import FORECAST
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.karpenter.hops import HOPS
 from migrations_app.queries.campaigns.campaigns import (
@@ -21,6 +23,7 @@ from migrations_app.queries.campaigns.campaigns import (
     campaign_page,
     windows_of_campaigns,
 )
+from migrations_app.queries.campaigns.covered import SHOWN_IN, covered_by_approval
 from migrations_app.queries.campaigns.values import CampaignBoard
 from migrations_app.queries.fleet.groups import group_page
 from migrations_app.use_cases.accounts.rights import over_every
@@ -67,6 +70,9 @@ def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, s
         "hops": HOPS,
         "limits": COVERABLE,
         "gates": PERSON_GATES,
+        "destroying": [
+            (one, str(getattr(find(one), "title", one)), one in request.POST.getlist("destroys")) for one in FORECAST
+        ],
         "plain": plain,
         "plain_waves": sizes_text(plain.waves),
         "form_key": form_key(),
@@ -95,9 +101,12 @@ def page_of_campaign(
         "next_wave": presenter.waits_for_person(board),
         "typed": presenter.name_asked(board),
         "held": presenter.held(board),
+        "signs_in_again": presenter.signs_in_again(board, person),
+        "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
         "refused": refused,
         "said": request.POST,
+        "said_accepted": request.POST.getlist("accepted"),
     }
     return render(request, "campaign/page.html", context, status=status)
 

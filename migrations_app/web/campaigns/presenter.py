@@ -75,5 +75,11 @@ def _approving(board: CampaignBoard, person: Person) -> Refusal | None:
     return may_approve(person, author=author, makers=makers_of(author), risk=risk, now=timezone.now())
 
 
+def signs_in_again(board: CampaignBoard, person: Person) -> bool:
+    """Whether an approver only has to sign in again."""
+    refusal = _approving(board, person)
+    return refusal is not None and refusal.code == "sign_in_again"
+
+
 def _why(refusal: Refusal | None) -> str:
     return refusal.why if refusal else ""

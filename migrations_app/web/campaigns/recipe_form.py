@@ -42,6 +42,8 @@ def request_of(said: QueryDict) -> CampaignRequest:
         windows=read(said.get("windows", "")),
         stop_all=bool(said.get("stop_all")),
         weighed=said.get("weighed", "").strip(),
+        accepts=bool(said.get("accepts")),
+        destroys=tuple(said.getlist("destroys")[:LONGEST_LIST]),
         unseen=bool(said.get("unseen")),
         ticket=said.get("ticket", "").strip(),
         note=said.get("note", "").strip(),

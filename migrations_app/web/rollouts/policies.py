@@ -168,6 +168,7 @@ def _rules(said: QueryDict) -> Rules:
         actions=(EVERY,) if every else tuple(said.getlist("actions")),
         windows=read(said.get("windows", "")),
         rehearsals=tuple(said.getlist("rehearsals")),
+        campaigns_destroy=said.get("campaigns_destroy") == "on",
         frozen=said.get("frozen") == "on",
         frozen_why=said.get("frozen_why", "").strip()[:500],
         **{name: _whole(said, name) for name in NUMBERS},
@@ -193,6 +194,7 @@ def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
         "known_actions": [(one, every or one.id in chosen) for one in all_actions()],
         "windows": said.get("windows", "") if said else written(row.windows),
         "numbers": {name: said.get(name, "") if said else getattr(row, name) for name in NUMBERS},
+        "campaigns_destroy": said.get("campaigns_destroy") == "on" if said else row.campaigns_destroy,
         "frozen": said.get("frozen") == "on" if said else row.frozen,
         "frozen_why": said.get("frozen_why", "") if said else row.frozen_why,
     }

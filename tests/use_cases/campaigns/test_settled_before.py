@@ -5,7 +5,15 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.errors import Conflict
-from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks, covers_unseen, is_weighed
+from migrations_app.journeys.beforehand import (
+    AskedCheck,
+    SettledBefore,
+    WeighedChecks,
+    covers_destroying,
+    covers_unseen,
+    is_weighed,
+)
+from migrations_app.journeys.destroyed import DestroyedObject, deleted_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyStepRow
@@ -19,12 +27,28 @@ from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.test_outline import CLUSTER, removals, told
 
 LANDS, NOTE = journeys.LANDS, "quotas and roles were compared"
-WEIGHED = ("controller_permitted", "aws_has_room")
+PERMITTED, ROOM, ELSEWHERE = "controller_permitted", "aws_has_room", "policy_size_fits"
+NO_AWS, OTHER = ("aws_not_asked",), ("part_unread",)
+LATER = "0.34.5"
+"""Another hop of the way."""
 SETTLED = SettledBefore(
     source="campaign to 0.33",
     by="ada",
     note=NOTE,
-    weighed={LANDS: WeighedChecks(WEIGHED, failing=("aws_has_room",))},
+    accepts=True,
+    weighed={
+        LANDS: WeighedChecks(
+            {
+                PERMITTED: AskedCheck("unknown", NO_AWS),
+                ROOM: AskedCheck("fail", ("one", "two")),
+                "blocks": AskedCheck("fail", ("one",), blocks=True),
+                "part": AskedCheck("fail", ("one",), whole=False),
+                "asks": AskedCheck("manual", ("look here",)),
+            },
+            again=("spot_role_present",),
+        ),
+        LATER: WeighedChecks({ELSEWHERE: AskedCheck("unknown", NO_AWS)}),
+    },
     actions={LANDS: ("roll_nodes",)},
     cluster=told(taint()).cluster,
     nodes=10,
@@ -37,26 +61,50 @@ def step(*checks: str, action: str = "") -> JourneyStep:
 
 
 @pytest.mark.parametrize(
-    ("checks", "statuses", "wanted"),
+    ("check", "now", "wanted"),
     [
-        (WEIGHED[:1], {"controller_permitted": "unknown"}, True),
-        (WEIGHED[:1], {"controller_permitted": "manual"}, True),
-        (WEIGHED[:1], {"controller_permitted": "fail"}, False),
-        (WEIGHED[1:], {"aws_has_room": "fail"}, False),  # nobody confirms unseen what a scan shows as failing
-        (WEIGHED[1:], {"aws_has_room": "unknown"}, False),  # it failed when the others were weighed
-        (WEIGHED, {"controller_permitted": "unknown", "aws_has_room": "fail"}, False),
-        (WEIGHED[:1], {}, False),
-        (("policy_size_fits",), {"policy_size_fits": "unknown"}, False),
-        ((), {}, False),  # work to do, not a check to weigh
+        (PERMITTED, AskedCheck("unknown", NO_AWS), True),
+        (PERMITTED, AskedCheck("pass"), True),
+        (PERMITTED, AskedCheck("unknown", OTHER), False),  # it cannot be told for another reason than was shown
+        (PERMITTED, AskedCheck("manual", ("look here",)), False),
+        (PERMITTED, AskedCheck("fail", ("one",)), False),  # nobody accepts what was not shown as failing
+        (ROOM, AskedCheck("fail", ("two",)), True),
+        (ROOM, AskedCheck("fail", ("two", "three")), False),  # one more cause than was shown
+        (ROOM, AskedCheck("fail", ("two",), whole=False), False),
+        (ROOM, AskedCheck("fail", ("two",), blocks=True), False),
+        (ROOM, AskedCheck("unknown", NO_AWS), False),  # it failed when the others were weighed
+        ("blocks", AskedCheck("fail", ("one",)), False),
+        ("part", AskedCheck("fail", ("one",)), False),
+        ("asks", AskedCheck("manual", ("look here",)), True),
+        ("asks", AskedCheck("manual", ("look there",)), False),
+        ("asks", AskedCheck("manual"), False),
+        (ELSEWHERE, AskedCheck("unknown", NO_AWS), True),  # as it was shown at another hop of the way
+        (ELSEWHERE, AskedCheck("pass"), False),
+        (
+            "spot_role_present",
+            AskedCheck("unknown", NO_AWS),
+            True,
+        ),  # told again after a hop, for a reason that was shown
+        ("spot_role_present", AskedCheck("unknown", OTHER), False),
+        ("spot_role_present", AskedCheck("manual", ("look here",)), False),
+        ("never_shown", AskedCheck("unknown", NO_AWS), False),
     ],
 )
-def test_a_step_is_weighed_as_it_was_shown(checks, statuses, wanted):
-    here = {"cluster": SETTLED.cluster, "statuses": statuses}
-    assert is_weighed(SETTLED, step(*checks), lands=LANDS, **here) is wanted
+def test_a_step_is_weighed_as_it_was_shown(check, now, wanted):
+    here = {"cluster": SETTLED.cluster, "now": {check: now}}
+    assert is_weighed(SETTLED, step(check), lands=LANDS, **here) is wanted
     for other in ({"note": ""}, {"covered": False}, {"cluster": "another one"}):
         changed = msgspec.structs.replace(SETTLED, **other)
-        assert not is_weighed(changed, step(*checks), lands=LANDS, **here)
-    assert not is_weighed(SETTLED, step(*checks), lands="0.34.5", **here)
+        assert not is_weighed(changed, step(check), lands=LANDS, **here)
+    assert not is_weighed(SETTLED, step(check), lands="0.35.9", **here)
+    assert not is_weighed(SETTLED, step(check, "never_shown"), lands=LANDS, **here)
+
+
+def test_without_a_check_there_is_nothing_to_weigh_and_failing_ones_need_an_approver():
+    here = {"cluster": SETTLED.cluster, "now": {ROOM: AskedCheck("fail", ("two",))}}
+    assert is_weighed(SETTLED, step(ROOM), lands=LANDS, **here)
+    assert not is_weighed(SETTLED, step(), lands=LANDS, **here)
+    assert not is_weighed(msgspec.structs.replace(SETTLED, accepts=False), step(ROOM), lands=LANDS, **here)
 
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
@@ -77,6 +125,34 @@ def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
     assert not covered(*removals(1), limit="medium")
     assert not covered(remove(risk="destructive"))
     assert a_plan(CLUSTER).identity != IDENTITY
+
+
+OLD = DestroyedObject(kind="Provisioner", name="default", uid="u-1")
+DESTROYS = msgspec.structs.replace(SETTLED, destroys={LANDS: ("remove_legacy",)}, objects=(OLD,))
+
+
+def destroying(*objects: DestroyedObject, settled=DESTROYS, lands=LANDS, action="remove_legacy", **more) -> bool:
+    made = told(remove(risk="destructive"), action=action, **more)
+    what = step(action=action)
+    return covers_destroying(settled, what, made=made, deletes=objects or None, lands=lands)
+
+
+def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():
+    assert destroying(OLD)
+    for other in ({"uid": "u-2"}, {"name": "other"}, {"kind": "AWSNodeTemplate"}, {"manager": "Flux a/b"}):
+        assert not destroying(OLD, msgspec.structs.replace(OLD, **other))
+    assert not destroying()
+    assert not destroying(OLD, lands=LATER)
+    assert not destroying(OLD, action="forced_deletion")
+    assert not destroying(OLD, identity=IDENTITY)
+    assert not destroying(OLD, doubts={"s001": "not provable"})
+    assert not destroying(OLD, settled=msgspec.structs.replace(DESTROYS, covered=False))
+    assert not destroying(OLD, settled=msgspec.structs.replace(DESTROYS, destroys={}))
+
+
+def test_only_a_plan_that_deletes_and_nothing_else_has_objects_to_compare():
+    assert deleted_objects(a_plan(CLUSTER, remove())) is not None
+    assert deleted_objects(a_plan(CLUSTER, remove(), taint())) is None
 
 
 def test_a_name_in_braces_stands_for_the_cluster():
@@ -135,7 +211,7 @@ def test_a_check_that_fails_by_now_asks_a_person(ada, cleo):
 @pytest.mark.django_db
 def test_a_check_that_fails_is_not_what_no_scan_can_tell(ada, cleo):
     row = running(ada, cleo, "blue", status="fail", weighed=NOTE)
-    assert row.forecast["weighs"] == {}
+    assert (row.forecast["weighs"], row.forecast["fails"]) == ({}, {"controller_permitted": 1})
     journey = journeys.advanced(stage.member(row, "blue").journey, 4)
     assert (steps_of(row, "blue")[0][1], journey.wait_code) == ("running", "tick_needed")
 

@@ -8,9 +8,12 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.cli import plan as cli_plan
 from migrations_app.cli.sources import look
-from migrations_app.journeys.compose import Choices, journey_steps
+from migrations_app.journeys.compose import DRIFTS, Choices, journey_steps, upgraded_by
+from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
+from migrations_app.readiness.plan.stages import _LET_GO
+from migrations_app.readiness.plan.work_order import HOLDS
 from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
 
@@ -159,3 +162,47 @@ def test_nobody_fences_by_hand_what_karpdash_taints():
     assert tainting
     by_hand = [one for found in tainting for one in found if (one.kind, one.phase) == ("person", "rollout")]
     assert [one.title for one in by_hand if not one.checks and not one.release and "Provisioners" in one.title] == []
+
+
+def _with(check: str) -> list[tuple[str, int]]:
+    """Sample and number of each hop at which that check fails."""
+    return [
+        (name, place)
+        for name in NAMES
+        for place, hop in enumerate(hops(name))
+        if any(one.id == check and one.status == "fail" for one in hop.steps)
+    ]
+
+
+def test_drift_is_held_over_the_landing_by_karpdash_where_it_may():
+    held = 0
+    for name, place in _with(DRIFTS):
+        by_hand, ours = steps(name, place), steps(name, place, NO_CHOICES._replace(holds=True))
+        assert HOLD not in {one.action for one in by_hand}
+        actions = [one.action for one in ours]
+        if HOLD in actions:
+            held += 1
+            landing = next(number for number, one in enumerate(ours) if one.release)
+            assert actions.index(HOLD) < landing < actions.index(RELEASE)
+            assert ours[actions.index(RELEASE)].settled
+            assert len(ours) == len(by_hand)
+    assert held
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_ended_that_no_step_holds(name):
+    for place in range(len(hops(name))):
+        found = steps(name, place)
+        ends = [one for one in found if one.title == _LET_GO and any(each.tool == "kubectl" for each in one.commands)]
+        assert not ends or any(set(one.checks) & set(HOLDS) for one in found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_upgrade_before_the_landing_settles_is_asked_once(name):
+    for place, hop in enumerate(hops(name)):
+        found = steps(name, place)
+        for stage in hop.stages:
+            proof = upgraded_by(stage, hop) if stage.commands else ()
+            mine = [one for one in found if set(one.checks) & set(proof)]
+            assert len(mine) == (1 if proof else 0)
+            assert all(one.commands and one.protects for one in mine)

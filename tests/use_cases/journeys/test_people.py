@@ -53,7 +53,7 @@ class TestPeople:
         weighed = stage.finding("aws_looked_at", status="manual", severity="warning", phase="iam")
         stage.scanned(shop, weighed)
         row = stage.started(stage.approved(stage.previewed(shop, ada), ada, []), ada)
-        stage.advanced(row, 2)
+        stage.advanced(row, 3)  # begun, a scan asked for, told
         assert (row.wait_code, row.needs_person) == ("tick_needed", True)
         token = person(ada, method="token")
         assert (

@@ -1,0 +1,66 @@
+"""What waits for people in a campaign, over REST: programs read it, people decide in the browser."""
+
+import uuid
+from typing import NoReturn
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.fields import StrictSerializer, Text
+from migrations_app.api.framework.operations import Operation
+from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.problem_codes import Problem
+from migrations_app.api.framework.views import Endpoint, query_params
+from migrations_app.api.journeys.shapes import CheckSeenSerializer, DifferenceSerializer
+from migrations_app.queries.campaigns.campaigns import campaign_row
+from migrations_app.queries.campaigns.waiting import MOST_ON_A_PAGE, WaitingDecision, waiting_in
+
+
+class WaitingDecisionSerializer(StructSerializer):
+    """One plan that waits for approval, or that differs from what was shown, or one step that waits for a person."""
+
+    struct = WaitingDecision
+    leave_out = ("nonce",)
+
+    checks = CheckSeenSerializer(many=True)
+    differences = DifferenceSerializer(many=True)
+
+
+class WaitingSerializer(serializers.Serializer[object]):
+    """All of it, by wave."""
+
+    waiting = WaitingDecisionSerializer(many=True)
+
+
+class DecidingSerializer(StrictSerializer):
+    """The keys of what is decided on."""
+
+    decisions = serializers.ListField(child=Text(max_length=200), max_length=MOST_ON_A_PAGE)
+    note = Text(required=False, allow_blank=True, max_length=2000, default="")
+
+
+class CampaignWaitingView(Endpoint):
+    """What waits for people in a campaign."""
+
+    needs = {"GET": READ}
+    operations = {"GET": Operation("campaigns_waiting_list", answer=WaitingSerializer)}
+
+    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
+        """Plans to approve, plans that differ, and steps to confirm, of the clusters that the caller may see."""
+        query_params(request, StrictSerializer)
+        campaign_row(id)
+        return Response(WaitingSerializer({"waiting": waiting_in(id)}).data)
+
+
+class CampaignDecideView(Endpoint):
+    """Deciding on many at once is for people in the browser (A42)."""
+
+    needs = {"POST": READ}
+    operations = {"POST": Operation("campaigns_decide", body=DecidingSerializer)}
+
+    def post(self, request: Request, id: uuid.UUID) -> NoReturn:  # noqa: A002, ARG002 - the name in the address
+        """Always refused with `person_needed`: a person decides, in the browser."""
+        row = campaign_row(id)
+        raise Problem("person_needed", f"open /campaigns/{row.id}/waiting in the browser")

@@ -1,0 +1,59 @@
+"""What the approval of a campaign covers beside plans: warnings that are accepted, and objects that are deleted."""
+
+import uuid
+from dataclasses import dataclass
+
+import msgspec
+
+from migrations_app.campaigns.shown import MemberPreview, WarningShown
+from migrations_app.journeys.destroyed import DestroyedObject
+from migrations_app.models.campaign import CampaignMember
+from migrations_app.queries.visibility import visible
+
+SHOWN_IN = ("previewed", "awaiting_approval", "approved", "paused")
+"""States of a campaign in which people still decide on all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningOn:
+    """A warning that fails on a cluster as the upgrade to that release begins."""
+
+    cluster: str
+    lands: str
+    told: WarningShown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestroyedOn:
+    """The objects of a cluster that plans may delete; None where not all was read. `allowed`: the policy lets the
+    approval cover that; else each such plan asks by itself."""
+
+    cluster: str
+    allowed: bool
+    objects: tuple[DestroyedObject, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredByApproval:
+    """Of the clusters that the caller may see: warnings by the id of their check, and what is deleted, by cluster."""
+
+    warnings: dict[str, tuple[WarningOn, ...]]
+    destroyed: tuple[DestroyedOn, ...]
+
+
+def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
+    """What the previews of its clusters tell."""
+    rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
+    stored = rows.exclude(state="out").order_by("wave", "place").values_list("shown", flat=True)
+    shown = [msgspec.convert(one, type=MemberPreview) for one in stored]
+    warnings: dict[str, list[WarningOn]] = {}
+    for one in shown:
+        for hop in one.hops:
+            for warning in hop.warns:
+                told = WarningOn(cluster=one.name, lands=hop.lands, told=warning)
+                warnings.setdefault(warning.check, []).append(told)
+    destroyed = (DestroyedOn(cluster=one.name, allowed=one.destroys, objects=one.objects) for one in shown)
+    return CoveredByApproval(
+        warnings={check: tuple(found) for check, found in sorted(warnings.items())},
+        destroyed=tuple(one for one in destroyed if one.objects is None or one.objects),
+    )

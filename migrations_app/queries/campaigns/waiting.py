@@ -1,0 +1,99 @@
+"""What waits for people in a campaign, of all its clusters at once: plans to approve, plans that differ, and steps."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from migrations_app.actions.plan import Plan
+from migrations_app.journeys.evidence import CheckSeen, StepEvidence
+from migrations_app.journeys.outline import PlanDifference
+from migrations_app.models.campaign import CampaignMember
+from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
+from migrations_app.models.rollout import Rollout
+from migrations_app.queries.rollouts.detail import doubts_of
+from migrations_app.queries.visibility import visible
+
+CONFIRMED = ("tick_needed", "confirmation_needed")
+"""What a journey waits for where a person's word finishes its step."""
+DIFFERING = ("plan_differs", "plan_not_shown")
+"""Why a journey is paused where an operator accepts the plan of its step."""
+MOST_ON_A_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingDecision:
+    """One thing that a person decides. `version` is that of the journey; `digest` and `nonce` are those of the plan."""
+
+    key: Annotated[str, Meta(description="Names it in a decision; it changes with what is decided on.")]
+    kind: Annotated[str, Meta(description="plan: to be approved; differing: a plan to be accepted; step: to confirm.")]
+    cluster: str
+    journey: uuid.UUID
+    step: str
+    version: int
+    title: str
+    code: Annotated[str, Meta(description="Why it waits.")]
+    checks: Annotated[tuple[CheckSeen, ...], Meta(description="What the newest scan says of the step.")]
+    rollout: uuid.UUID | None
+    digest: str
+    nonce: str
+    risk: str
+    does: Annotated[tuple[str, ...], Meta(description="The steps of the plan.")]
+    differences: Annotated[tuple[PlanDifference, ...], Meta(description="How it differs from what was shown.")]
+    doubts: Annotated[dict[str, str], Meta(description="Steps of the plan that are accepted one by one, with why.")]
+
+
+def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
+    """Everything that waits for a person, of the clusters that the caller may see, by wave; at most MOST_ON_A_PAGE."""
+    members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
+    mine = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
+    rows = mine.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
+    found = [one for member in rows.defer("shown", "journey__plan") for one in _of(member)]
+    return tuple(found[:MOST_ON_A_PAGE])
+
+
+def _of(member: CampaignMember) -> Iterator[WaitingDecision]:
+    journey = member.journey
+    row = JourneyStepRow.objects.filter(journey=journey, state="running").first() if journey else None
+    if journey is None or row is None:
+        return
+    made = row.made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
+    rollout = made.rollout if made else None
+    if journey.state == "running" and journey.wait_code in CONFIRMED:
+        yield _decision(member.cluster_name, journey, row, kind="step", code=journey.wait_code)
+    elif rollout is None:
+        return
+    elif journey.state == "paused" and journey.cause_code in DIFFERING and rollout.state == "previewed":
+        yield _decision(member.cluster_name, journey, row, kind="differing", code=journey.cause_code, rollout=rollout)
+    elif journey.state == "running" and rollout.state == "awaiting_approval":
+        yield _decision(member.cluster_name, journey, row, kind="plan", code="approval_needed", rollout=rollout)
+
+
+def _decision(
+    cluster: str, journey: Journey, row: JourneyStepRow, *, kind: str, code: str, rollout: Rollout | None = None
+) -> WaitingDecision:
+    plan = msgspec.json.decode(bytes(rollout.plan), type=Plan) if rollout is not None else None
+    evidence = msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None
+    told = rollout.title if rollout is not None else str(row.definition.get("title", ""))
+    digest = rollout.digest if rollout is not None else ""
+    return WaitingDecision(
+        key=f"{kind}.{journey.pk}.{row.step}.{digest or journey.version}",
+        kind=kind,
+        cluster=cluster,
+        journey=journey.pk,
+        step=row.step,
+        version=journey.version,
+        title=told,
+        code=code,
+        checks=evidence.checks if evidence else (),
+        rollout=rollout.pk if rollout is not None else None,
+        digest=digest,
+        nonce=rollout.nonce if rollout is not None else "",
+        risk=rollout.risk if rollout is not None else "",
+        does=tuple(step.title for step in plan.steps) if plan is not None else (),
+        differences=tuple(msgspec.convert(row.differences, type=list[PlanDifference])),
+        doubts=doubts_of(rollout, plan) if rollout is not None and plan is not None else {},
+    )

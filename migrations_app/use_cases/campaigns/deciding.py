@@ -1,0 +1,104 @@
+"""One decision of a person over many clusters of a campaign: plans approved or accepted, steps confirmed.
+
+Each is done by itself, as if it were decided alone, with its own audit event; what was changed since it was shown is
+refused alone. One more event tells of the decision as a whole.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from migrations_app.access import Person
+from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.queries.campaigns.waiting import MOST_ON_A_PAGE, WaitingDecision, waiting_in
+from migrations_app.use_cases.audit.log import Actor
+from migrations_app.use_cases.campaigns.transitions import CampaignEvent, load_campaign, note_campaign
+from migrations_app.use_cases.journeys import steps
+from migrations_app.use_cases.rollouts import approvals
+from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TogetherRequest:
+    """What a person submits: the keys of what was shown and chosen, a note for steps, the reason, the campaign's name
+    as it was typed, and the steps of plans that are accepted one by one, by the id of the rollout."""
+
+    keys: tuple[str, ...]
+    note: str = ""
+    typed: str = ""
+    accepted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOutcome:
+    """What became of one of them; `code` is empty where it was done."""
+
+    key: str
+    cluster: str = ""
+    title: str = ""
+    code: str = ""
+    why: str = ""
+
+
+def decide_together(
+    campaign_id: uuid.UUID, person: Person, *, wanted: TogetherRequest, by: Actor
+) -> tuple[DecisionOutcome, ...]:
+    """Decides on each by itself and tells what became of it.
+
+    Raises PermissionDenied for a token, and InvalidInput without a choice or with too many.
+    """
+    if person.method != "session":
+        raise PermissionDenied("only a person in the browser decides, never a token", code="person_needed")
+    chosen = tuple(dict.fromkeys(wanted.keys))
+    if not chosen or len(chosen) > MOST_ON_A_PAGE:
+        raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
+    here = load_campaign(campaign_id)
+    waiting = {one.key: one for one in waiting_in(campaign_id)}
+    if here.row.name != wanted.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
+        raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
+    found = tuple(_decided(key, waiting.get(key), person, wanted=wanted, by=by) for key in chosen)
+    done = sorted(one.key for one in found if not one.code)
+    detail = {"done": done, "refused": {one.key: one.code for one in found if one.code}}
+    note_campaign(here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=wanted.note, detail=detail))
+    return found
+
+
+def _decided(
+    key: str, one: WaitingDecision | None, person: Person, *, wanted: TogetherRequest, by: Actor
+) -> DecisionOutcome:
+    if one is None:
+        return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
+    code, why = "", ""
+    try:
+        _ACTS[one.kind](one, person, wanted, by)
+    except PermissionDenied as refused:
+        code, why = refused.code, refused.message
+    except Conflict as refused:
+        code, why = refused.code, refused.message
+    except InvalidInput as wrong:
+        code, why = wrong.code, wrong.message
+    return DecisionOutcome(key=key, cluster=one.cluster, title=one.title, code=code, why=why)
+
+
+def _approve(one: WaitingDecision, person: Person, wanted: TogetherRequest, by: Actor) -> None:
+    if one.rollout is None:
+        return
+    accepted = wanted.accepted.get(str(one.rollout), ())
+    # The name that was typed is that of the campaign: whoever decides on many types one name.
+    yes = ApprovalRequest(digest=one.digest, nonce=one.nonce, accepted=accepted, reason=wanted.note, typed=one.cluster)
+    approvals.approve(one.rollout, person, yes=yes, by=by)
+
+
+def _accept(one: WaitingDecision, person: Person, _wanted: TogetherRequest, by: Actor) -> None:
+    steps.accept_plan(one.journey, person, step=one.step, digest=one.digest, by=by, version=one.version)
+
+
+def _confirm(one: WaitingDecision, person: Person, wanted: TogetherRequest, by: Actor) -> None:
+    steps.tick(one.journey, person, step=one.step, note=wanted.note, by=by, version=one.version)
+
+
+_ACTS: Mapping[str, Callable[[WaitingDecision, Person, TogetherRequest, Actor], None]] = {
+    "plan": _approve,
+    "differing": _accept,
+    "step": _confirm,
+}

@@ -1,0 +1,96 @@
+"""The page of all that waits for a person in a campaign, and its one form."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from migrations_app.access import Person, may_resolve, may_start
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
+from migrations_app.queries.campaigns.campaigns import campaign_row
+from migrations_app.queries.campaigns.waiting import WaitingDecision, waiting_in
+from migrations_app.tasks import wake_campaign
+from migrations_app.texts import text as _
+from migrations_app.use_cases.audit.log import actor
+from migrations_app.use_cases.campaigns.deciding import DecisionOutcome, TogetherRequest, decide_together
+from migrations_app.web.access import person_of, require_right
+from migrations_app.web.double_submit import form_key, submit_once
+from migrations_app.web.rollouts.commands import LONGEST, STOP
+from migrations_app.web.rollouts.page import refusal_status
+
+ACCEPTED = "accepted-"
+"""Before the id of a rollout: the field with its steps that are accepted one by one."""
+
+
+@require_right()
+@require_safe
+def waiting(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """What waits for people: plans to approve, plans that differ, steps to confirm."""
+    return _page(request, campaign_id)
+
+
+@require_right(*STOP)
+@require_POST
+def decide(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Decides on everything that is chosen in the form."""
+    try:
+        return submit_once(_decided)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
+    except (PermissionDenied, Conflict, InvalidInput) as refused:
+        return _page(request, campaign_id, refused=refused, status=refusal_status(refused))
+
+
+def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    said = request.POST
+    prefix = len(ACCEPTED)
+    wanted = TogetherRequest(
+        keys=tuple(said.getlist("decision")),
+        note=said.get("note", "").strip()[:LONGEST],
+        typed=said.get("typed", ""),
+        accepted={name[prefix:]: tuple(said.getlist(name)) for name in said if name.startswith(ACCEPTED)},
+    )
+    found = decide_together(campaign_id, person_of(request), wanted=wanted, by=actor())
+    transaction.on_commit(partial(wake_campaign, campaign_id))
+    for one in found:
+        if one.code:
+            messages.warning(request, _refusal(one))
+    done = sum(not one.code for one in found)
+    messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(found)))
+    return redirect("campaign-waiting", campaign_id)
+
+
+def _refusal(one: DecisionOutcome) -> str:
+    told = _("{cluster}, {title}: not decided: {why}.")
+    return told.format(cluster=one.cluster or one.key[:60], title=one.title, why=one.why)
+
+
+def _page(
+    request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
+) -> HttpResponse:
+    row, every = campaign_row(campaign_id), waiting_in(campaign_id)
+    context: dict[str, Any] = {
+        "section": "rollouts",
+        "row": row,
+        "every": every,
+        "plans": [one for one in every if one.kind == "plan"],
+        "others": [one for one in every if one.kind != "plan"],
+        "may": _may(person_of(request), every),
+        "refused": refused,
+        "said": request.POST,
+        "form_key": form_key(),
+        "other_key": form_key(),
+    }
+    return render(request, "campaign/waiting.html", context, status=status)
+
+
+def _may(person: Person, every: tuple[WaitingDecision, ...]) -> dict[str, bool]:
+    """Which of the two forms can do anything for this account; each plan and step is asked again when it is sent."""
+    del every
+    return {
+        "plans": "approve" in person.rights or "administer" in person.rights,
+        "others": may_resolve(person) is None or may_start(person) is None,
+    }

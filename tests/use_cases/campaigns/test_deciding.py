@@ -1,0 +1,145 @@
+"""What waits for people on many clusters is decided at once, and what one approval covers beside plans."""
+
+import json
+
+import msgspec
+import pytest
+
+from migrations_app.errors import InvalidInput, PermissionDenied
+from migrations_app.journeys.destroyed import DestroyedObject
+from migrations_app.models.audit import AuditEvent
+from migrations_app.models.campaign import CampaignMember
+from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.models.policy import Policy
+from migrations_app.queries.campaigns.covered import covered_by_approval
+from migrations_app.queries.campaigns.waiting import waiting_in
+from migrations_app.queries.rollouts.policies import campaigns_may_destroy
+from migrations_app.use_cases.campaigns import approvals, deciding, member_journeys
+from migrations_app.use_cases.campaigns.deciding import TogetherRequest
+from migrations_app.use_cases.campaigns.transitions import load_campaign
+from tests.use_cases.campaigns import stage
+from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
+from tests.use_cases.cast import actor, person
+from tests.use_cases.journeys import stage as journeys
+
+pytestmark = pytest.mark.django_db
+
+
+def asking(ada, cleo, *names: str, **more):
+    """A campaign whose clusters each wait for a person's word."""
+    row = running(ada, cleo, *names, **more)
+    for name in names:
+        journeys.advanced(stage.member(row, name).journey, 4)
+    return row
+
+
+def decided(row, ada, *keys: str, **said):
+    wanted = TogetherRequest(keys=keys, **({"note": "compared with the owners"} | said))
+    return deciding.decide_together(row.pk, person(ada), wanted=wanted, by=actor(ada))
+
+
+def test_one_decision_confirms_a_step_on_every_cluster(ada, cleo):
+    row = asking(ada, cleo, "blue", "green")
+    waiting = waiting_in(row.pk)
+    assert [(one.cluster, one.kind, one.code) for one in waiting] == [
+        ("blue", "step", "tick_needed"),
+        ("green", "step", "tick_needed"),
+    ]
+    found = decided(row, ada, *(one.key for one in waiting))
+    assert [one.code for one in found] == ["", ""]
+    for name in ("blue", "green"):
+        assert steps_of(row, name)[0] == ("person", "done", "ada", "compared with the owners")
+    assert AuditEvent.objects.filter(verb="journey.step_ticked").count() == 2
+    told = json.loads(AuditEvent.objects.get(verb="campaign.decided").detail)
+    assert (len(told["done"]), told["refused"]) == (2, {})
+    assert waiting_in(row.pk) == ()
+
+
+def test_what_moved_since_it_was_shown_is_refused_alone(ada, cleo):
+    row = asking(ada, cleo, "blue", "green")
+    blue, green = waiting_in(row.pk)
+    Journey.objects.filter(pk=green.journey).update(version=green.version + 1)
+    assert [one.code for one in decided(row, ada, blue.key, green.key)] == ["", "moved"]
+    assert (steps_of(row, "blue")[0][1], steps_of(row, "green")[0][1]) == ("done", "running")
+
+
+def test_who_may_not_confirm_is_refused_each_and_a_token_at_once(ada, cleo):
+    row = asking(ada, cleo, "blue")
+    (blue,) = waiting_in(row.pk)
+    assert [one.code for one in decided(row, cleo, blue.key)] == ["forbidden"]
+    wanted = TogetherRequest(keys=(blue.key,), note="seen")
+    with pytest.raises(PermissionDenied) as refused:
+        deciding.decide_together(row.pk, person(ada, method="token"), wanted=wanted, by=actor(ada))
+    assert refused.value.code == "person_needed"
+    with pytest.raises(InvalidInput):
+        decided(row, ada)
+    assert steps_of(row, "blue")[0][1] == "running"
+
+
+def test_a_step_for_a_person_ends_where_a_scan_shows_it_done(ada, cleo):
+    row = asking(ada, cleo, "blue", status="fail")
+    assert steps_of(row, "blue")[0][1] == "running"
+    step = JourneyStepRow.objects.get(journey=stage.member(row, "blue").journey, kind="person")
+    assert step.definition["checks"] == ["controller_permitted"]
+    mended = msgspec.structs.replace(journeys.finding("controller_permitted", status="pass"), phase="iam")
+    journeys.scanned(stage.member(row, "blue").cluster, journeys.finding(), mended, late=2)
+    journeys.advanced(stage.member(row, "blue").journey, 2)
+    step.refresh_from_db()
+    assert (step.state, step.by_name, step.cause_code) == ("done", "", "seen")
+
+
+def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
+    for one in stage.clusters("blue"):
+        warning = msgspec.structs.replace(journeys.finding("controller_permitted", status="fail"), phase="iam")
+        journeys.scanned(one, journeys.finding(), msgspec.structs.replace(warning, severity="warning"))
+        stage_latest(one)
+    row = stage.previewed(ada, weighed=NOTE, accepts=True)
+    assert list(covered_by_approval(row.pk).warnings) == ["controller_permitted"]
+    with pytest.raises(InvalidInput) as refused:
+        stage.approved(row, ada, [cleo])
+    assert (refused.value.code, refused.value.where) == ("not_accepted", "accepted")
+    row.refresh_from_db()
+    yes = stage.yes_to(row, accepted=("controller_permitted",))
+    approvals.approve_campaign(row.pk, person(cleo), yes=yes, by=actor(cleo))
+    row.refresh_from_db()
+    assert row.state == "approved"
+    assert json.loads(AuditEvent.objects.get(verb="campaign.yes").detail)["accepted"] == ["controller_permitted"]
+
+
+def test_words_are_needed_where_warnings_are_accepted(ada):
+    stage.clusters("blue")
+    with pytest.raises(InvalidInput) as refused:
+        stage.drafted(ada, accepts=True)
+    assert refused.value.code == "reason_needed"
+    with pytest.raises(InvalidInput) as refused:
+        stage.drafted(ada, destroys=("forced_deletion",))
+    assert (refused.value.where, refused.value.code) == ("destroys", "bad_parameter")
+
+
+OLD = DestroyedObject(kind="Provisioner", name="default", uid="u-1")
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_objects_are_covered_only_where_the_policy_lets_a_campaign_cover_them(ada, three, allowed):
+    Policy.objects.create(campaigns_destroy=allowed)
+    assert campaigns_may_destroy(three[0].pk) is allowed
+    row = stage.previewed(ada, destroys=("remove_legacy",))
+    member = CampaignMember.objects.filter(campaign=row).first()
+    assert member is not None
+    told = {"objects": [msgspec.to_builtins(OLD)], "destroys": allowed}
+    CampaignMember.objects.filter(pk=member.pk).update(shown={**member.shown, **told})
+    here = load_campaign(row.pk)
+    settled = member_journeys._settled(here, here.member(member.pk))
+    assert settled.objects == ((OLD,) if allowed else ())
+
+
+def stage_latest(one) -> None:
+    """The newest scan is the one that its page shows."""
+    from django.utils import timezone
+
+    from migrations_app.models.cluster import Cluster
+    from migrations_app.models.scan import Scan, Snapshot
+
+    newest = Scan.objects.filter(cluster=one).latest("started_at").snapshot_id
+    Snapshot.objects.filter(pk=newest).update(scanned_at=timezone.now())
+    Cluster.objects.filter(pk=one.pk).update(latest=newest)
