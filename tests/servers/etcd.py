@@ -60,6 +60,17 @@ class Etcd:
         """Writes a value, given in base64; the revision that it got."""
         return int(self._call("kv/put", {"key": _coded(key), "value": value})["header"]["revision"])
 
+    def put_all(self, values: Sequence[tuple[str, str]]) -> int:
+        """Writes values, given in base64, in one transaction; how many."""
+        puts = [{"requestPut": {"key": _coded(key), "value": value}} for key, value in values]
+        self._call("kv/txn", {"success": puts})
+        return len(puts)
+
+    def value(self, key: str) -> bytes | None:
+        """What a key holds; None if there is no such key."""
+        found = self._call("kv/range", {"key": _coded(key)}).get("kvs", [])
+        return base64.b64decode(found[0]["value"]) if found else None
+
     def delete(self, keys: Iterable[str], *, beside: Sequence[str]) -> None:
         """Deletes the keys, none of which is in the sorted `beside`: one request for all between two of those."""
         gaps: dict[int, list[str]] = {}

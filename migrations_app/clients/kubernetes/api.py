@@ -17,6 +17,7 @@ from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import InvalidResponse
+from migrations_app.inventory.list_marks import Mark
 from migrations_app.inventory.objects.karpenter import ServedResource
 
 Verb = Literal["get", "list", "create", "update", "patch", "delete"]
@@ -110,6 +111,14 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
+class MarksPage:
+    """Uid and resource version of the objects of one page, and how many more there are, if the server tells."""
+
+    marks: list[Mark]
+    remaining: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Served:
     """The resources that can be listed. `failed` maps a group/version whose discovery failed to the error code."""
 
@@ -133,6 +142,13 @@ class Clock:
     """For a bundle: how many documents it contains, and how many of them have no kind and therefore
     appear in no list.
     """
+
+
+class MarkingApi(Protocol):
+    """Reads of a server that lists the metadata of objects without the objects."""
+
+    def marks(self, resource: Resource) -> Iterator[MarksPage]:
+        """The marks of every object, from the current state and at one resource version. Raises as `pages`."""
 
 
 class ClusterApi(Protocol):

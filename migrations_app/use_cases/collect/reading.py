@@ -1,12 +1,13 @@
 """The state of one collection that is shared by the readers of its parts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
 from migrations_app.errors import CONVERSION_FAILED, Expired, NotServed, ReadError, ServerFailed, TimedOut
+from migrations_app.inventory.list_marks import ListMarks, MarkedList
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import OtherVersion, Part, Seen, UnparsableObject
@@ -27,6 +28,21 @@ N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class ListNote:
+    """A list that was read whole, and its marks; None if they cannot be told."""
+
+    resource: Resource
+    marks: MarkedList | None
+
+
+def marks_of(items: Iterable[o.NamedObject]) -> ListMarks:
+    """The marks of these objects."""
+    marks = ListMarks()
+    marks.extend((one.metadata.uid, one.metadata.resource_version) for one in items)
+    return marks
+
+
 @dataclass(slots=True)
 class Reading:
     """One collection under way: the client, its deadline on the monotonic clock, and the parts found so far."""
@@ -36,6 +52,8 @@ class Reading:
     versions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """The versions that discovery reports, by group and plural, newest first; only those that karpdash knows."""
     found: dict[str, Any] = field(default_factory=dict)
+    noted: list["ListNote"] | None = None
+    """The lists that were read whole, where somebody asked for them."""
 
     def check_deadline(self) -> None:
         if time.monotonic() > self.ends:
@@ -133,8 +151,15 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
+        if self.noted is not None:
+            self.note(resource, marks_of(good))
         hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
         return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
+
+    def note(self, resource: Resource, marks: ListMarks) -> None:
+        """Notes a list that was read whole."""
+        if self.noted is not None:
+            self.noted.append(ListNote(resource, marks.whole()))
 
     @property
     def controllers(self) -> tuple[o.Workload, ...]:

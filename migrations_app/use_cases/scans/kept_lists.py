@@ -1,0 +1,50 @@
+"""Parts of long lists kept from one scan to the next, sealed for their cluster: labels and names of pods are in them."""
+
+import uuid
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from django.conf import settings
+
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.errors import InvalidSetting
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import KeptList
+from migrations_app.use_cases.collect.unchanged import KeptPart, PartMemory
+from migrations_app.use_cases.runtime.connections import keys
+
+FIELD = "kept_list"
+LEVEL = 6
+LARGEST = 4 * 1024 * 1024
+"""Bytes of one row: a part that is longer is not kept."""
+
+
+def memory_of(cluster: Cluster, api: ClusterApi, *, now: datetime) -> PartMemory | None:
+    """What earlier scans kept; None for what is no live server, and without a key to seal with."""
+    if not isinstance(api, LiveApi) or not settings.ENV.encryption_keys:
+        return None
+    rows = KeptList.objects.filter(cluster=cluster)
+    kept = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
+    return PartMemory(api, now, kept)
+
+
+def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
+    try:
+        packed = keys().open(sealed, owner=str(cluster_id), field=FIELD)
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=KeptPart)
+    except (InvalidSetting, zlib.error, msgspec.DecodeError):
+        return None
+
+
+def keep_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart], *, now: datetime) -> None:
+    """Stores what the next scan needs, in the transaction that stores what this one saw."""
+    for name, part in fresh.items():
+        packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
+        if len(packed) > LARGEST:
+            packed = zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
+        sealed = keys().seal(packed, owner=str(cluster_id), field=FIELD)
+        values = {"sealed": sealed, "changed_at": now}
+        KeptList.objects.update_or_create(cluster_id=cluster_id, part=name, defaults=values)
