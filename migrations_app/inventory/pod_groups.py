@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from migrations_app.inventory.list_marks import ListMarks
 from migrations_app.inventory.objects.karpenter import (
     Affinity,
     Constraint,
@@ -133,7 +132,6 @@ class PodGrouper:
     bad_total: int = 0
     names: dict[str, str] = field(default_factory=dict)
     """Interned node names, since every page of pods repeats them."""
-    marks: ListMarks = field(default_factory=ListMarks)
 
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         take = decoder(Pod).decode
@@ -155,7 +153,6 @@ class PodGrouper:
 
     def _count(self, pod: Pod) -> None:
         self.total += 1
-        self.marks.add(pod.metadata.uid, pod.metadata.resource_version)
         if pod.status and pod.status.phase in _OVER:
             return
         key = _key(pod)

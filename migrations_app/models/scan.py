@@ -57,8 +57,8 @@ class KeptObjects(models.Model):
 
 
 class KeptList(models.Model):
-    """A part of the newest scan that was made of a long list, and the marks of that list, encrypted for the cluster's
-    id. The next scan takes it where it proves that the list holds the same objects.
+    """A part of the newest scan that was made of a long list, and the version of that list, encrypted for the cluster's
+    id. The next scan takes it where the server proves that the list has not changed.
     """
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="kept_lists")

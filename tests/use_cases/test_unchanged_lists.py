@@ -1,15 +1,16 @@
-"""A list is taken from an earlier scan only where its marks prove that it holds the very same objects."""
+"""A list is taken from an earlier scan only where the server proves that nothing in it has changed."""
 
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import msgspec
 import pytest
 
-from migrations_app.clients.kubernetes.api import MarksPage
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
-from migrations_app.inventory.list_marks import BLOCK
+from migrations_app.use_cases.collect import unchanged
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.collect.unchanged import LONGEST, MOST_PAUSES, PartMemory
 from tests.fakes.cluster_api import FakeCluster
@@ -19,23 +20,36 @@ LATER = NOW + timedelta(hours=1)
 SINCE = "2026-11-23T08:00:00Z"
 
 
-class Marked(FakeCluster):
-    """A cluster that lists metadata too, two pages of it at least; `wrong` is raised on the way."""
+class Watched(FakeCluster):
+    """A cluster whose lists have a version, and that tells whether anything was written since; `wrong` is raised."""
 
     wrong: ReadError | None = None
-    proofs = 0
-    tells_rest = True
+    proves = True
 
-    def marks(self, resource):
-        self.proofs += 1
-        found = [json.loads(bytes(raw))["metadata"] for page in self.pages(resource) for raw in page.items]
-        self.lists[resource.plural] -= 1
-        half = len(found) // 2
-        for part, rest in ((found[:half], len(found) - half), (found[half:], 0)):
-            marks = [(one.get("uid"), one.get("resourceVersion")) for one in part]
-            yield MarksPage(marks, rest if self.tells_rest else None)
-            if self.wrong:
-                raise self.wrong
+    def __init__(self, *docs, **more):
+        super().__init__(*docs, **more)
+        self.asked = []
+        self.states = []
+
+    def pages(self, resource):
+        for page in super().pages(resource):
+            yield replace(page, resource_version=str(self.state()))
+
+    def state(self):
+        """The number of this state of all objects; a state that comes back is another one."""
+        now = json.dumps(self.docs)
+        if not self.states or self.states[-1] != now:
+            self.states.append(now)
+        return len(self.states)
+
+    def is_unchanged(self, resource, *, since, count, seconds):
+        self.asked.append((resource.plural, since, seconds))
+        if self.wrong:
+            raise self.wrong
+        kind = {"pods": "Pod", "nodes": "Node"}[resource.plural]
+        self.state()
+        seen = [[one for one in json.loads(state) if one["kind"] == kind] for state in self.states[int(since) - 1 :]]
+        return self.proves and all(one == seen[0] for one in seen) and len(seen[0]) == count
 
 
 class Editor:
@@ -85,8 +99,8 @@ class Editor:
         return how
 
 
-def scanned(api, kept, *, now=LATER, least=1):
-    memory = PartMemory(api, now, kept, least)
+def scanned(api, kept, *, now=LATER, least=1, bound="c"):
+    memory = PartMemory(api, bound, now, kept, least)
     return collect(api, cluster="c", memory=memory), memory
 
 
@@ -94,10 +108,14 @@ def lines(collected):
     return {line.name: line.unchanged_since for line in collected.parts if line.unchanged_since}
 
 
+def bodies(memory):
+    return {name for name, one in memory.fresh.items() if one.body}
+
+
 @pytest.fixture
 def api():
     editor = Editor()
-    return Marked(*(editor.pod() for _ in range(4)), editor.node("n-1"))
+    return Watched(*(editor.pod() for _ in range(4)), editor.node("n-1"))
 
 
 @pytest.fixture
@@ -106,7 +124,7 @@ def kept(api):
 
 
 def test_the_first_scan_asks_for_no_proof_and_keeps_both_lists(api, kept):
-    assert (sorted(kept), api.proofs) == (["nodes", "pods"], 0)
+    assert (sorted(kept), api.asked) == (["nodes", "pods"], [])
     assert {one.read_at for one in kept.values()} == {SINCE}
 
 
@@ -120,12 +138,10 @@ def test_the_second_scan_takes_what_was_proven_and_says_so(api, kept):
     assert memory.fresh == {}
 
 
-@pytest.mark.parametrize("tells_rest", [True, False])
-@pytest.mark.parametrize("seed", range(30))
-def test_random_changes_between_scans_give_what_a_whole_scan_gives(seed, tells_rest):
+@pytest.mark.parametrize("seed", range(40))
+def test_random_changes_between_scans_give_what_a_whole_scan_gives(seed):
     editor = Editor(seed)
-    api = Marked(*(editor.pod() for _ in range(6)), editor.node("n-1"))
-    api.tells_rest = tells_rest
+    api = Watched(*(editor.pod() for _ in range(6)), editor.node("n-1"))
     kept, taken = {}, 0
     for number in range(12):
         how = editor.some_change(api.docs)
@@ -133,7 +149,7 @@ def test_random_changes_between_scans_give_what_a_whole_scan_gives(seed, tells_r
         assert found.inventory == collect(api, cluster="c").inventory, how
         kept = kept | memory.fresh
         taken += len(memory.proven)
-        if how not in ("none", "beat"):
+        if how in ("add", "drop", "swap", "label", "move"):
             assert "pods" not in memory.proven
     assert taken > 0
 
@@ -143,15 +159,17 @@ def test_a_proof_that_fails_on_the_way_is_none(api, kept, wrong):
     api.wrong = wrong
     found, memory = scanned(api, kept)
     assert (found.inventory, lines(found)) == (collect(api, cluster="c").inventory, {})
-    assert {name: one.misses for name, one in memory.fresh.items()} == {"pods": 0, "nodes": 0}
+    assert {name: one.misses for name, one in memory.fresh.items()} == {"pods": 1, "nodes": 1}
 
 
-def test_another_version_of_the_server_or_of_our_sources_takes_nothing(api, kept):
+def test_another_server_version_cluster_credential_or_release_of_ours_takes_nothing(api, kept, monkeypatch):
+    assert (lines(scanned(api, kept, bound="other")[0]), api.asked) == ({}, [])
     api.version["gitVersion"] = "v1.31.0"
-    assert lines(scanned(api, kept)[0]) == {}
-    other = {name: msgspec.structs.replace(one, key="another") for name, one in kept.items()}
+    assert (lines(scanned(api, kept)[0]), api.asked) == ({}, [])
     api.version["gitVersion"] = "v1.30.4-eks-a5df82a"
-    assert (lines(scanned(api, other)[0]), len(lines(scanned(api, kept)[0]))) == ({}, 2)
+    assert len(lines(scanned(api, kept)[0])) == 2
+    monkeypatch.setattr(unchanged, "_sources", lambda: "other")
+    assert lines(scanned(api, kept)[0]) == {}
 
 
 @pytest.mark.parametrize(
@@ -166,51 +184,40 @@ def test_a_body_that_does_not_open_is_read_whole(api, kept):
     broken = {name: msgspec.structs.replace(one, body=b"{") for name, one in kept.items()}
     found, memory = scanned(api, broken)
     assert (found.inventory, lines(found)) == (collect(api, cluster="c").inventory, {})
-    assert memory.fresh["pods"].body == kept["pods"].body
+    assert (memory.fresh["pods"].body, memory.fresh["pods"].version) == (kept["pods"].body, kept["pods"].version)
 
 
 def test_short_lists_and_lists_with_objects_set_aside_are_not_kept(api):
-    assert scanned(api, {}, least=2)[1].fresh.keys() == {"pods"}
+    assert bodies(scanned(api, {}, least=2)[1]) == {"pods"}
     api.docs[0]["spec"] = "odd"
-    assert scanned(api, {})[1].fresh.keys() == {"nodes"}
+    assert bodies(scanned(api, {})[1]) == {"nodes"}
 
 
-def test_objects_without_uid_or_version_are_not_kept(api):
-    del api.docs[0]["metadata"]["uid"], api.docs[4]["metadata"]["resourceVersion"]
+def test_a_list_without_a_version_is_not_kept(api, monkeypatch):
+    monkeypatch.setattr(Watched, "state", lambda self: "")
     assert scanned(api, {})[1].fresh == {}
 
 
-def test_a_list_that_always_changes_is_asked_less_and_less(api, kept):
-    editor, asked = Editor(9), []
-    for hour in range(1, 60):
-        api.docs[0] = editor.stamped(api.docs[0])
-        before = api.proofs
-        found, memory = scanned(api, kept, now=NOW + timedelta(minutes=hour))
+def test_a_server_that_proves_nothing_is_asked_less_and_less(api, kept):
+    tries = []
+    api.proves = False
+    for minute in range(1, 60):
+        before = len(api.asked)
+        found, memory = scanned(api, kept, now=NOW + timedelta(minutes=minute))
         assert found.inventory == collect(api, cluster="c").inventory
         kept = {**kept, **memory.fresh}
-        asked.append(api.proofs - before - ("nodes" in memory.proven))
-    tries = [place for place, count in enumerate(asked) if count]
-    pauses = [later - earlier - 1 for earlier, later in zip(tries, tries[1:], strict=False)]
-    assert pauses == [0, 2, 6, 14, MOST_PAUSES][: len(pauses)] and len(pauses) >= 4
-    assert kept["pods"].body == b""
+        tries += [minute] if len(api.asked) > before else []
+    pauses = [later - earlier - 1 for earlier, later in pairwise(tries)]
+    assert pauses == [0, 2, 6, 14, MOST_PAUSES]
+    api.proves = True
+    for minute in range(60, 90):
+        memory = scanned(api, kept, now=NOW + timedelta(minutes=minute))[1]
+        kept = {**kept, **memory.fresh}
+    assert (sorted(memory.proven), kept["pods"].misses) == (["nodes", "pods"], 0)
 
 
-def test_the_first_block_that_differs_ends_the_proof():
-    editor = Editor()
-    api = Marked(*(editor.pod() for _ in range(3 * BLOCK)), editor.node("n-1"))
-    kept = scanned(api, {}, now=NOW)[1].fresh
-    api.docs[0] = editor.stamped(api.docs[0])
-    memory = PartMemory(api, LATER, {"pods": kept["pods"]}, 1)
-    pages = []
-    whole = api.marks
-
-    def counted(resource):
-        for page in whole(resource):
-            pages.append(resource.plural)
-            yield page
-
-    api.marks = counted
-    collect(api, cluster="c", memory=memory)
-    assert pages == ["pods"]
-
-
+@pytest.mark.parametrize(("took", "seconds"), [(0.4, 3), (8.0, 4), (30.0, 9), (200.0, 12)])
+def test_a_watch_waits_for_a_share_of_what_the_list_took(api, kept, took, seconds):
+    slow = {"pods": msgspec.structs.replace(kept["pods"], seconds=took)}
+    scanned(api, slow)
+    assert [one for one in api.asked if one[0] == "pods"] == [("pods", "1", seconds)]

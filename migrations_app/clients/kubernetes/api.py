@@ -17,10 +17,9 @@ from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import InvalidResponse
-from migrations_app.inventory.list_marks import Mark
 from migrations_app.inventory.objects.karpenter import ServedResource
 
-Verb = Literal["get", "list", "create", "update", "patch", "delete"]
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete"]
 
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 LONGEST_PATH = 2048
@@ -111,14 +110,6 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
-class MarksPage:
-    """Uid and resource version of the objects of one page, and how many more there are, if the server tells."""
-
-    marks: list[Mark]
-    remaining: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Served:
     """The resources that can be listed. `failed` maps a group/version whose discovery failed to the error code."""
 
@@ -144,11 +135,14 @@ class Clock:
     """
 
 
-class MarkingApi(Protocol):
-    """Reads of a server that lists the metadata of objects without the objects."""
+class WatchingApi(Protocol):
+    """Reads of a server that can tell whether a list has changed."""
 
-    def marks(self, resource: Resource) -> Iterator[MarksPage]:
-        """The marks of every object, from the current state and at one resource version. Raises as `pages`."""
+    def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
+        """Whether the server proves that a list holds the `count` objects that it held at that resource version.
+
+        Waits for so many seconds at most. Raises ReadError; False and an error both mean that it may have changed.
+        """
 
 
 class ClusterApi(Protocol):

@@ -9,15 +9,14 @@ from typing import Self, TypeAlias
 import msgspec
 
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
-from migrations_app.clients.kubernetes import discovery
-from migrations_app.clients.kubernetes.api import Clock, ListPage, MarksPage, Resource, Served
+from migrations_app.clients.kubernetes import discovery, watching
+from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
 from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
 from migrations_app.errors import Expired, InvalidResponse, TooLarge
-from migrations_app.inventory.list_marks import Mark
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
@@ -28,28 +27,12 @@ _DISCOVERY_TRIES = 2
 class _ListMetadata(msgspec.Struct, frozen=True):
     resource_version: str = msgspec.field(default="", name="resourceVersion")
     token: str = msgspec.field(default="", name="continue")
-    remaining: int | None = msgspec.field(default=None, name="remainingItemCount")
 
 
 class _ListPage(msgspec.Struct, frozen=True):
     metadata: _ListMetadata = _ListMetadata()
     kind: str = ""
     items: list[msgspec.Raw] | None = None
-
-
-class _Marked(msgspec.Struct, frozen=True):
-    uid: str | None = None
-    resource_version: str | None = msgspec.field(default=None, name="resourceVersion")
-
-
-class _MarkedItem(msgspec.Struct, frozen=True):
-    metadata: _Marked = _Marked()
-
-
-class _MarkedPage(msgspec.Struct, frozen=True):
-    metadata: _ListMetadata = _ListMetadata()
-    kind: str = ""
-    items: list[_MarkedItem] | None = None
 
 
 class _ReviewStatus(msgspec.Struct, frozen=True):
@@ -60,12 +43,7 @@ class _Review(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
 
 
-_METADATA = "PartialObjectMetadataList"
-_MARKS = f"{JSON};as={_METADATA};g=meta.k8s.io;v=v1"
-_MARKS_A_PAGE = 2000
-"""The metadata of an object is a fraction of it, so that a page of marks is no longer than one of objects."""
 _lists = msgspec.json.Decoder(_ListPage)
-_marked = msgspec.json.Decoder(_MarkedPage)
 _reviews = msgspec.json.Decoder(_Review)
 
 
@@ -148,18 +126,8 @@ class LiveApi:
                     return
                 body, size = coming()
 
-    def marks(self, resource: Resource) -> Iterator[MarksPage]:
-        """The marks of every object. Raises InvalidResponse if the server does not list metadata alone."""
-        trail = _Pagination(self._limits.pages)
-        token, size = "", _MARKS_A_PAGE
-        while True:
-            body, size = self._page(resource, token, size=size, accept=_MARKS)
-            found = _decoded_marks(body, resource)
-            token = trail.follow(found.metadata)
-            marks: list[Mark] = [(one.metadata.uid, one.metadata.resource_version) for one in found.items or ()]
-            yield MarksPage(marks, found.metadata.remaining)
-            if not token:
-                return
+    def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
+        return watching.is_unchanged(self._transport, resource, since=since, count=count, seconds=seconds)
 
     def clock(self) -> Clock:
         meter = self._transport.meter
@@ -184,12 +152,12 @@ class LiveApi:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise InvalidResponse("the server's access review is not what an API server answers") from None
 
-    def _page(self, resource: Resource, token: str, *, size: int, accept: str = JSON) -> Body:
+    def _page(self, resource: Resource, token: str, *, size: int) -> Body:
         """The body of one page and the page size used: if a page is too large, it is requested in smaller ones."""
         while True:
             try:
                 answer = self._transport.get(
-                    resource.path, _query(resource, token, size=size), verb="list", accept=accept
+                    resource.path, _query(resource, token, size=size), verb="list", accept=JSON
                 )
             except TooLarge as reason:
                 if size <= self._limits.smallest_page or reason.code == "scan_too_large":
@@ -216,16 +184,6 @@ def _decoded(body: bytearray, resource: Resource) -> _ListPage:
         raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
     if found.items is None and not found.kind.endswith("List"):
         raise InvalidResponse(f"the list of {resource.plural} holds no items")
-    return found
-
-
-def _decoded_marks(body: bytearray, resource: Resource) -> _MarkedPage:
-    try:
-        found = _marked.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse(f"the metadata of {resource.plural} is not what an API server answers") from None
-    if found.kind != _METADATA:
-        raise InvalidResponse(f"the server does not list the metadata of {resource.plural} alone", code="no_metadata")
     return found
 
 

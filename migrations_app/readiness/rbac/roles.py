@@ -164,9 +164,13 @@ REVIEWS = RbacRule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("crea
 """Asking the server what one may do; most clusters let everybody."""
 
 
+UNCHANGED = RbacRule("", tuple(sorted(kind.plural for kind in (kinds.NODE, kinds.POD))), ("watch",))
+"""Proves that a long list has not changed; without it the list is read whole each time."""
+
+
 def scan_rules() -> tuple[RbacRule, ...]:
-    """Lists, and nothing else; Secrets are apart, for one namespace."""
-    return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET))
+    """Lists, and what tells whether two long ones have changed; Secrets are apart, for one namespace."""
+    return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET), UNCHANGED)
 
 
 def release_rules() -> tuple[RbacRule, ...]:

@@ -79,9 +79,7 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 
 def _pods(reading: Reading) -> Parts:
     resource = reading.resource(kinds.POD)
-    groups = _folded(reading, resource, fresh=PodGrouper)
-    reading.note(resource, groups.marks)
-    return {"pods": groups.seen(resource.group_version)}
+    return {"pods": _folded(reading, resource, fresh=PodGrouper).seen(resource.group_version)}
 
 
 def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:

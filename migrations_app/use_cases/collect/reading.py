@@ -1,13 +1,12 @@
 """The state of one collection that is shared by the readers of its parts."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
 from migrations_app.errors import CONVERSION_FAILED, Expired, NotServed, ReadError, ServerFailed, TimedOut
-from migrations_app.inventory.list_marks import ListMarks, MarkedList
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import OtherVersion, Part, Seen, UnparsableObject
@@ -30,17 +29,10 @@ Parts = dict[str, Part[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ListNote:
-    """A list that was read whole, and its marks; None if they cannot be told."""
+    """A list that was read whole, and the resource version that it had; empty where the source tells none."""
 
     resource: Resource
-    marks: MarkedList | None
-
-
-def marks_of(items: Iterable[o.NamedObject]) -> ListMarks:
-    """The marks of these objects."""
-    marks = ListMarks()
-    marks.extend((one.metadata.uid, one.metadata.resource_version) for one in items)
-    return marks
+    version: str
 
 
 @dataclass(slots=True)
@@ -88,11 +80,14 @@ class Reading:
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
         """Passes every page to the function that `begin` returns. Starts again if the resource version expires."""
         for attempt in range(RESTARTS + 1):
-            take = begin()
+            take, version = begin(), ""
             try:
                 for page in self.api.pages(resource):
                     self.check_deadline()
                     take(page)
+                    version = page.resource_version
+                if self.noted is not None:
+                    self.noted.append(ListNote(resource, version))
                 return
             except Expired:
                 if attempt == RESTARTS:
@@ -151,15 +146,8 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
-        if self.noted is not None:
-            self.note(resource, marks_of(good))
         hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
         return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
-
-    def note(self, resource: Resource, marks: ListMarks) -> None:
-        """Notes a list that was read whole."""
-        if self.noted is not None:
-            self.noted.append(ListNote(resource, marks.whole()))
 
     @property
     def controllers(self) -> tuple[o.Workload, ...]:

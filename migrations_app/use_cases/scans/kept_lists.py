@@ -1,5 +1,6 @@
 """Parts of long lists kept from one scan to the next, sealed for their cluster: labels and names of pods are in them."""
 
+import hashlib
 import uuid
 import zlib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import KeptList
 from migrations_app.use_cases.collect.unchanged import KeptPart, PartMemory
 from migrations_app.use_cases.runtime.connections import keys
+from migrations_app.use_cases.scans.identity import AnsweringCluster
 
 FIELD = "kept_list"
 LEVEL = 6
@@ -22,13 +24,21 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of one row: a part that is longer is not kept."""
 
 
-def memory_of(cluster: Cluster, api: ClusterApi, *, now: datetime) -> PartMemory | None:
-    """What earlier scans kept; None for what is no live server, and without a key to seal with."""
-    if not isinstance(api, LiveApi) or not settings.ENV.encryption_keys:
+def memory_of(
+    cluster: Cluster, api: ClusterApi, *, behind: AnsweringCluster | None, now: datetime
+) -> PartMemory | None:
+    """What earlier scans kept. None where it is not known which cluster answers, and without a key to seal with.
+
+    It holds for that cluster, read at that address with those credentials.
+    """
+    if not isinstance(api, LiveApi) or behind is None or not behind.uid or not settings.ENV.encryption_keys:
         return None
+    held = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
+    way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, held]
+    bound = "\n".join([behind.uid, behind.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
     kept = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
-    return PartMemory(api, now, kept)
+    return PartMemory(api, bound, now, kept)
 
 
 def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:

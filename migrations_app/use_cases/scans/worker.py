@@ -90,7 +90,7 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
             behind = answering(api)
             refuse_other(cluster, behind)
             deadline = float(settings.ENV.scan_deadline)
-            memory = memory_of(cluster, api, now=timezone.now())
+            memory = memory_of(cluster, api, behind=behind, now=timezone.now())
             collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note, memory=memory)
             _refuse_lost(collected)
             # Again, because the cluster may have been replaced while it was read.
