@@ -187,9 +187,7 @@ class Snapshot(models.Model):
         seconds = msgspec.json.decode(self.parts or b"{}", type=dict[str, float])
         same: dict[str, str] = self.unchanged or {}
         parts = tuple(
-            msgspec.structs.replace(
-                line, seconds=seconds.get(line.name, 0.0), unchanged_since=same.get(line.name, "")
-            )
+            msgspec.structs.replace(line, seconds=seconds.get(line.name, 0.0), unchanged_since=same.get(line.name, ""))
             for line in stored.parts
         )
         moment = self.scanned_at.strftime("%Y-%m-%dT%H:%M:%SZ")

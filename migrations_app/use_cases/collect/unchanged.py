@@ -32,8 +32,8 @@ MOST_PAUSES: Final = 23
 """Scans in a row that ask for no proof, after proofs that failed every time."""
 WAITS: Final = (3, 12)
 """Seconds of a watch, at least and at most. Bookmarks come two seconds before its end."""
-SHARE: Final = 4
-"""A watch waits for a quarter of the time that reading the list took."""
+SHARE: Final = 8
+"""A watch waits for an eighth of the time that reading the list took."""
 MOMENT: Final = "%Y-%m-%dT%H:%M:%SZ"
 _READ_BY: Final = ("inventory", "karpenter", "use_cases/collect")
 """The sources that make a part of the answers: with another release of them nothing that was kept is taken."""

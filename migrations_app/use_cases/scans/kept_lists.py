@@ -27,11 +27,14 @@ LARGEST = 4 * 1024 * 1024
 def memory_of(
     cluster: Cluster, api: ClusterApi, *, behind: AnsweringCluster | None, now: datetime
 ) -> PartMemory | None:
-    """What earlier scans kept. None where it is not known which cluster answers, and without a key to seal with.
+    """What earlier scans kept. None through an agent, which passes no watch on, where it is not known which cluster
+    answers, and without a key to seal with.
 
     It holds for that cluster, read at that address with those credentials.
     """
-    if not isinstance(api, LiveApi) or behind is None or not behind.uid or not settings.ENV.encryption_keys:
+    if not isinstance(api, LiveApi) or cluster.source == Cluster.Source.AGENT:
+        return None
+    if behind is None or not behind.uid or not settings.ENV.encryption_keys:
         return None
     held = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
     way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, held]
