@@ -1,10 +1,11 @@
-"""What is kept of a long list from scan to scan: sealed, bound to its cluster, and told by the snapshot that used it."""
+"""What is kept of a long list from scan to scan: sealed, bound to its cluster, told by the snapshot that used it."""
 
 import dataclasses
 import os
 from datetime import UTC, datetime
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.clients.addresses import OutboundPolicy
@@ -119,7 +120,7 @@ def test_the_page_says_since_when(client, django_user_model, cluster):
     client.force_login(django_user_model.objects.create_superuser("ada", password="x" * 20))
     line = PartLine(name="pods", seen=True, count=3000)
     a_snapshot(cluster, a_report(parts=(line,)), at=timezone.now(), unchanged={"pods": SINCE})
-    page = client.get(f"/clusters/{cluster.pk}/parts/").content.decode()
+    page = client.get(reverse("cluster-parts", args=[cluster.pk])).content.decode()
     assert ("a watch from then on proved" in page, 'datetime="2026-11-23T07:00:00' in page) == (True, True)
     a_snapshot(cluster, a_report(parts=(line,)), at=timezone.now())
-    assert "a watch from then on proved" not in client.get(f"/clusters/{cluster.pk}/parts/").content.decode()
+    assert "a watch from then on proved" not in client.get(reverse("cluster-parts", args=[cluster.pk])).content.decode()

@@ -1,4 +1,4 @@
-"""Parts of long lists kept from one scan to the next, sealed for their cluster: labels and names of pods are in them."""
+"""Parts of long lists kept from one scan to the next, sealed for their cluster: they hold names and labels of pods."""
 
 import hashlib
 import uuid
