@@ -86,7 +86,8 @@ action out with just these rights, on a real API server. What AWS has to allow i
 ## To scan: karpdash-scan
 
 Lists, and a watch that tells whether pods and nodes have changed; nothing that changes anything. A kind that a cluster
-does not serve costs nothing. What may not be listed is *unknown*: the scan is incomplete, the cluster's page names the missing rule, and no check turns green by it.
+does not serve costs nothing. What may not be listed is *unknown*: the scan is incomplete, the cluster's page names the
+missing rule, and no check turns green by it.
 """
 SECRETS = """
 ## To read Karpenter's Helm release: karpdash-scan-releases
