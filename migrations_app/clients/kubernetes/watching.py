@@ -63,7 +63,7 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(seconds),
     }
-    with _hurried(transport, resource, state.resource_version):
+    with _hurried(transport, resource, version=state.resource_version):
         look = partial(_judged, reached=reached)
         return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
 
@@ -81,7 +81,7 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
 
 
 @contextmanager
-def _hurried(transport: Transport, resource: Resource, version: str) -> Iterator[None]:
+def _hurried(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
     """Asks beside the watch for an empty list that is not older than the version: newer servers then ask etcd how far
     it is, where others wait for what it tells now and then. What is answered does not matter.
     """
