@@ -56,6 +56,20 @@ class KeptObjects(models.Model):
     changed_at = models.DateTimeField()
 
 
+class KeptList(models.Model):
+    """A part of the newest scan that was made of a long list, and the version of that list, encrypted for the cluster's
+    id. The next scan takes it where the server proves that the list has not changed.
+    """
+
+    cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="kept_lists")
+    part = models.CharField(max_length=40)
+    sealed = models.BinaryField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("cluster", "part"), name="one_kept_list_a_part"),)
+
+
 class LegacyDay(models.Model):
     """What a cluster's last scan on a day (UTC) left to do, and the total of each measure. Null if it was not read.
 
@@ -160,6 +174,8 @@ class Snapshot(models.Model):
     """The waivers that the counts were made with; null or empty for none."""
     replaced = models.BooleanField(default=False, db_default=False)
     """Whether it shows the cluster that was registered before a person accepted another one in its place."""
+    unchanged = models.JSONField(null=True)
+    """By part since when its objects are unchanged, as this scan proved; null or empty for none."""
 
     class Meta:
         ordering = ["-scanned_at"]
@@ -169,7 +185,11 @@ class Snapshot(models.Model):
         """The report with this snapshot's own times."""
         stored = read_report(zlib.decompress(self.content.report))
         seconds = msgspec.json.decode(self.parts or b"{}", type=dict[str, float])
-        parts = tuple(msgspec.structs.replace(line, seconds=seconds.get(line.name, 0.0)) for line in stored.parts)
+        same: dict[str, str] = self.unchanged or {}
+        parts = tuple(
+            msgspec.structs.replace(line, seconds=seconds.get(line.name, 0.0), unchanged_since=same.get(line.name, ""))
+            for line in stored.parts
+        )
         moment = self.scanned_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         return msgspec.structs.replace(stored, scanned_at=moment, parts=parts)
 

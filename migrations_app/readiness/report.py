@@ -136,6 +136,8 @@ class PartLine(msgspec.Struct, frozen=True, kw_only=True):
     """The codes of what kept us from objects that were set aside, each once. Stored, and never published."""
     read_as: str = ""
     """The version in which objects were read, and why; empty where it is the newest served one."""
+    unchanged_since: str = ""
+    """When the objects were read, where this scan proved that none has changed since; empty where it read them."""
 
     @property
     def partly_forbidden(self) -> bool:

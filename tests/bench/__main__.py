@@ -84,7 +84,7 @@ def run(size: Size) -> Results:
 
 
 def _measured(server: ApiServer, size: Size, folder: Path) -> Results:
-    environment = _prepared(server, folder)
+    environment = prepared(server, folder)
     few = replace(size, pods=size.pods // THIRD)
     started = time.monotonic()
     _fill(server, few, already=0)
@@ -112,7 +112,7 @@ def _measured(server: ApiServer, size: Size, folder: Path) -> Results:
     )
 
 
-def _prepared(server: ApiServer, folder: Path) -> dict[str, str]:
+def prepared(server: ApiServer, folder: Path) -> dict[str, str]:
     """Writes what the contenders read; the environment of a scan."""
     told = {"url": server.url, "ca_pem": server.ca_pem, "token": server.admin_token}
     (folder / "server.json").write_text(json.dumps(told))

@@ -39,6 +39,8 @@ class Etcd:
                 f"--initial-cluster=default={peer}",
                 "--unsafe-no-fsync",
                 f"--quota-backend-bytes={8 << 30}",
+                # As often as current clusters have it, or more: bookmarks of watches follow it.
+                "--experimental-watch-progress-notify-interval=1s",
                 "--log-level=error",
             ],
             log=folder / "etcd.log",
@@ -59,6 +61,17 @@ class Etcd:
     def put(self, key: str, value: str) -> int:
         """Writes a value, given in base64; the revision that it got."""
         return int(self._call("kv/put", {"key": _coded(key), "value": value})["header"]["revision"])
+
+    def put_all(self, values: Sequence[tuple[str, str]]) -> int:
+        """Writes values, given in base64, in one transaction; how many."""
+        puts = [{"requestPut": {"key": _coded(key), "value": value}} for key, value in values]
+        self._call("kv/txn", {"success": puts})
+        return len(puts)
+
+    def value(self, key: str) -> bytes | None:
+        """What a key holds; None if there is no such key."""
+        found = self._call("kv/range", {"key": _coded(key)}).get("kvs", [])
+        return base64.b64decode(found[0]["value"]) if found else None
 
     def delete(self, keys: Iterable[str], *, beside: Sequence[str]) -> None:
         """Deletes the keys, none of which is in the sorted `beside`: one request for all between two of those."""

@@ -19,7 +19,7 @@ from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import ServedResource
 
-Verb = Literal["get", "list", "create", "update", "patch", "delete"]
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete"]
 
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 LONGEST_PATH = 2048
@@ -133,6 +133,16 @@ class Clock:
     """For a bundle: how many documents it contains, and how many of them have no kind and therefore
     appear in no list.
     """
+
+
+class WatchingApi(Protocol):
+    """Reads of a server that can tell whether a list has changed."""
+
+    def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
+        """Whether the server proves that a list holds the `count` objects that it held at that resource version.
+
+        Waits for so many seconds at most. Raises ReadError; False and an error both mean that it may have changed.
+        """
 
 
 class ClusterApi(Protocol):

@@ -145,7 +145,8 @@ def _pool(connection: Connection, context: ssl.SSLContext, *, limits: ClientLimi
     configured, pooled = _client()
     configuration = configured(host=connection.server.url, retries=False, verify_ssl=True, proxy="", no_proxy="")
     configuration.tls_server_name = connection.tls_name
-    configuration.connection_pool_maxsize = limits.parallel
+    # Each of two proofs that a list is unchanged (watching.py) has a second request beside its watch.
+    configuration.connection_pool_maxsize = limits.parallel + 2
     pool = pooled(configuration)
     pool.pool_manager.connection_pool_kw["ssl_context"] = context
     return pool

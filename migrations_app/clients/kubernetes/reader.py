@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 import msgspec
 
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
-from migrations_app.clients.kubernetes import discovery
+from migrations_app.clients.kubernetes import discovery, watching
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
@@ -125,6 +125,9 @@ class LiveApi:
                 if not token:
                     return
                 body, size = coming()
+
+    def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
+        return watching.is_unchanged(self._transport, resource, since=since, count=count, seconds=seconds)
 
     def clock(self) -> Clock:
         meter = self._transport.meter

@@ -13,6 +13,8 @@ from migrations_app.clients.kubernetes.limits import KIB, ClientLimits
 from migrations_app.errors import InvalidResponse, TooLarge
 
 PIECE = 256 * KIB
+LONGEST_LINE = 2 * 1024 * KIB
+"""An event of a watch holds one object; an API server refuses those above 1.5 MiB."""
 NO_ANSWER = "none"
 _GZIP = 16 + zlib.MAX_WBITS
 
@@ -81,6 +83,18 @@ def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
         if len(found) >= most:
             break
     return bytes(found)
+
+
+def read_lines(response: urllib3.HTTPResponse, meter: TrafficMeter) -> Iterator[bytes]:
+    """The lines of the body as they arrive, without the last one if it does not end. Raises as `read_body`."""
+    rest = b""
+    with _counted(meter) as count:
+        for piece in response.stream(PIECE, decode_content=False):
+            count(len(piece))
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line for line in lines if line.strip())
+            if len(rest) > LONGEST_LINE:
+                raise TooLarge("a line of the answer is too long")
 
 
 @contextmanager

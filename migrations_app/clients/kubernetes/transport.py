@@ -8,11 +8,11 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import urllib3
@@ -25,10 +25,18 @@ from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, 
 from migrations_app.clients.kubernetes.errors import HttpFailure
 from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
 from migrations_app.clients.kubernetes.line import ApiCall, DirectLine, Line, Query
-from migrations_app.clients.kubernetes.response import NO_ANSWER, ApiResponse, TrafficMeter, read_beginning, read_body
+from migrations_app.clients.kubernetes.response import (
+    NO_ANSWER,
+    ApiResponse,
+    TrafficMeter,
+    read_beginning,
+    read_body,
+    read_lines,
+)
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import KarpdashError, TimedOut
 
+T = TypeVar("T")
 TokenSource = Callable[[], Secret]
 
 JSON = "application/json"
@@ -106,6 +114,34 @@ class Transport:
             if attempt >= (tries or self._limits.tries):
                 raise found.error from None
             self._pause(found, attempt, ends=ends)
+
+    def watch(self, path: str, query: Query, *, seconds: float, look: Callable[[bytes], T | None]) -> T | None:
+        """What `look` makes of the first line of the answer that tells it anything; None if the answer ends before.
+
+        Sent once, never retried. Raises ReadError.
+        """
+        ends = min(self._call_ends(), time.monotonic() + seconds)
+        headers = self._headers(1, JSON) | {"Accept-Encoding": "identity"}
+        call = ApiCall(method="GET", request=api_request("watch", path), query=query, headers=headers, ends=ends)
+        # A watch in which nothing happens sends nothing, so no rate is asked of it but its end.
+        pace = ResponseDeadline(replace(self._limits, slow_start_seconds=seconds), ends=ends)
+        with with_deadline(pace):
+            try:
+                return self._looked(self._send(call, pace), call.request, look=look)
+            except errors.CAUGHT as wrong:
+                raise errors.from_exception(wrong).error from None
+
+    def _looked(
+        self, response: urllib3.HTTPResponse, request: ApiRequest, *, look: Callable[[bytes], T | None]
+    ) -> T | None:
+        self._note_date(response.headers.get("Date"))
+        try:
+            if response.status != 200:
+                excuse = self._excuse(response)
+                raise errors.from_status(response.status, excuse, headers=response.headers, request=request).error
+            return next((found for line in read_lines(response, self.meter) if (found := look(line)) is not None), None)
+        finally:
+            response.close()
 
     def post(self, path: str, body: Mapping[str, Any]) -> ApiResponse:
         """The response to a query that is sent by POST, such as an access review. Sent once, never retried."""

@@ -164,9 +164,18 @@ REVIEWS = RbacRule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("crea
 """Asking the server what one may do; most clusters let everybody."""
 
 
+UNCHANGED = RbacRule("", tuple(sorted(kind.plural for kind in (kinds.NODE, kinds.POD))), ("watch",))
+"""Proves that a long list has not changed; without it the list is read whole each time. Not through an agent."""
+
+
 def scan_rules() -> tuple[RbacRule, ...]:
     """Lists, and nothing else; Secrets are apart, for one namespace."""
     return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET))
+
+
+def direct_rules() -> tuple[RbacRule, ...]:
+    """The same for a cluster that is reached directly, and what tells whether two long lists have changed."""
+    return (*scan_rules(), UNCHANGED)
 
 
 def release_rules() -> tuple[RbacRule, ...]:
@@ -191,7 +200,7 @@ def scan_roles(missing: Iterable[Missing]) -> str:
     """
     secret = Missing(kinds.SECRET.group, kinds.SECRET.plural)
     wanted = set(missing)
-    texts = [manifest(SCAN, scan_rules(), said=SCAN_BOUND)] if wanted - {secret} else []
+    texts = [manifest(SCAN, direct_rules(), said=SCAN_BOUND)] if wanted - {secret} else []
     texts += [manifest(RELEASES, release_rules(), said=RELEASES_BOUND)] if secret in wanted else []
     return "---\n".join(texts)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
-from migrations_app.models.scan import KeptObjects, LegacyDay, Snapshot
+from migrations_app.models.scan import KeptList, KeptObjects, LegacyDay, Snapshot
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.journeys.lifecycle import refuse_journey, void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held, void_plans
@@ -61,5 +61,6 @@ def _begin_anew(cluster_id: uuid.UUID) -> None:
     Cluster.objects.filter(pk=cluster_id).update(latest=None, identity_since=timezone.now(), last_success_at=None)
     Snapshot.objects.filter(cluster_id=cluster_id).update(replaced=True)
     KeptObjects.objects.filter(pk=cluster_id).delete()
+    KeptList.objects.filter(cluster_id=cluster_id).delete()
     LegacyDay.objects.filter(cluster_id=cluster_id).delete()
     Gauges.objects.filter(pk=cluster_id).delete()

@@ -19,6 +19,7 @@ from migrations_app.readiness.report import Collected, PartLine
 from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect import unconverted
 from migrations_app.use_cases.collect.reading import Parts, Reading
+from migrations_app.use_cases.collect.unchanged import PartMemory
 
 PARALLEL = 4
 """Concurrent list requests: enough to hide latency, few enough for an API server under load."""
@@ -36,6 +37,7 @@ class _Run:
     on_part: Progress | None
     parts: dict[str, Part[Any]]
     seconds: dict[str, float]
+    memory: PartMemory | None
 
     def read(self, job: "readers.Job") -> None:
         """Runs one job and stores its parts. Read errors are stored as Unseen, not raised."""
@@ -50,6 +52,8 @@ class _Run:
     def _asked(self, job: "readers.Job") -> "Parts":
         try:
             self.reading.check_deadline()
+            if self.memory and job.lists:
+                return self.memory.read(job, self.reading)
             return job.read(self.reading)
         except ReadError as reason:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
@@ -66,10 +70,19 @@ class _Run:
 
 
 def collect(
-    api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None, now: str = ""
+    api: ClusterApi,
+    *,
+    cluster: str,
+    deadline: float = 600.0,
+    on_part: Progress | None = None,
+    now: str = "",
+    memory: PartMemory | None = None,
 ) -> Collected:
-    """Reads everything that a scan needs. `deadline` is in seconds; parts not read by then are Unseen (`timeout`)."""
-    run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {})
+    """Reads everything that a scan needs. `deadline` is in seconds; parts not read by then are Unseen (`timeout`).
+
+    With a `memory`, lists that are proven to hold what they held are not read again.
+    """
+    run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {}, memory)
     run.read(readers.VERSION)
     run.read(readers.DISCOVERY)
     run.reading.learn(run.parts)
@@ -132,5 +145,6 @@ def _line(name: str, run: _Run) -> PartLine:
             seconds=seconds,
             reasons=codes or UNSET,
             read_as=_read_as(part),
+            unchanged_since=run.memory.proven.get(name, "") if run.memory else "",
         )
     return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

@@ -1,7 +1,7 @@
 """The jobs that read each part. Jobs of the second stage need parts that the first stage read."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +38,8 @@ class Job:
     read: Callable[[Reading], Parts]
     needs: tuple[str, ...] = ()
     """Parts that this job depends on: if one of them is Unseen, this job's parts are Unseen too, never empty."""
+    lists: Kind | None = None
+    """The only list that it reads, where a part may be kept for the next scan."""
 
 
 def _keep(seen: Seen[N], wanted: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
@@ -233,8 +235,8 @@ def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
 VERSION = Job(("version",), _version)
 DISCOVERY = Job(("discovery",), _discovery)
 FIRST: tuple[Job, ...] = (
-    Job(("pods",), _pods),
-    _simple("nodes", kinds.NODE, projection=o.Node),
+    Job(("pods",), _pods, lists=kinds.POD),
+    replace(_simple("nodes", kinds.NODE, projection=o.Node), lists=kinds.NODE),
     _simple("machines", kinds.MACHINE, projection=o.Machine),
     _simple("nodeclaims", kinds.NODE_CLAIM, projection=o.NodeClaim),
     Job(("crds",), rbac_and_crds.crds),

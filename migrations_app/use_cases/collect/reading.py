@@ -27,6 +27,14 @@ N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class ListNote:
+    """A list that was read whole, and the resource version that it had; empty where the source tells none."""
+
+    resource: Resource
+    version: str
+
+
 @dataclass(slots=True)
 class Reading:
     """One collection under way: the client, its deadline on the monotonic clock, and the parts found so far."""
@@ -36,6 +44,8 @@ class Reading:
     versions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """The versions that discovery reports, by group and plural, newest first; only those that karpdash knows."""
     found: dict[str, Any] = field(default_factory=dict)
+    noted: list["ListNote"] | None = None
+    """The lists that were read whole, where somebody asked for them."""
 
     def check_deadline(self) -> None:
         if time.monotonic() > self.ends:
@@ -70,11 +80,14 @@ class Reading:
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
         """Passes every page to the function that `begin` returns. Starts again if the resource version expires."""
         for attempt in range(RESTARTS + 1):
-            take = begin()
+            take, version = begin(), ""
             try:
                 for page in self.api.pages(resource):
                     self.check_deadline()
                     take(page)
+                    version = page.resource_version
+                if self.noted is not None:
+                    self.noted.append(ListNote(resource, version))
                 return
             except Expired:
                 if attempt == RESTARTS:

@@ -33,6 +33,7 @@ from migrations_app.readiness.progress.remaining import Remaining, legacy_column
 from migrations_app.readiness.report import Report, Scanned
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import Waived, apply, as_stored
+from migrations_app.use_cases.collect.unchanged import KeptPart
 from migrations_app.use_cases.notifications.publish import (
     latest_of,
     publish_changes,
@@ -44,6 +45,7 @@ from migrations_app.use_cases.runtime.counters import add_duration, add_error, c
 from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.identity import keep as keep_identity
+from migrations_app.use_cases.scans.kept_lists import keep_lists
 
 KINDS: Mapping[str, str] = {
     "provisioners": "Provisioner",
@@ -143,6 +145,8 @@ class ScanExtras:
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
     behind: AnsweringCluster | None = None
     remaining: Remaining = field(default_factory=dict)
+    lists: Mapping[str, KeptPart] = field(default_factory=dict)
+    """What the next scan may take again, by part."""
 
 
 NOTHING = ScanExtras()
@@ -171,6 +175,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
+        keep_lists(scan.cluster.pk, beside.lists, now=now)
         body = gauges(judged, beside.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
         left = {**beside.remaining, **legacy_columns(scanned.report)}
@@ -197,7 +202,7 @@ def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[dateti
 
 def _packed(scanned: Scanned) -> _Packed:
     """The compressed content without times and durations, and its digest."""
-    parts = tuple(msgspec.structs.replace(line, seconds=0.0) for line in scanned.report.parts)
+    parts = tuple(msgspec.structs.replace(line, seconds=0.0, unchanged_since="") for line in scanned.report.parts)
     lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
     report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
     iam = b"" if scanned.iam is None else msgspec.json.encode(scanned.iam)
@@ -248,6 +253,7 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waiv
         legacy_left=sum(known) if len(known) == len(report.legacy) else None,
         nodes_total=report.nodes.total,
         waived=as_stored(held),
+        unchanged={line.name: line.unchanged_since for line in report.parts if line.unchanged_since} or None,
         **judged_columns(report),
     )
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -23,9 +24,11 @@ from migrations_app.readiness.progress.remaining import remaining
 from migrations_app.readiness.report import Collected, PartLine, Scanned
 from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
+from migrations_app.use_cases.collect.unchanged import KeptPart
 from migrations_app.use_cases.runtime.connections import connect, connect_aws
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
+from migrations_app.use_cases.scans.kept_lists import memory_of
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
@@ -56,14 +59,14 @@ def scan_claimed(claim: ScanClaim) -> None:
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
-            collected, behind = _collected(cluster, heart)
+            collected, behind, lists = _collected(cluster, heart)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
-        beside = ScanExtras(heart.calls, objects_of(seen), behind, remaining(seen, scanned.report))
+        beside = ScanExtras(heart.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
     except OtherCluster as other:
         store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heart.calls)
@@ -71,20 +74,30 @@ def scan_claimed(claim: ScanClaim) -> None:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
-def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> tuple[Collected, AnsweringCluster | None]:
-    """What was read, and from which cluster. Raises OtherCluster if another one than the registered one answers."""
+class _Looked(NamedTuple):
+    """What was read, from which cluster, and what the next scan may take again, by part."""
+
+    collected: Collected
+    behind: AnsweringCluster | None
+    lists: Mapping[str, KeptPart]
+
+
+def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
+    """Reads the cluster. Raises OtherCluster if another one than the registered one answers."""
     with connect(cluster) as api:
         try:
             api.get("/version")
             behind = answering(api)
             refuse_other(cluster, behind)
             deadline = float(settings.ENV.scan_deadline)
-            collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note)
+            memory = memory_of(cluster, api, behind=behind, now=timezone.now())
+            collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note, memory=memory)
             _refuse_lost(collected)
             # Again, because the cluster may have been replaced while it was read.
             refuse_other(_as_answered(cluster, behind), answering(api))
             heart.note("aws", len(PART_NAMES))
-            return _with_identity(look_into_aws(cluster, api, collected=collected), behind), behind
+            whole = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
+            return _Looked(whole, behind, memory.fresh if memory else {})
         finally:
             heart.calls = api.clock().calls
 

@@ -1,0 +1,112 @@
+"""Proves that a list holds what it held at an earlier resource version, by a watch that begins there and sees nothing.
+
+The server itself says how far the watch has come: its bookmark means that every change up to that version was sent. So
+the proof is a bookmark at or after a version that was current when the proof began, and no event before it. Everything
+else is no proof: an event, 410, an end without such a bookmark, an answer that is not understood.
+"""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import msgspec
+
+from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.clients.kubernetes.transport import Transport
+from migrations_app.errors import InvalidResponse
+
+SLACK = 5.0
+"""Seconds that the answer may take longer than the watch was asked to last."""
+NOBODY = "metadata.name=karpdash.io.nobody"
+_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
+
+
+class _ListState(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+    remaining: int | None = msgspec.field(default=None, name="remainingItemCount")
+    token: str = msgspec.field(default="", name="continue")
+
+
+class _Shortest(msgspec.Struct, frozen=True):
+    metadata: _ListState
+    items: list[msgspec.Raw]
+
+
+class _SeenObject(msgspec.Struct, frozen=True):
+    metadata: _ListState = _ListState()
+
+
+class _WatchEvent(msgspec.Struct, frozen=True):
+    type: str
+    object: _SeenObject = _SeenObject()
+
+
+_lists = msgspec.json.Decoder(_Shortest)
+_events = msgspec.json.Decoder(_WatchEvent)
+
+
+def is_unchanged(transport: Transport, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
+    """Whether the server proves it within so many seconds, from three on. `count` is how many objects there were.
+
+    Raises ReadError if the server refuses or cannot be understood, which is no proof either.
+    """
+    state, there = _current(transport, resource)
+    began, reached = _number(since), _number(state.resource_version)
+    # Versions that went back are those of another history: etcd was put back from a backup.
+    if reached < began or there not in (None, count):
+        return False
+    query = {
+        "watch": "1",
+        "resourceVersion": since,
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": str(seconds),
+    }
+    with _hurried(transport, resource, version=state.resource_version):
+        look = partial(_judged, reached=reached)
+        return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
+
+
+def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int | None]:
+    """The state of the list now, and how many objects it holds, if the server tells."""
+    body = transport.get(resource.path, [("limit", "1")], verb="list").body
+    try:
+        found = _lists.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
+    if found.metadata.token and found.metadata.remaining is None:
+        return found.metadata, None
+    return found.metadata, len(found.items) + (found.metadata.remaining or 0)
+
+
+@contextmanager
+def _hurried(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
+    """Asks beside the watch for an empty list that is not older than the version: newer servers then ask etcd how far
+    it is, where others wait for what it tells now and then. What is answered does not matter.
+    """
+    query = [("fieldSelector", NOBODY), ("resourceVersion", version), ("resourceVersionMatch", "NotOlderThan")]
+    pool = ThreadPoolExecutor(1, thread_name_prefix="hurry")
+    pool.submit(transport.get, resource.path, query, verb="list", tries=1)
+    try:
+        yield
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _judged(line: bytes, *, reached: int) -> bool | None:
+    """True for a bookmark that has come so far, None for an earlier one, False for anything else."""
+    try:
+        event = _events.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    if event.type != "BOOKMARK" or not _NUMBER.fullmatch(event.object.metadata.resource_version):
+        return False
+    return True if int(event.object.metadata.resource_version) >= reached else None
+
+
+def _number(version: str) -> int:
+    """A version of etcd. Raises InvalidResponse for what is none: then nothing can be compared."""
+    if not _NUMBER.fullmatch(version):
+        raise InvalidResponse("the server's resource versions are no numbers")
+    return int(version)

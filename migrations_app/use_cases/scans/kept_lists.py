@@ -1,0 +1,63 @@
+"""Parts of long lists kept from one scan to the next, sealed for their cluster: they hold names and labels of pods."""
+
+import hashlib
+import uuid
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from django.conf import settings
+
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.errors import InvalidSetting
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import KeptList
+from migrations_app.use_cases.collect.unchanged import KeptPart, PartMemory
+from migrations_app.use_cases.runtime.connections import keys
+from migrations_app.use_cases.scans.identity import AnsweringCluster
+
+FIELD = "kept_list"
+LEVEL = 6
+LARGEST = 4 * 1024 * 1024
+"""Bytes of one row: a part that is longer is not kept."""
+
+
+def memory_of(
+    cluster: Cluster, api: ClusterApi, *, behind: AnsweringCluster | None, now: datetime
+) -> PartMemory | None:
+    """What earlier scans kept. None through an agent, which passes no watch on, where it is not known which cluster
+    answers, and without a key to seal with.
+
+    It holds for that cluster, read at that address with those credentials.
+    """
+    if not isinstance(api, LiveApi) or cluster.source == Cluster.Source.AGENT:
+        return None
+    if behind is None or not behind.uid or not settings.ENV.encryption_keys:
+        return None
+    held = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
+    way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, held]
+    bound = "\n".join([behind.uid, behind.ca_digest, *way])
+    rows = KeptList.objects.filter(cluster=cluster)
+    kept = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
+    return PartMemory(api, bound, now, kept)
+
+
+def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
+    try:
+        packed = keys().open(sealed, owner=str(cluster_id), field=FIELD)
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=KeptPart)
+    except (InvalidSetting, zlib.error, msgspec.DecodeError):
+        return None
+
+
+def keep_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart], *, now: datetime) -> None:
+    """Stores what the next scan needs, in the transaction that stores what this one saw."""
+    for name, part in fresh.items():
+        packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
+        if len(packed) > LARGEST:
+            packed = zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
+        sealed = keys().seal(packed, owner=str(cluster_id), field=FIELD)
+        values = {"sealed": sealed, "changed_at": now}
+        KeptList.objects.update_or_create(cluster_id=cluster_id, part=name, defaults=values)
