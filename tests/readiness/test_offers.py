@@ -5,6 +5,7 @@ import pytest
 from migrations_app.actions.registry import all_actions, find
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.action_offers import (
+    LOOKS_ONLY,
     MAY_NOT,
     NEVER_SCANNED,
     NOT_BY_HELM,
@@ -154,10 +155,11 @@ def test_a_check_without_an_action_has_no_row():
         ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is read-only."),
         ({"may_prepare": True, "source": "kubeconfig", "is_latest": False}, OLDER),
         ({"may_prepare": True, "source": "eks"}, ""),
+        ({"may_prepare": False, "source": "eks", "looks_only": True}, LOOKS_ONLY),
     ],
 )
 def test_what_keeps_everybody_from_it(given, why):
-    assert reason_disabled(**given) == why
+    assert reason_disabled(**{"looks_only": False} | given) == why
 
 
 def test_what_keeps_everybody_is_told_at_every_action():
