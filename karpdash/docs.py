@@ -16,12 +16,14 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
 from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
+from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 from migrations_app.readiness.rbac.controller_roles import controller_file
 from migrations_app.readiness.rbac.delivery_roles import deliveries_file
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
 CHARTS = f"{DEPLOY}/helm"
+SERVER = "https://karpdash.example.com"
 OF_CHART = frozenset({
     "data_dir", "database_url", "broker_url", "secret_key", "encryption_keys", "audit_signing_key", "audit_token",
     "audit_url", "audit_file", "allowed_hosts", "https", "behind_proxy", "plain_http", "probe_slots", "worker_slots",
@@ -45,6 +47,8 @@ def pages() -> dict[str, str]:
         f"{DEPLOY}/rbac/upgrade-controller.yaml": controller_file(),
         f"{DEPLOY}/rbac/deliveries.yaml": deliveries_file(all_actions()),
         **_chart_files(),
+        f"{DEPLOY}/agent/agent.yaml": agent_manifest(AgentInstallation(server=SERVER)),
+        f"{DEPLOY}/agent/agent-acting.yaml": agent_manifest(AgentInstallation(server=SERVER, actions=all_actions())),
     }
 
 

@@ -17,6 +17,7 @@ SHOWN = {
     "cli": "docs/cli.md",
     "rbac": "deploy/rbac",
     "chart": "deploy/helm/karpdash",
+    "agent-chart": "deploy/helm/karpdash-agent",
     "monitoring": "deploy/prometheus",
 }
 """What `karpdash files` names, each with its path."""

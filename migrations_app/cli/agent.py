@@ -53,6 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="carry changes that the actions declare, too; the account needs the ClusterRole karpdash-act",
     )
+    parser.add_argument(
+        "--alive-file", metavar="FILE", type=Path, help="a file to touch while it works, for `python -m karpdash.alive`"
+    )
     manifest = parser.add_argument_group("the manifest that installs it")
     manifest.add_argument("--print-manifest", action="store_true", help="print it and end; a token is not needed")
     manifest.add_argument("--image", default="IMAGE", help="the image of karpdash (default: %(default)s)")
@@ -60,22 +63,28 @@ def make_parser() -> argparse.ArgumentParser:
     manifest.add_argument(
         "--release-namespace", default="kube-system", help="of Karpenter's Helm release (default: %(default)s)"
     )
+    manifest.add_argument("--proxy", metavar="URL", default="", help="the way to the server; without a password")
+    manifest.add_argument(
+        "--ca-config-map", metavar="NAME", default="", help="with ca.crt: CAs of the server; else those of the system"
+    )
     return parser
 
 
 def _manifest(options: argparse.Namespace) -> str:
     from migrations_app.actions.registry import all_actions
-    from migrations_app.clients.agents.server_link import checked_url
+    from migrations_app.clients.agents.server_link import checked_proxy, checked_url
     from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 
-    for name in ("image", "namespace", "release_namespace"):
-        if not _WORD.fullmatch(getattr(options, name)):
+    for name in ("image", "namespace", "release_namespace", "ca_config_map"):
+        if not _WORD.fullmatch(getattr(options, name) or "none"):
             raise InvalidInput("is no name that a manifest can hold", where=f"--{name.replace('_', '-')}")
     wanted = AgentInstallation(
         server=checked_url(options.server),
         image=options.image,
         namespace=options.namespace,
         release_namespace=options.release_namespace,
+        proxy=checked_proxy(options.proxy) if options.proxy else "",
+        ca_config_map=options.ca_config_map,
         actions=all_actions() if options.act else (),
     )
     return agent_manifest(wanted)
@@ -87,6 +96,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
     from migrations_app.clients.agents.api_target import ApiTarget
     from migrations_app.clients.agents.dialling import Agent
     from migrations_app.clients.agents.server_link import ServerLink
+    from migrations_app.clients.alive_file import AliveFile
     from migrations_app.clients.kubernetes.limits import DEFAULT
 
     if options.token_file is None:
@@ -103,6 +113,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
         allowed=AllowedCalls(acts=options.act),
         version=version(),
         told=_say,
+        alive=AliveFile(options.alive_file),
     )
 
 
