@@ -119,8 +119,6 @@ CSRF_COOKIE_SECURE = ENV.https
 # Forms and htmx have their token from the page.
 CSRF_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = ENV.https
-# Scraped within a cluster without the proxy in front; what came with its token in clear is not made secret by an answer.
-SECURE_REDIRECT_EXEMPT = [r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if ENV.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = ENV.https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.behind_proxy else None

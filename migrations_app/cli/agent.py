@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from migrations_app.clients.kubernetes.connection import Connection
 
 LONGEST_TOKEN = 1000
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,250}")
 
 
@@ -54,6 +55,13 @@ def make_parser() -> argparse.ArgumentParser:
         help="carry changes that the actions declare, too; the account needs the ClusterRole karpdash-act",
     )
     parser.add_argument(
+        "--upgrade-controller",
+        metavar="NAMESPACE",
+        default="",
+        help="with --act: carry runs of helm on Karpenter's release in that namespace, too; the account needs the "
+        "roles karpdash-upgrade-controller",
+    )
+    parser.add_argument(
         "--alive-file", metavar="FILE", type=Path, help="a file to touch while it works, for `python -m karpdash.alive`"
     )
     manifest = parser.add_argument_group("the manifest that installs it")
@@ -75,6 +83,7 @@ def _manifest(options: argparse.Namespace) -> str:
     from migrations_app.clients.agents.server_link import checked_proxy, checked_url
     from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 
+    _check_helm(options)
     for name in ("image", "namespace", "release_namespace", "ca_config_map"):
         if not _WORD.fullmatch(getattr(options, name) or "none"):
             raise InvalidInput("is no name that a manifest can hold", where=f"--{name.replace('_', '-')}")
@@ -86,8 +95,17 @@ def _manifest(options: argparse.Namespace) -> str:
         proxy=checked_proxy(options.proxy) if options.proxy else "",
         ca_config_map=options.ca_config_map,
         actions=all_actions() if options.act else (),
+        helm_in=options.upgrade_controller,
     )
     return agent_manifest(wanted)
+
+
+def _check_helm(options: argparse.Namespace) -> None:
+    """Raises InvalidInput unless upgrades of the controller are asked for a namespace, by an agent that acts."""
+    if options.upgrade_controller and not options.act:
+        raise InvalidInput("goes with --act only", where="--upgrade-controller")
+    if options.upgrade_controller and not _NAMESPACE.fullmatch(options.upgrade_controller):
+        raise InvalidInput("is no name of a namespace", where="--upgrade-controller")
 
 
 def _agent(options: argparse.Namespace) -> "Agent":
@@ -101,6 +119,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
 
     if options.token_file is None:
         raise InvalidInput("is needed", where="--token-file")
+    _check_helm(options)
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
     server = ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file)
@@ -110,7 +129,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
     return Agent(
         server,
         target,
-        allowed=AllowedCalls(acts=options.act),
+        allowed=AllowedCalls(acts=options.act, helm_in=options.upgrade_controller),
         version=version(),
         told=_say,
         alive=AliveFile(options.alive_file),

@@ -121,6 +121,7 @@ class Agent:
             acts=self._allowed.acts,
             server=self._target.url,
             ca_digest=self._target.ca_digest,
+            helm_in=self._allowed.helm_in,
         )
         self._server.session = self._server.ask("hello", hello, kind=AgentWelcome).session
         self._told(f"connected to {self._server.name}, for the API server {self._target.url}")

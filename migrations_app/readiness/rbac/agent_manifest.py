@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from migrations_app.actions.base import Action
+from migrations_app.readiness.rbac.controller_roles import cluster_rules
+from migrations_app.readiness.rbac.controller_roles import release_rules as helm_release_rules
 from migrations_app.readiness.rbac.roles import act_rules, body, release_rules, scan_rules
 
 NAME = "karpdash-agent"
@@ -124,13 +126,16 @@ _API_PORTS = (443, 6443)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInstallation:
-    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only."""
+    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only. In the
+    namespace `helm_in` it may carry runs of helm, too.
+    """
 
     server: str
     image: str = "IMAGE"
     namespace: str = "karpdash"
     release_namespace: str = "kube-system"
     actions: tuple[Action, ...] = ()
+    helm_in: str = ""
     proxy: str = ""
     ca_config_map: str = ""
 
@@ -143,7 +148,12 @@ def agent_manifest(wanted: AgentInstallation) -> str:
     roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), wanted=wanted)]
     if acting:
         roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
-    more = (", --act" if acting else "") + (_CA_FILE if wanted.ca_config_map else "")
+    if wanted.helm_in:
+        there = {"wanted": wanted, "home": wanted.helm_in}
+        roles += [_role("ClusterRole", f"{NAME}-upgrade", rules=body(cluster_rules()), wanted=wanted)]
+        roles += [_role("Role", f"{NAME}-upgrade-release", rules=body(helm_release_rules()), **there)]
+    more = (", --act" if acting else "") + (f", --upgrade-controller, {wanted.helm_in}" if wanted.helm_in else "")
+    more += _CA_FILE if wanted.ca_config_map else ""
     pod = _DEPLOYMENT.format(
         **given,
         image=wanted.image,
@@ -167,6 +177,6 @@ def _ports(wanted: AgentInstallation) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation) -> str:
-    place = "" if kind == "ClusterRole" else f"  namespace: {wanted.release_namespace}\n"
+def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation, home: str = "") -> str:
+    place = "" if kind == "ClusterRole" else f"  namespace: {home or wanted.release_namespace}\n"
     return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=wanted.namespace)

@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
   value: /var/lib/karpdash-audit/checkpoints.jsonl
 {{- end }}
 - name: KARPDASH_ALLOWED_HOSTS
-  value: {{ join "," (required "hosts: the names by which the pages are reached" (.Values.hosts | default nil)) }}{{ if .Values.metrics.serviceMonitor.enabled }},{{ include "karpdash.inside" . }}{{ end }}
+  value: {{ join "," (required "hosts: the names by which the pages are reached" (.Values.hosts | default nil)) | quote }}
 - name: KARPDASH_HTTPS
   value: "1"
 - name: KARPDASH_BEHIND_PROXY
@@ -65,11 +65,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{/* Not empty if this installation may change clusters at all. */}}
 {{- define "karpdash.acts" -}}
 {{- if .Values.workers.action.replicas }}yes{{ end -}}
-{{- end -}}
-
-{{/* The name of the pages within the cluster. */}}
-{{- define "karpdash.inside" -}}
-{{ include "karpdash.name" . }}-web.{{ .Release.Namespace }}.svc
 {{- end -}}
 
 {{/* Each secret setting as name of the variable, Secret, key, and whether the Secret may lack the key. */}}
