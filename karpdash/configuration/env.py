@@ -96,8 +96,8 @@ class Env:
     )
     action_slots: int = setting(
         2,
-        "Steps of rollouts that one worker takes at once; 1 with `karpdash up`. 0: no worker of actions runs, and plans "
-        "are refused.",
+        "Steps of rollouts that one worker takes at once; 1 with `karpdash up`. 0: no worker of actions runs, and "
+        "plans are refused.",
         low=0,
         high=64,
     )

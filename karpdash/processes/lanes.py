@@ -100,9 +100,7 @@ def beat_command() -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
 
 
-_LANE_HELP = (
-    "beat is the timetable, one of it is enough; upkeep is in place of action where KARPDASH_ACTION_SLOTS is 0"
-)
+_LANE_HELP = "beat is the timetable, one of it is enough; upkeep is in place of action where KARPDASH_ACTION_SLOTS is 0"
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -53,9 +53,9 @@ class Installed:
         asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         token = self.server.admin.request("POST", path, body=asked).good()["status"]["token"]
         for role in roles:
-            rules = self.server.admin.get(
-                f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAMESPACE}-{NAME}-{role}"
-            )["rules"]
+            rules = self.server.admin.get(f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAMESPACE}-{NAME}-{role}")[
+                "rules"
+            ]
             wait_for_access(self.server.client(token), rules)
         return self.server.kubeconfig(token)
 

@@ -83,9 +83,7 @@ def test_a_cluster_that_is_only_looked_at_is_refused_at_once(plans: Tool, source
     assert (said.status_code, said.json()["code"], Rollout.objects.exists()) == (409, "read_only", False)
 
 
-def test_an_installation_that_only_looks_refuses_at_once(
-    plans: Tool, shop: Cluster, settings: Any
-) -> None:
+def test_an_installation_that_only_looks_refuses_at_once(plans: Tool, shop: Cluster, settings: Any) -> None:
     settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
     said = plans("POST", "plans", body(shop), idempotency_key="k")
     assert (said.status_code, said.json()["code"], Rollout.objects.exists()) == (409, "read_only", False)

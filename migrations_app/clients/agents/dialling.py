@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final
 
 from migrations_app.clients.agents.allowed import AllowedCalls
@@ -54,7 +54,9 @@ _JITTER = random.SystemRandom()
 
 
 class Agent:
-    """One agent. `told` gets a line for people whenever the state of the line changes; `alive` is touched at each turn."""
+    """One agent. `told` gets a line for people whenever the state of the line changes; `alive` is touched at each turn
+    of the loop.
+    """
 
     def __init__(
         self,
@@ -145,12 +147,13 @@ class Agent:
     def _serve(self, call: AgentCall) -> None:
         ends = time.monotonic() + call.seconds
         try:
-            pieces = relayed(
+            found = relayed(
                 call, target=self._target, allowed=self._allowed, limits=self._limits, begin=self._is_awaited
             )
-            for piece in pieces:
-                if not self._delivered(piece, ends=ends):
-                    return
+            with closing(found) as pieces:  # in this thread, which the deadline of the call belongs to
+                for piece in pieces:
+                    if not self._delivered(piece, ends=ends):
+                        return
         finally:
             self._counted(-1)
 

@@ -168,6 +168,16 @@ def agent_manifest(wanted: AgentInstallation) -> str:
     return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod, network])
 
 
+def install_commands(wanted: AgentInstallation) -> str:
+    """What is typed to install the chart, for a token in the file FILE."""
+    place, chart = f"--namespace {wanted.namespace}", '"$(karpdash files agent-chart)"'
+    return (
+        f"kubectl create namespace {wanted.namespace}\n"
+        f"kubectl {place} create secret generic {TOKEN_SECRET} --from-file=token=FILE\n"
+        f"helm install {NAME} {chart} {place} --set server={wanted.server} --set image.repository={wanted.image}"
+    )
+
+
 def _ports(wanted: AgentInstallation) -> tuple[int, ...]:
     """Every port that the agent dials but that of DNS, each once."""
     found = list(_API_PORTS)

@@ -46,8 +46,8 @@ class JourneyRequest:
 def draft_journey(cluster_id: uuid.UUID, wanted: JourneyRequest, *, person: Person, by: Actor) -> uuid.UUID:
     """Creates a draft for the next hop of the cluster and returns its id.
 
-    Raises NotFound, PermissionDenied, InvalidInput that names the field, Conflict `read_only`, and `journey_open` if the
-    cluster has a journey that did not end.
+    Raises NotFound, PermissionDenied, InvalidInput that names the field, Conflict `read_only`, and `journey_open` if
+    the cluster has a journey that did not end.
     """
     refuse_without_lane()
     refuse_person(may_prepare(over(person, cluster_id)))
