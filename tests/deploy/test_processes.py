@@ -98,6 +98,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         for name in ("blue", "green"):
             add(made, name, bound(server))
         missing_is(made, {"/readyz": []})
+        a_hang_is_noticed(made)
         wait_for_scans(made, ["blue", "green"], more_than={"blue": 1, "green": 1})
         assert made.rows(FAILED) == [], made.said()
         assert made.rows("SELECT DISTINCT complete FROM migrations_app_snapshot") == [(True,)]
@@ -113,7 +114,6 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         before = scans(made)
         wait_for_scans(made, ["blue", "green"], more_than=before)
 
-        a_hang_is_noticed(made)
         carried = made.folder / "worker-action-data" / "audit" / "checkpoints.jsonl"
         signed = made.rows("SELECT seq FROM migrations_app_checkpoint ORDER BY seq")
         lines = [json.loads(line) for line in carried.read_text().splitlines()]
