@@ -149,9 +149,12 @@ def agent_manifest(wanted: AgentInstallation) -> str:
     if acting:
         roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
     if wanted.helm_in:
-        there = {"wanted": wanted, "home": wanted.helm_in}
         roles += [_role("ClusterRole", f"{NAME}-upgrade", rules=body(cluster_rules()), wanted=wanted)]
-        roles += [_role("Role", f"{NAME}-upgrade-release", rules=body(helm_release_rules()), **there)]
+        roles += [
+            _role(
+                "Role", f"{NAME}-upgrade-release", rules=body(helm_release_rules()), wanted=wanted, home=wanted.helm_in
+            )
+        ]
     more = (", --act" if acting else "") + (f", --upgrade-controller, {wanted.helm_in}" if wanted.helm_in else "")
     more += _CA_FILE if wanted.ca_config_map else ""
     pod = _DEPLOYMENT.format(
