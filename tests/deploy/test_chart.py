@@ -7,7 +7,7 @@ import yaml
 
 from karpdash.configuration.env import settings
 from tests.deploy.helm import CHART, NEEDED, Refused, merged
-from tests.deploy.roles import DEPLOY, roles
+from tests.deploy.roles import roles
 
 EVERYTHING = {
     "image": {"digest": f"sha256:{'a' * 64}", "pullSecrets": ["registry"]},
@@ -205,31 +205,6 @@ def test_secrets_come_as_files_where_that_is_asked(helm):  # T22
 def test_a_secret_setting_is_named_by_its_file_only(helm):
     told = env_of(pods(helm.objects({"settings": {"email_url_file": "/etc/mail/url"}}))["kd-web"])
     assert told["KARPDASH_EMAIL_URL_FILE"]["value"] == "/etc/mail/url"
-
-
-def test_it_brings_monitor_alerts_and_board_where_that_is_asked(helm):
-    on = {"enabled": True, "labels": {"release": "prometheus"}}
-    asked = {"serviceMonitor": on | {"tokenSecret": "karpdash-metrics"}, "rules": on, "dashboard": on}
-    objects = helm.objects({"metrics": asked})
-    (monitor,) = of_kind(objects, "ServiceMonitor")
-    (service,) = of_kind(objects, "Service")
-    (endpoint,) = monitor["spec"]["endpoints"]
-    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-    assert endpoint["port"] in [one["name"] for one in service["spec"]["ports"]]
-    assert endpoint["authorization"]["credentials"] == {"name": "karpdash-metrics", "key": "token"}
-    # One target whatever the number of pods, by a name that the pages take, and not in clear, which is refused.
-    host = env_of(pods(objects)["kd-web"])["KARPDASH_ALLOWED_HOSTS"]["value"]
-    assert (endpoint["scheme"], endpoint["relabelings"][0]) == (
-        "https", {"targetLabel": "__address__", "replacement": f"{host}:443"},
-    )  # fmt: skip
-    (rules,) = of_kind(objects, "PrometheusRule")
-    assert rules["spec"] == yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())
-    (board,) = of_kind(objects, "ConfigMap")
-    assert board["data"] == {"karpdash.json": (DEPLOY / "grafana" / "karpdash.json").read_text()}
-    assert {one["metadata"]["labels"]["release"] for one in (monitor, rules, board)} == {"prometheus"}
-    assert board["metadata"]["labels"]["grafana_dashboard"] == "1"
-    with pytest.raises(Refused, match=r"metrics\.serviceMonitor\.tokenSecret"):
-        helm.objects({"metrics": {"serviceMonitor": {"enabled": True}}})
 
 
 def test_every_pod_gets_labels_annotations_and_volumes_and_keeps_its_selector(helm):
