@@ -39,7 +39,7 @@ def test_the_pod_holds_nothing_but_its_token(capsys: pytest.CaptureFixture[str])
     (container,) = pod["containers"]
     assert container["command"] == [
         "karpdash", "agent", "--server", URL, "--token-file", "/var/run/karpdash/token",
-        "--alive-file", "/tmp/karpdash-alive",
+        "--alive-file", "/dev/shm/karpdash-alive",
     ]  # fmt: skip
     assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
     assert pod["volumes"] == [

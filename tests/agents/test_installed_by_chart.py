@@ -26,7 +26,7 @@ from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 
 NAME, NAMESPACE = "karpdash-agent", "karpdash"
-ALIVE = "/tmp/karpdash-alive"
+ALIVE = "/dev/shm/karpdash-alive"
 
 
 class Installed:

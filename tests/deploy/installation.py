@@ -24,7 +24,7 @@ from tests.servers.waiting import eventually
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 PATIENCE = 120.0
-ALIVE = "/tmp/karpdash-alive"
+ALIVE = "/dev/shm/karpdash-alive"
 """Where compose and the chart have the file that a worker touches."""
 
 

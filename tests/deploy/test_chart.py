@@ -95,7 +95,7 @@ def test_without_what_is_needed_nothing_is_rendered(helm, without, reason):  # T
         {"settings": {"scan_intervall": 900}},
         {"settings": {"email_url": "smtp://user:password@mail.example.org"}},
         {"settings": {"action_slots": 0}},
-        {"extraEnv": [{"name": "KARPDASH_SCAN_INTERVALL", "value": "900"}]},
+        {"extraEnv": [{"name": "KARPDASH_NAME", "value": "900"}]},
         {"workers": {"scan": {"replicas": 0}}},
         {"secrets": {"optional": ["secret-key"]}},
         {"metrics": {"serviceMonitor": {"token": "kd_1"}}},

@@ -227,7 +227,7 @@ spec:
           command: ["karpdash", "worker", {{ .part | quote }}]
           env: {{- include "karpdash.env" .top | nindent 12 }}
             - name: KARPDASH_ALIVE_FILE
-              value: /tmp/karpdash-alive
+              value: /dev/shm/karpdash-alive
           # Its main loop touches that file; one that hangs does not. Without the broker it waits, and is left alone.
           startupProbe:
             exec: {{- include "karpdash.alive" . | nindent 14 }}
@@ -261,7 +261,7 @@ spec:
 {{- end -}}
 
 {{- define "karpdash.alive" -}}
-command: [python, -m, karpdash.alive, /tmp/karpdash-alive, --broker]
+command: [python, -m, karpdash.alive, /dev/shm/karpdash-alive, --broker]
 {{- end -}}
 
 {{/* Asked as the proxy in front would ask: by a name that is allowed, over what was https. Takes top and path. */}}
