@@ -4,6 +4,7 @@ import ctypes
 import gc
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 from celery import Celery
@@ -16,10 +17,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
 from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
+from migrations_app.clients.alive_file import AliveFile
 
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
+ALIVE = AliveFile(Path(ENV.alive_file) if ENV.alive_file else None)
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 """The C library's function that gives unused memory back; glibc has it."""
 
@@ -54,7 +57,7 @@ app.conf.update(
     worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",
     # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
-    beat_scheduler="celery.beat:Scheduler",
+    beat_scheduler="karpdash.celery:ProbedScheduler",
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
         "stranded rollouts": {"task": "sweep_rollouts", "schedule": float(TICK), "options": {"expires": TICK}},
@@ -95,6 +98,15 @@ class Heartbeat(StartStopStep):
 app.steps["consumer"].add(Heartbeat)
 
 
+class ProbedScheduler(Scheduler):
+    """Touches the file of the health check at every turn: at least every five seconds, when a checkpoint is due."""
+
+    def tick(self, *args: Any, **more: Any) -> float:  # noqa: ANN401 - celery has no types
+        """Sends what is due. Returns the seconds until the next turn."""
+        ALIVE.touch()
+        return float(super().tick(*args, **more))
+
+
 def tick() -> None:
     """Beat, until the process ends; for a thread. Where beat fails the process is stopped: both are started again."""
     try:
@@ -104,6 +116,7 @@ def tick() -> None:
 
 
 def _lives(name: str) -> None:
+    ALIVE.touch()
     from django.db import connection
 
     from migrations_app.use_cases.runtime import heartbeat

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from karpdash.configuration.declaration import PREFIX
 from karpdash.configuration.env import settings
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.docs import coverage_page
@@ -15,11 +16,21 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
 from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
-from migrations_app.readiness.rbac.controller_roles import controller_file
+from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
+from migrations_app.readiness.rbac.controller_roles import cluster_rules, controller_file, release_rules
 from migrations_app.readiness.rbac.delivery_roles import deliveries_file
+from migrations_app.readiness.rbac.roles import body
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
+CHARTS = f"{DEPLOY}/helm"
+SERVER = "https://karpdash.example.com"
+OF_CHART = frozenset({
+    "data_dir", "database_url", "broker_url", "secret_key", "encryption_keys", "audit_signing_key", "audit_token",
+    "audit_url", "audit_file", "allowed_hosts", "https", "behind_proxy", "plain_http", "probe_slots", "worker_slots",
+    "action_slots", "alive_file",
+})  # fmt: skip
+"""Settings that the chart makes of other values: they cannot be given as settings."""
 
 
 def pages() -> dict[str, str]:
@@ -36,8 +47,35 @@ def pages() -> dict[str, str]:
         f"{DEPLOY}/rbac/act.yaml": docs.act_file(all_actions()),
         f"{DEPLOY}/rbac/upgrade-controller.yaml": controller_file(),
         f"{DEPLOY}/rbac/deliveries.yaml": deliveries_file(all_actions()),
-        **{f"{DEPLOY}/helm/karpdash/files/{name}": text for name, text in docs.chart_files(all_actions()).items()},
+        **_chart_files(),
+        f"{DEPLOY}/agent/agent.yaml": agent_manifest(AgentInstallation(server=SERVER)),
+        f"{DEPLOY}/agent/agent-acting.yaml": agent_manifest(AgentInstallation(server=SERVER, actions=all_actions())),
     }
+
+
+def _chart_files() -> dict[str, str]:
+    """What the charts hold that is made elsewhere: rules of the roles, alerts, the board, the names of settings."""
+    rules = docs.chart_files(all_actions())
+    found = {f"{CHARTS}/{chart}/files/{name}": text for chart in ("karpdash", "karpdash-agent")
+             for name, text in rules.items()}  # fmt: skip
+    by_helm = {"upgrade": body(cluster_rules()), "upgrade-release": body(release_rules())}
+    found |= {f"{CHARTS}/karpdash-agent/files/{name}-rules.yaml": text for name, text in by_helm.items()}
+    for name, source in (("alerts.yaml", "prometheus/alerts.yaml"), ("dashboard.json", "grafana/karpdash.json")):
+        found[f"{CHARTS}/karpdash/files/{name}"] = (DOCS / DEPLOY / source).read_text()
+    schema = f"{CHARTS}/karpdash/values.schema.json"
+    return found | {schema: values_schema((DOCS / schema).read_text())}
+
+
+def values_schema(text: str) -> str:
+    """The schema of the chart's values, in which exactly the settings of this release may be named."""
+    schema = json.loads(text)
+    names = {one.variable.removeprefix(PREFIX).lower(): one.secret for one in settings()}
+    told = {*(name for name, secret in names.items() if not secret), *(f"{name}_file" for name in names if names[name])}
+    of_chart = OF_CHART | {f"{name}_file" for name in OF_CHART}
+    schema["properties"]["settings"]["propertyNames"] = {"enum": sorted(told - of_chart)}
+    known = [PREFIX + name.upper() for name in sorted({*names, *told} - of_chart)]
+    schema["definitions"]["variable"] = {"anyOf": [{"not": {"pattern": f"^{PREFIX}"}}, {"enum": known}]}
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def settings_page() -> str:

@@ -17,6 +17,7 @@ SHOWN = {
     "cli": "docs/cli.md",
     "rbac": "deploy/rbac",
     "chart": "deploy/helm/karpdash",
+    "agent-chart": "deploy/helm/karpdash-agent",
     "monitoring": "deploy/prometheus",
 }
 """What `karpdash files` names, each with its path."""
@@ -51,7 +52,7 @@ def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
 def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(
-        prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm chart of karpdash are."
+        prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm charts of karpdash are."
     )
     parser.add_argument("name", nargs="?", choices=tuple(SHOWN), help="print the path of this one only")
     return parser

@@ -3,11 +3,13 @@
 It starts karpdash with its sample fleet in a folder of its own and looks at the pages with chromium.
 """
 
+import json
 import re
 import signal
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +17,15 @@ from typing import NamedTuple
 import urllib3
 from playwright.sync_api import Page, sync_playwright
 
-from tests.journeys.running import bare_environment
+from tests.journeys.running import ROOT, bare_environment
 from tests.servers import browser
+from tests.servers.pki import Authority
 from tests.servers.processes import Child, free_port
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 PASSWORD = "correct horse battery staple"
 WIDTH, HEIGHT = 1280, 860
+AGENT_TOKEN = re.compile(r"kd_[A-Za-z0-9_-]{43}")
 FIRST_ADMIN = re.compile(r"first admin: name (\S+), one-time password (\S+)")
 
 
@@ -36,6 +40,8 @@ class Picture(NamedTuple):
     first: bool = False
 
 
+FAR = "shop-private"
+"""A cluster that is reached through an agent."""
 WANTED: dict[str, Picture] = {
     "fleet": Picture("/"),
     "readiness": Picture("", of="halfway_032"),
@@ -47,8 +53,9 @@ WANTED: dict[str, Picture] = {
     "rollout": Picture("/rollouts/", first=True),
     "progress": Picture("/burndown"),
     "audit": Picture("/audit"),
+    "agent": Picture("agent", of=FAR),
 }
-"""The pictures of docs/tour.md, in its order."""
+"""The pictures of docs/tour.md, in its order, and that of docs/agent.md."""
 
 
 def main(names: Sequence[str]) -> int:
@@ -64,7 +71,7 @@ def main(names: Sequence[str]) -> int:
         server = Child([sys.executable, *words], log=Path(folder) / "up.log", env=bare_environment())
         try:
             server.wait_until(lambda: _scanned(port), what="karpdash", seconds=180)
-            _take(f"http://127.0.0.1:{port}", _first_admin(server.log), names or tuple(WANTED))
+            _take(f"http://127.0.0.1:{port}", _first_admin(server.log), names or tuple(WANTED), Path(folder))
         finally:
             server.stop(signal.SIGTERM)
     return 0
@@ -86,7 +93,7 @@ def _first_admin(log: Path) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _take(address: str, account: tuple[str, str], names: Sequence[str]) -> None:
+def _take(address: str, account: tuple[str, str], names: Sequence[str], folder: Path) -> None:
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(**browser.installed().launch)
         context = opened.new_context(
@@ -95,10 +102,39 @@ def _take(address: str, account: tuple[str, str], names: Sequence[str]) -> None:
         page = context.new_page()
         _sign_in(page, account)
         for name in names:
+            agent = connect_agent(page, address, folder) if WANTED[name].of == FAR else None
             _open(page, WANTED[name])
             page.screenshot(path=PICTURES / f"{name}.png")
             sys.stdout.write(f"docs/pictures/{name}.png\n")
+            if agent is not None:
+                agent.stop()
         opened.close()
+
+
+def connect_agent(page: Page, address: str, folder: Path) -> Child:
+    """Registers a cluster with an agent and starts that agent; the API server that it names does not answer."""
+    page.goto("/clusters/new?way=agent")
+    page.get_by_text("Agent in the cluster").click()
+    page.get_by_label("Name").fill(FAR)
+    page.get_by_role("button", name="Register and scan").click()
+    token = folder / "token"
+    token.write_text(AGENT_TOKEN.findall(page.locator(".banner code").inner_text())[0])
+    ca = b64encode(Authority("far").pem.encode()).decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "far",
+        "clusters": [{"name": "far", "cluster": {"server": "https://localhost:9", "certificate-authority-data": ca}}],
+        "users": [{"name": "far", "user": {"token": "t"}}],
+        "contexts": [{"name": "far", "context": {"cluster": "far", "user": "far"}}],
+    }
+    access = folder / "access"
+    access.write_text(json.dumps(document))
+    words = ["-m", "karpdash.command", "agent", "--server", address, "--token-file", token, "--kubeconfig", access]
+    env = bare_environment(allow_loopback="1") | {"PYTHONPATH": str(ROOT)}
+    agent = Child([sys.executable, *words], log=folder / "agent.log", env=env)
+    agent.wait_until(lambda: "connected to" in agent.log.read_text(), what="the agent", seconds=60)
+    return agent
 
 
 def _sign_in(page: Page, account: tuple[str, str]) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from karpdash.configuration.declaration import Setting, setting, settings_of, texts
 from karpdash.configuration.values import (
     is_this_machine,
+    read_alive_file,
     read_audit_file,
     read_audit_url,
     read_broker,
@@ -94,7 +95,16 @@ class Env:
         8, "Clusters that one worker asks at once whether they answer, before their scan.", low=1, high=64
     )
     action_slots: int = setting(
-        2, "Steps of rollouts that one worker takes at once; 1 with `karpdash up`.", low=1, high=64
+        2,
+        "Steps of rollouts that one worker takes at once; 1 with `karpdash up`. 0: no worker of actions runs, and "
+        "plans are refused.",
+        low=0,
+        high=64,
+    )
+    alive_file: str = setting(
+        "",
+        "File that a worker or beat touches while it works, for `python -m karpdash.alive`; empty: none.",
+        read=read_alive_file,
     )
     free_percent: int = setting(
         10, "No scan begins while a disk of karpdash has less than this share left.", low=0, high=90

@@ -133,6 +133,13 @@ def read_audit_file(path: str) -> str:
     return path
 
 
+def read_alive_file(path: str) -> str:
+    """The path; empty if no health check looks at a file."""
+    if path and not Path(path).is_absolute():
+        raise InvalidInput("must be an absolute path")
+    return path
+
+
 def read_token(text: str) -> Secret:
     """A token that a header may carry."""
     if not text.isascii() or not (text or "x").isprintable() or " " in text:

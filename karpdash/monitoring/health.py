@@ -2,11 +2,8 @@
 
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from redis import Redis
-from redis.exceptions import RedisError
 
-from karpdash.configuration.cache import redis_url
-from karpdash.configuration.env import current
+from karpdash.monitoring.broker import broker_answers
 from karpdash.monitoring.schema import schema_fit
 from migrations_app.queries.worker_health import silent_lanes
 from migrations_app.use_cases.runtime.disk_space import why_full
@@ -40,7 +37,7 @@ def missing() -> dict[str, str]:
     found = _database()
     if "database" not in found and "schema" not in found:
         found |= _lanes() | _disk()
-    return found if _broker() else found | {"broker": "the broker does not answer"}
+    return found if broker_answers() else found | {"broker": "the broker does not answer"}
 
 
 def _database() -> dict[str, str]:
@@ -63,17 +60,3 @@ def _lanes() -> dict[str, str]:
 def _disk() -> dict[str, str]:
     why = why_full()
     return {"disk": why} if why else {}
-
-
-def _broker() -> bool:
-    url = current().broker_url
-    if url.startswith("memory"):
-        return True
-    try:
-        return bool(_client(url).ping())
-    except RedisError:
-        return False
-
-
-def _client(url: str) -> Redis:
-    return Redis.from_url(redis_url(url), socket_timeout=1, socket_connect_timeout=1)

@@ -15,6 +15,8 @@ from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
 """Each serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
+UPKEEP = "upkeep"
+"""The worker of upkeep alone, for an installation that only looks: it has none of actions."""
 QUEUES = ("probe", "scan", "action", "upkeep")
 ROUTES = {
     "probe_cluster": {"queue": "probe"},
@@ -58,11 +60,13 @@ def _lane(lane: str, env: Env) -> _Lane:
         return _Lane("probe", "threads", env.probe_slots)
     if lane == "scan":
         return _Lane("scan", "prefork", env.worker_slots)
-    return _Lane("action,upkeep", "prefork", env.action_slots)
+    if lane == UPKEEP:
+        return _Lane("upkeep", "prefork", 1)
+    return _Lane("action,upkeep", "prefork", max(env.action_slots, 1))
 
 
 def _of_lane(lane: str, env: Env) -> Sequence[str]:
-    if lane not in WORKERS:
+    if lane not in (*WORKERS, UPKEEP):
         return ()
     options = _lane(lane, env)
     return "-Q", options.queues, "-P", options.pool, "-c", str(options.slots)
@@ -96,10 +100,13 @@ def beat_command() -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
 
 
+_LANE_HELP = "beat is the timetable, one of it is enough; upkeep is in place of action where KARPDASH_ACTION_SLOTS is 0"
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash worker", description="Serve a lane of work, or the timetable.")
-    parser.add_argument("lane", choices=(*WORKERS, "all", "beat"), help="beat is the timetable; one of it is enough")
+    parser.add_argument("lane", choices=(*WORKERS, UPKEEP, "all", "beat"), help=_LANE_HELP)
     return parser
 
 

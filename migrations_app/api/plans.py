@@ -34,6 +34,7 @@ from migrations_app.queries.rollouts.detail import (
     SkippedNode,
     rollout_detail,
 )
+from migrations_app.queries.rollouts.policies import looks_only
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.readiness.action_offers import reason_disabled
 from migrations_app.tasks import prepare_rollout, wake_rollout
@@ -222,7 +223,7 @@ class PlansView(Endpoint):
             action=said["action"], parameters=said["parameters"], ticket=said["ticket"], note=said["note"]
         )
         head = cluster_head(said["cluster"], now=timezone.now())
-        if held := reason_disabled(may_prepare=True, source=head.source):
+        if held := reason_disabled(may_prepare=True, source=head.source, looks_only=looks_only()):
             raise Conflict(held, code="read_only")
         made = draft(said["cluster"], wanted, by=actor(), person=asking(request))
         transaction.on_commit(partial(wake_rollout, made, prepare_rollout))

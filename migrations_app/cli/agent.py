@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from migrations_app.clients.kubernetes.connection import Connection
 
 LONGEST_TOKEN = 1000
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,250}")
 
 
@@ -53,6 +54,16 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="carry changes that the actions declare, too; the account needs the ClusterRole karpdash-act",
     )
+    parser.add_argument(
+        "--upgrade-controller",
+        metavar="NAMESPACE",
+        default="",
+        help="with --act: carry runs of helm on Karpenter's release in that namespace, too; the account needs the "
+        "roles karpdash-upgrade-controller",
+    )
+    parser.add_argument(
+        "--alive-file", metavar="FILE", type=Path, help="a file to touch while it works, for `python -m karpdash.alive`"
+    )
     manifest = parser.add_argument_group("the manifest that installs it")
     manifest.add_argument("--print-manifest", action="store_true", help="print it and end; a token is not needed")
     manifest.add_argument("--image", default="IMAGE", help="the image of karpdash (default: %(default)s)")
@@ -60,25 +71,41 @@ def make_parser() -> argparse.ArgumentParser:
     manifest.add_argument(
         "--release-namespace", default="kube-system", help="of Karpenter's Helm release (default: %(default)s)"
     )
+    manifest.add_argument("--proxy", metavar="URL", default="", help="the way to the server; without a password")
+    manifest.add_argument(
+        "--ca-config-map", metavar="NAME", default="", help="with ca.crt: CAs of the server; else those of the system"
+    )
     return parser
 
 
 def _manifest(options: argparse.Namespace) -> str:
     from migrations_app.actions.registry import all_actions
-    from migrations_app.clients.agents.server_link import checked_url
+    from migrations_app.clients.agents.server_link import checked_proxy, checked_url
     from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 
-    for name in ("image", "namespace", "release_namespace"):
-        if not _WORD.fullmatch(getattr(options, name)):
+    _check_helm(options)
+    for name in ("image", "namespace", "release_namespace", "ca_config_map"):
+        if not _WORD.fullmatch(getattr(options, name) or "none"):
             raise InvalidInput("is no name that a manifest can hold", where=f"--{name.replace('_', '-')}")
     wanted = AgentInstallation(
         server=checked_url(options.server),
         image=options.image,
         namespace=options.namespace,
         release_namespace=options.release_namespace,
+        proxy=checked_proxy(options.proxy) if options.proxy else "",
+        ca_config_map=options.ca_config_map,
         actions=all_actions() if options.act else (),
+        helm_in=options.upgrade_controller,
     )
     return agent_manifest(wanted)
+
+
+def _check_helm(options: argparse.Namespace) -> None:
+    """Raises InvalidInput unless upgrades of the controller are asked for a namespace, by an agent that acts."""
+    if options.upgrade_controller and not options.act:
+        raise InvalidInput("goes with --act only", where="--upgrade-controller")
+    if options.upgrade_controller and not _NAMESPACE.fullmatch(options.upgrade_controller):
+        raise InvalidInput("is no name of a namespace", where="--upgrade-controller")
 
 
 def _agent(options: argparse.Namespace) -> "Agent":
@@ -87,10 +114,12 @@ def _agent(options: argparse.Namespace) -> "Agent":
     from migrations_app.clients.agents.api_target import ApiTarget
     from migrations_app.clients.agents.dialling import Agent
     from migrations_app.clients.agents.server_link import ServerLink
+    from migrations_app.clients.alive_file import AliveFile
     from migrations_app.clients.kubernetes.limits import DEFAULT
 
     if options.token_file is None:
         raise InvalidInput("is needed", where="--token-file")
+    _check_helm(options)
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
     server = ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file)
@@ -100,9 +129,10 @@ def _agent(options: argparse.Namespace) -> "Agent":
     return Agent(
         server,
         target,
-        allowed=AllowedCalls(acts=options.act),
+        allowed=AllowedCalls(acts=options.act, helm_in=options.upgrade_controller),
         version=version(),
         told=_say,
+        alive=AliveFile(options.alive_file),
     )
 
 

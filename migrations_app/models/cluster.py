@@ -94,6 +94,8 @@ class ClusterAgent(models.Model):
     revoked_at = models.DateTimeField(null=True)
     session = models.CharField(max_length=64, blank=True, default="")
     acts = models.BooleanField(default=False)
+    helm_in = models.CharField(max_length=63, blank=True, default="", db_default="")
+    """The namespace in which it carries runs of helm; empty: in none."""
     release = models.CharField(max_length=40, blank=True, default="")
     server = models.CharField(max_length=500, blank=True, default="")
     ca_digest = models.CharField(max_length=64, blank=True, default="")

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models.functions import Now
 
 from migrations_app.models.monitoring import Pulse
@@ -12,7 +13,8 @@ LANES: tuple[str, ...] = ("probe", "scan", "action", "upkeep", "beat")
 
 
 def silent_lanes() -> tuple[str, ...]:
-    """Queues without a live worker for a minute; `beat` is the scheduler."""
+    """Queues without a live worker for a minute; `beat` is the scheduler. That of actions may be left out by choice."""
     lane_lists = Pulse.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
     served = {lane for lanes in lane_lists for lane in lanes.split(",")}
-    return tuple(lane for lane in LANES if lane not in served)
+    wanted = LANES if settings.ENV.action_slots else tuple(lane for lane in LANES if lane != "action")
+    return tuple(lane for lane in wanted if lane not in served)

@@ -24,6 +24,7 @@ READ_ONLY = ("sample", "bundle")
 NEVER_SCANNED = "The cluster was never scanned."
 MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
+LOOKS_ONLY = "This installation only looks: no worker of actions runs (KARPDASH_ACTION_SLOTS is 0)."
 LONGEST_NAME, MOST_NAMES = 253, 500
 """Of a text, in characters, and of a list in the parameters of an action."""
 NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
@@ -42,8 +43,10 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()
 
 
-def reason_disabled(*, may_prepare: bool, source: str, is_latest: bool = True) -> str:
+def reason_disabled(*, may_prepare: bool, source: str, looks_only: bool, is_latest: bool = True) -> str:
     """What keeps everybody, or whoever asks, from every action; empty when nothing does."""
+    if looks_only:
+        return LOOKS_ONLY
     if not may_prepare:
         return MAY_NOT
     if source in READ_ONLY:

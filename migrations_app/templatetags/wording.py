@@ -230,6 +230,7 @@ REASONS: dict[str, str] = {
     "unauthorized": _("Credentials rejected (401)"),
     "timeout": _("No answer in time"),
     "unreachable": _("No connection to the API server"),
+    "cut": _("The connection to the API server broke off"),
     "agent_lost": _("The cluster's agent is not connected"),
     "agent_revoked": _("The token of the cluster's agent is revoked"),
     "agent_busy": _("The cluster's agent is busy with other requests"),

@@ -10,6 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.actions.on_server import QUICK
 from tests.agents.rig import LOST_AFTER, Site, site_at
+from tests.deploy.helm import Helm
 
 
 @pytest.fixture
@@ -18,6 +19,11 @@ def broker(settings: Any, redis_url: str) -> str:
     changed = QUICK | {"broker_url": redis_url, "agent_lost_after": LOST_AFTER}
     settings.ENV = dataclasses.replace(settings.ENV, **changed)
     return redis_url
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    return Helm(tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture

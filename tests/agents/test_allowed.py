@@ -125,3 +125,66 @@ def test_secrets_are_read_by_the_label_of_helm_alone(query: list[tuple[str, str]
     names = [name for name, _ in query]
     wanted = ("labelSelector", "owner=helm") in query and len(set(names)) == len(names)
     assert (READING.refusal(asked) == "") is wanted
+
+
+# --- runs of helm
+
+UPGRADING = AllowedCalls(acts=True, helm_in="karpenter")
+HOME = "/api/v1/namespaces/karpenter"
+RECORD = "sh.helm.release.v1.karpenter.v2"
+STRATEGIC = "application/strategic-merge-patch+json"
+RUN = [
+    call("GET", "/api", query=(("timeout", "32s"),)),
+    call("GET", "/openapi/v2", query=(("timeout", "32s"),)),
+    call("GET", f"{HOME}/secrets", query=(("labelSelector", "name=karpenter,owner=helm"),)),
+    call("GET", f"{HOME}/secrets/{RECORD}"),
+    call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "sh.helm.release.v1.karpenter.v2"}}'),
+    call("PUT", f"{HOME}/secrets/{RECORD}"),
+    call("DELETE", f"{HOME}/configmaps/karpenter-global-settings"),
+    call("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/karpenter", content_type=STRATEGIC),
+    call("POST", "/apis/batch/v1/namespaces/karpenter/jobs", query=(("dryRun", "All"),)),
+    call("GET", "/apis/batch/v1/namespaces/karpenter/jobs", query=(("watch", "true"), ("timeoutSeconds", "3"))),
+]
+BEYOND = [
+    call("GET", f"{HOME}/secrets", query=LIMIT),
+    call("GET", f"{HOME}/secrets", query=(("labelSelector", "owner=helm,name in (a,b)"),)),
+    call("GET", f"{HOME}/secrets", query=(("labelSelector", "name=karpenter"),)),
+    call("GET", f"{HOME}/secrets/database-password"),
+    call("PUT", f"{HOME}/secrets/database-password"),
+    call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "mine"}}'),
+    call("POST", f"{HOME}/secrets", body=b"[1]"),
+    call("GET", f"/api/v1/namespaces/other/secrets/{RECORD}"),
+    call("DELETE", "/api/v1/namespaces/other/configmaps/karpenter-global-settings"),
+    call("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin", content_type=STRATEGIC),
+    call("DELETE", HOME),
+    call("DELETE", f"{HOME}/secrets"),
+    call("POST", f"{HOME}/pods/one/exec"),
+    call("GET", f"{HOME}/pods/one/log"),
+    call("GET", "/apis/batch/v1/namespaces/karpenter/jobs", query=(("watch", "true"), ("timeoutSeconds", "3600"))),
+    call("GET", "/apis/batch/v1/namespaces/karpenter/jobs", query=(("watch", "true"),)),
+    call("GET", NODES, query=(("watch", "true"), ("timeoutSeconds", "3"))),
+    call("GET", "/openapi/v2", query=(("limit", "1"),)),
+]
+
+
+@pytest.mark.parametrize("asked", RUN, ids=lambda one: f"{one.method}-{one.path}")
+def test_a_run_of_helm_passes_where_it_was_installed_for_it(asked: AgentCall) -> None:  # T25
+    assert (UPGRADING.refusal(asked), bool(ACTING.refusal(asked))) == ("", True)
+
+
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+"""RBAC cannot narrow `create` to names: the role for helm has it, and the server asks for `escalate` beside."""
+
+
+@pytest.mark.parametrize("asked", [*BEYOND, *(one for one in NEVER if one.path != BINDINGS)], ids=lambda one: one.path)
+def test_helm_opens_nothing_beyond_its_release(asked: AgentCall) -> None:  # T18, T23, T25
+    assert UPGRADING.refusal(asked) != ""
+
+
+@pytest.mark.parametrize("asked", [*READS, *CHANGES], ids=lambda one: f"{one.method}-{one.path}")
+def test_scans_and_actions_pass_beside_it(asked: AgentCall) -> None:
+    assert UPGRADING.refusal(asked) == ""
+
+
+def test_without_the_acting_role_there_is_no_helm() -> None:
+    assert [one.path for one in RUN if not AllowedCalls(acts=False, helm_in="karpenter").refusal(one)] == []

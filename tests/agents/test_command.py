@@ -39,9 +39,13 @@ def test_the_pod_holds_nothing_but_its_token(capsys: pytest.CaptureFixture[str])
     (container,) = pod["containers"]
     assert container["command"] == [
         "karpdash", "agent", "--server", URL, "--token-file", "/var/run/karpdash/token",
+        "--alive-file", "/dev/shm/karpdash-alive",
     ]  # fmt: skip
     assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (1, {"type": "Recreate"})
-    assert pod["volumes"] == [{"name": "token", "secret": {"secretName": "karpdash-agent-token", "defaultMode": 0o440}}]
+    assert pod["volumes"] == [
+        {"name": "token", "secret": {"secretName": "karpdash-agent-token", "defaultMode": 0o440}},
+        {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
+    ]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
 
@@ -74,6 +78,8 @@ def test_a_real_server_takes_the_manifest(
         (("--server", "http://karpdash.example.com", "--print-manifest"), "plain http would show the token"),
         (("--server", "https://x.example.com/a b", "--print-manifest"), "no plain URL"),
         (("--server", URL, "--print-manifest", "--image", "a\nb"), "--image: is no name"),
+        (("--server", URL, "--print-manifest", "--ca-config-map", "a: b"), "--ca-config-map: is no name"),
+        (("--server", URL, "--print-manifest", "--proxy", "http://u:p@proxy.example:3128"), "--proxy: is no URL"),
         (("--server", URL), "--token-file: is needed"),
         (("--server", URL, "--token-file", "absent"), "absent: cannot be read"),
     ],

@@ -10,6 +10,7 @@ from migrations_app.clients.agents import dialling
 from migrations_app.clients.agents.allowed import AllowedCalls
 from migrations_app.clients.agents.dialling import Agent
 from migrations_app.clients.agents.protocol import AgentBegin, AgentCall, AgentCalls, AgentPiece, AgentWelcome
+from migrations_app.clients.alive_file import AliveFile
 
 PATCH = AgentCall(nonce="2", method="PATCH", path="/api/v1/nodes/one")
 ANSWER = AgentPiece(nonce="2", index=0, last=True, status=200)
@@ -49,7 +50,8 @@ def served(monkeypatch: pytest.MonkeyPatch, relayed: Callable[[Agent, Any], Iter
     server = Server()
     there: Any = server
     target: Any = Target()
-    agent = Agent(there, target, allowed=AllowedCalls(acts=True), version="1", told=lambda _: None)
+    acting = AllowedCalls(acts=True)
+    agent = Agent(there, target, allowed=acting, version="1", told=lambda _: None, alive=AliveFile(None))
     monkeypatch.setattr(dialling, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
     agent.serve()
     return server.told

@@ -1,5 +1,6 @@
 """plans over REST: asked for, read, frozen; never approved (A11, A42, T13, T14)."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -80,6 +81,13 @@ def test_what_cannot_be_planned_is_refused(
 def test_a_cluster_that_is_only_looked_at_is_refused_at_once(plans: Tool, source: str) -> None:
     said = plans("POST", "plans", body(a_cluster("x", source=source)), idempotency_key="k")
     assert (said.status_code, said.json()["code"], Rollout.objects.exists()) == (409, "read_only", False)
+
+
+def test_an_installation_that_only_looks_refuses_at_once(plans: Tool, shop: Cluster, settings: Any) -> None:
+    settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
+    said = plans("POST", "plans", body(shop), idempotency_key="k")
+    assert (said.status_code, said.json()["code"], Rollout.objects.exists()) == (409, "read_only", False)
+    assert said.json()["detail"].startswith("This installation only looks")
 
 
 @pytest.mark.parametrize("scopes", [("read",), ("read", "act"), ("read", "scan", "admin", "audit")])

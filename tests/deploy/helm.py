@@ -14,6 +14,7 @@ from tests.deploy.roles import DEPLOY
 from tests.servers.processes import environment
 
 CHART = DEPLOY / "helm" / "karpdash"
+AGENT_CHART = DEPLOY / "helm" / "karpdash-agent"
 WHEEL = "aws-cdk.asset-kubectl-v20"
 NEEDED: dict[str, Any] = {
     "image": {"repository": "example.org/karpdash"},

@@ -5,9 +5,11 @@ import json
 import os
 import secrets
 import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ import psycopg
 
 from tests.deploy import compose
 from tests.servers.postgres import Postgres
-from tests.servers.processes import Child, free_port, program
+from tests.servers.processes import Child, environment, free_port, program
 from tests.servers.waiting import eventually
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 PATIENCE = 120.0
+ALIVE = "/dev/shm/karpdash-alive"
+"""Where compose and the chart have the file that a worker touches."""
 
 
 class Installation:
@@ -42,7 +46,7 @@ class Installation:
         self.services = compose.services(self.given)
         words = {
             "database:5432": f"127.0.0.1:{found.port}", "queue:6379": f"127.0.0.1:{self.queue}",
-            "0.0.0.0:8000": f"127.0.0.1:{self.web}", "/data": "/var/lib/karpdash",
+            "0.0.0.0:8000": f"127.0.0.1:{self.web}", "/data": "/var/lib/karpdash", ALIVE: f"{compose.DATA}/alive",
         }  # fmt: skip
         self.place = compose.Place(folder, words, _shims(folder / "shims", port=self.queue))
         self.running: dict[str, Child] = {}
@@ -61,14 +65,37 @@ class Installation:
         assert child.process.wait(PATIENCE) == 0, child.log.read_text()
         return child.log.read_text()
 
-    def healthy(self, service: str) -> bool:
-        """What the service's own health check says."""
+    def healthy(self, service: str, *, within: float = PATIENCE) -> bool:
+        """What the service's own health check says; one that does not end in that many seconds says no."""
         kind, *words = self.services[service]["healthcheck"]["test"]
         words = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
         words = [word.replace("8000", str(self.web)) for word in words]
         check = self.services[service] | {"command": words}
         child = compose.process(check, f"check-{secrets.token_hex(4)}", at=self.place, more=self.settings)
-        return child.process.wait(PATIENCE) == 0
+        try:
+            return child.process.wait(within) == 0
+        except subprocess.TimeoutExpired:
+            child.stop(signal.SIGKILL)
+            return False
+
+    def alive_file(self, name: str) -> Path:
+        """What that process touches, as it is seen from outside of its disk."""
+        return self.folder / f"{name}-data" / "alive"
+
+    def works(self, name: str) -> bool:
+        """What the health check of that process without pages says."""
+        kind, program, *words = self.services[name]["healthcheck"]["test"]
+        assert (kind, program) == ("CMD", "python")
+        told = {key: self.place.told(str(value)) for key, value in self.services[name]["environment"].items()}
+        plain = {key: value for key, value in environment().items() if not key.startswith(("KARPDASH_", "DJANGO_"))}
+        command = [sys.executable, *(str(self.alive_file(name)) if one == ALIVE else one for one in words)]
+        done = subprocess.run(command, cwd=compose.ROOT, env={**plain, **told, **self.settings}, check=False)
+        return done.returncode == 0
+
+    def signal_all(self, names: Iterable[str], number: signal.Signals) -> None:
+        """Sends it to these processes and all that they started."""
+        for name in names:
+            os.killpg(self.running[name].process.pid, number)
 
     def answer(self, path: str) -> tuple[int, Any]:
         """Status and body of a page; (0, None) while nobody answers."""

@@ -21,6 +21,7 @@ EVERYTHING = {
     "podLabels": {"team": "platform", "app.kubernetes.io/component": "other"},
     "extraVolumes": [{"name": "ca", "configMap": {"name": "company-ca"}}],
     "extraVolumeMounts": [{"name": "ca", "mountPath": "/etc/company-ca", "readOnly": True}],
+    "priorityClassName": "low",
     "nodeSelector": {"kubernetes.io/os": "linux"},
     "tolerations": [{"key": "tools", "operator": "Exists"}],
     "affinity": {"nodeAffinity": {}},
@@ -91,6 +92,13 @@ def test_without_what_is_needed_nothing_is_rendered(helm, without, reason):  # T
         {"replicas": 3},
         {"extraVolumes": [{"name": "host", "hostPath": {"path": "/"}}]},
         {"podLabels": {"team": 1}},
+        {"settings": {"scan_intervall": 900}},
+        {"settings": {"email_url": "smtp://user:password@mail.example.org"}},
+        {"settings": {"action_slots": 0}},
+        {"extraEnv": [{"name": "KARPDASH_NAME", "value": "900"}]},
+        {"workers": {"scan": {"replicas": 0}}},
+        {"secrets": {"optional": ["secret-key"]}},
+        {"metrics": {"serviceMonitor": {"token": "kd_1"}}},
     ],
     ids=str,
 )
@@ -137,6 +145,66 @@ def test_checkpoints_of_the_audit_log_go_where_it_is_said(helm, audit, told):  #
         assert (claims, mounts) == (([{"claimName": "log"}], ["/var/lib/karpdash-audit"]) if carries else ([], [])), (
             name
         )
+
+
+def env_of(spec):
+    (one,) = spec["containers"]
+    return {each["name"]: each for each in one["env"]}
+
+
+def test_every_process_has_its_probes(helm):
+    probes = {}
+    for name, spec in pods(helm.objects()).items():
+        (one,) = spec["containers"]
+        probes[name] = {key.removesuffix("Probe"): one[key] for key in one if key.endswith("Probe")}
+    assert (probes.pop("kd-schema"), set(probes.pop("kd-web"))) == ({}, {"startup", "liveness", "readiness"})
+    assert sorted(probes) == ["kd-action", "kd-beat", "kd-probe", "kd-scan"]
+    for name, found in probes.items():
+        assert set(found) == {"startup", "liveness"}, name
+        path = env_of(pods(helm.objects())[name])["KARPDASH_ALIVE_FILE"]["value"]
+        for one in found.values():
+            assert one["exec"]["command"] == ["python", "-m", "karpdash.alive", path, "--broker"]
+            assert 0 < one["timeoutSeconds"] <= one["periodSeconds"] * 2
+
+
+def test_an_installation_that_only_looks_has_no_worker_of_actions(helm):
+    values = {"workers": {"action": {"replicas": 0}}, "audit": {"url": "", "claim": "log"}}
+    objects = helm.objects(values)
+    found = pods(objects)
+    assert sorted(found) == ["kd-beat", "kd-probe", "kd-scan", "kd-schema", "kd-upkeep", "kd-web"]
+    assert found["kd-upkeep"]["containers"][0]["command"] == ["karpdash", "worker", "upkeep"]
+    told = ("KARPDASH_ACTION_SLOTS", "KARPDASH_STOP_ALL_ACTIONS")
+    for name, spec in found.items():
+        assert [env_of(spec)[one]["value"] for one in told] == ["0", "1"], name
+    assert {"name": "audit", "persistentVolumeClaim": {"claimName": "log"}} in found["kd-upkeep"]["volumes"]
+    assert "PodDisruptionBudget kd-action" not in said(objects)
+    own = pods(helm.objects(values | {"settings": {"stop_all_actions": False}}))["kd-web"]
+    assert [one["value"] for one in own["containers"][0]["env"] if one["name"] == told[1]] == ["0"]
+
+
+def test_secrets_come_as_files_where_that_is_asked(helm):  # T22
+    asked = {"asFiles": True, "optional": ["audit-token"]}
+    names = ("SECRET_KEY", "ENCRYPTION_KEYS", "AUDIT_TOKEN", "DATABASE_URL", "BROKER_URL")
+    secret = {one.variable for one in settings() if one.secret}
+    for name, spec in pods(helm.objects({"secrets": asked})).items():
+        told = env_of(spec)
+        assert [one for one in told.values() if "valueFrom" in one] == [], name
+        assert set(told) & (secret | {f"{one}_FILE" for one in secret}) == {f"KARPDASH_{one}_FILE" for one in names}
+        (volume,) = (one for one in spec["volumes"] if one["name"] == "secrets")
+        (mount,) = (one for one in spec["containers"][0]["volumeMounts"] if one["name"] == "secrets")
+        files = {
+            f"{mount['mountPath']}/{item['path']}": (source["secret"]["name"], item["key"])
+            for source in volume["projected"]["sources"]
+            for item in source["secret"]["items"]
+        }
+        assert {told[f"KARPDASH_{one}_FILE"]["value"] for one in names} == set(files)
+        assert files[told["KARPDASH_DATABASE_URL_FILE"]["value"]] == ("karpdash-database", "url")
+        assert (mount["readOnly"], volume["projected"]["defaultMode"]) == (True, 0o440)
+
+
+def test_a_secret_setting_is_named_by_its_file_only(helm):
+    told = env_of(pods(helm.objects({"settings": {"email_url_file": "/etc/mail/url"}}))["kd-web"])
+    assert told["KARPDASH_EMAIL_URL_FILE"]["value"] == "/etc/mail/url"
 
 
 def test_every_pod_gets_labels_annotations_and_volumes_and_keeps_its_selector(helm):

@@ -102,6 +102,15 @@ def test_it_sets_only_what_exists(services):
 
 
 def test_compose_and_chart_run_the_same(services, helm):
-    of_chart = {name: spec["containers"][0]["command"] for name, spec in pods(helm.objects()).items()}
+    containers = {name: spec["containers"][0] for name, spec in pods(helm.objects()).items()}
+    of_chart = {name: one["command"] for name, one in containers.items()}
     of_compose = {f"kd-{name.removeprefix('worker-')}": services[name]["command"] for name in OURS}
     assert of_chart == of_compose
+    probed = {
+        name: ["CMD", *one["livenessProbe"]["exec"]["command"]]
+        for name, one in containers.items()
+        if "exec" in one.get("livenessProbe", {})
+    }
+    checked = {f"kd-{name.removeprefix('worker-')}": services[name] for name in OURS}
+    assert sorted(probed) == ["kd-action", "kd-beat", "kd-probe", "kd-scan"]
+    assert probed == {name: checked[name]["healthcheck"]["test"] for name in probed}

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 
 import pytest
 
@@ -57,6 +58,34 @@ def add(made, name, kubeconfig):
     assert child.process.wait(PATIENCE) == 0, child.log.read_text()
 
 
+def a_hang_is_noticed(made):
+    """Every process is stopped in its tracks once; its health check says so, and takes it back afterwards."""
+    probed = (*WORKERS, "beat")
+    for name in probed:
+        untouched(made, name)
+        eventually(lambda name=name: made.works(name), what=f"{name} to touch its file", seconds=PATIENCE)
+    made.signal_all((*probed, "web"), signal.SIGSTOP)
+    for name in probed:
+        untouched(made, name)
+        assert not made.works(name), name
+    assert not made.healthy("web")
+    # Without the queue they would wait, which is no reason to end them.
+    made.signal_all(["queue"], signal.SIGSTOP)
+    assert not made.healthy("queue", within=5)
+    assert made.works("worker-scan")
+    made.signal_all((*probed, "web", "queue"), signal.SIGCONT)
+    for name in probed:
+        eventually(lambda name=name: made.works(name), what=f"{name} to go on", seconds=PATIENCE)
+    missing_is(made, {"/readyz": []})
+    assert made.healthy("web")
+
+
+def untouched(made, name):
+    """As if a minute had gone by since the process touched its file."""
+    before = time.time() - 61
+    os.utime(made.alive_file(name), (before, before))
+
+
 def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20, R28, T30
     with installation(tmp_path, **QUICK) as made:
         made.run("schema", made.services["schema"]["command"])  # a second time does no harm
@@ -69,6 +98,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         for name in ("blue", "green"):
             add(made, name, bound(server))
         missing_is(made, {"/readyz": []})
+        a_hang_is_noticed(made)
         wait_for_scans(made, ["blue", "green"], more_than={"blue": 1, "green": 1})
         assert made.rows(FAILED) == [], made.said()
         assert made.rows("SELECT DISTINCT complete FROM migrations_app_snapshot") == [(True,)]

@@ -2,7 +2,7 @@
 
 from redis.exceptions import ConnectionError as RedisDown
 
-from karpdash.monitoring import health
+from karpdash.monitoring import broker
 
 
 def test_alive_needs_nothing(client):
@@ -14,8 +14,8 @@ def test_a_broker_that_does_not_answer_is_missing(monkeypatch):
         def ping(self):
             raise RedisDown("gone")
 
-    monkeypatch.setattr(health, "_client", lambda _url: Dead())
-    assert health._broker() is False
+    monkeypatch.setattr(broker, "_client", lambda _url: Dead())
+    assert broker.broker_answers() is False
 
 
 def test_every_answer_carries_the_policy(client):

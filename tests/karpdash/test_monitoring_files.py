@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import promql_parser
 import pytest
 import yaml
 
@@ -12,6 +13,8 @@ from migrations_app.actions.states import STATES
 from migrations_app.queries.fleet.metrics import FleetNumbers
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+DOCS = DEPLOY.parent / "docs"
+PAGES = "https://github.com/karpdash/karpdash/blob/main/docs"
 ALERTS = yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())
 BOARD = json.loads((DEPLOY / "grafana/karpdash.json").read_text())
 RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
@@ -64,6 +67,25 @@ def test_an_expression_asks_for_what_there_is(where, expression):
             assert label in NAMES[name]
             wanted = value.split("|") if "~" in sign else [value]
             assert value == "$cluster" or set(wanted) <= VALUES[label]
+
+
+@pytest.mark.parametrize(("where", "expression"), EXPRESSIONS)
+def test_prometheus_reads_an_expression(where, expression):
+    found = promql_parser.parse(expression.replace("$__rate_interval", "5m").replace("$__range", "1d"))
+    assert found is not None
+
+
+def test_a_wrong_expression_would_be_found():
+    with pytest.raises(ValueError, match="unclosed left parenthesis"):
+        promql_parser.parse("sum by (cluster (karpdash_checks)")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+def test_a_rule_leads_to_what_to_do(rule):
+    page, _, heading = rule["annotations"]["runbook_url"].removeprefix(f"{PAGES}/").partition("#")
+    headings = re.findall(r"^## (.*)$", (DOCS / page).read_text(), re.MULTILINE)
+    assert (page, heading) == ("alerts.md", rule["alert"].lower())
+    assert rule["alert"] in headings
 
 
 @pytest.mark.parametrize(("where", "expression"), EXPRESSIONS)

@@ -6,6 +6,7 @@ from migrations_app.actions.registry import all_actions, find
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.action_offers import (
+    LOOKS_ONLY,
     MAY_NOT,
     NEVER_SCANNED,
     NOT_BY_HELM,
@@ -166,10 +167,11 @@ def test_what_mends_only_some_failures_is_offered_where_it_does(remedies, enable
         ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is read-only."),
         ({"may_prepare": True, "source": "kubeconfig", "is_latest": False}, OLDER),
         ({"may_prepare": True, "source": "eks"}, ""),
+        ({"may_prepare": False, "source": "eks", "looks_only": True}, LOOKS_ONLY),
     ],
 )
 def test_what_keeps_everybody_from_it(given, why):
-    assert reason_disabled(**given) == why
+    assert reason_disabled(**{"looks_only": False} | given) == why
 
 
 def test_what_keeps_everybody_is_told_at_every_action():

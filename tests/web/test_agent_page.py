@@ -87,8 +87,9 @@ def test_a_revoked_token_opens_nothing(ada):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
+        ({"session": "s", "helm_in": "karpenter"}, "runs helm in"),
         ({"session": "s"}, "connected"),
-        ({"session": ""}, "stopped: the cluster counts as unreachable"),
+        ({"session": ""}, "was stopped: the cluster counts as unreachable"),
         ({"session": "s", "refused_code": "agent_elsewhere"}, "Another agent with the same token dialled"),
     ],
 )

@@ -4,13 +4,17 @@ The rules are those of the published ClusterRoles. The server's RBAC is asked as
 that a karpdash server that was taken over gets nothing through an agent that a scan or an action would not ask for.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from migrations_app.clients.agents.protocol import MOST_REQUEST, AgentCall
 from migrations_app.clients.kubernetes.api import check_path
 from migrations_app.errors import InvalidResponse
+from migrations_app.readiness.rbac import controller_roles
 from migrations_app.readiness.rbac.roles import RbacRule, act_rules, release_rules, scan_rules
 
 _VERBS: Final[Mapping[str, str]] = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -26,6 +30,13 @@ _CONTENT: Final = {
 }
 _SECRETS: Final = ("labelSelector", "owner=helm")
 """Of Secrets only Helm's release records are read, and only in a named namespace."""
+_BY_HELM: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
+"""Parameters of reads that a real helm sends as well: it discovers what is served, and watches the Jobs of hooks."""
+_SCHEMAS: Final = "openapi/v2"
+_LONGEST_WATCH: Final = 10
+_SELECTED: Final = re.compile(r"(?:owner=helm|name=[a-z0-9.-]{1,53})(?:,(?:owner=helm|name=[a-z0-9.-]{1,53}))*")
+_RECORD: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9.-]{1,60}|[a-z0-9.-]{1,60}-cert")
+"""Secrets that a run of helm reads and writes: its records, and the empty one for certificates of old charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +58,16 @@ class _Target:
 class AllowedCalls:
     """The calls that an agent lets through."""
 
-    def __init__(self, *, acts: bool) -> None:
+    def __init__(self, *, acts: bool, helm_in: str = "") -> None:
         self.acts = acts
+        self.helm_in = helm_in if acts else ""
         self._rules: tuple[RbacRule, ...] = (*scan_rules(), *release_rules())
         if acts:
             from migrations_app.actions.registry import all_actions
 
             self._rules += act_rules(all_actions())
+        if self.helm_in:
+            self._rules += controller_roles.cluster_rules()
 
     def refusal(self, call: AgentCall) -> str:
         """Why the call is not sent, in words; empty if it is."""
@@ -61,11 +75,15 @@ class AllowedCalls:
             target = _target(check_path(call.path))
         except InvalidResponse as wrong:
             return wrong.message
-        if why := _malformed(call):
+        by_helm = bool(self.helm_in) and (target.plural in ("", _SCHEMAS) or target.namespace == self.helm_in)
+        if why := _malformed(call, by_helm=by_helm):
             return why
-        if not target.plural:
-            return "" if call.method == "GET" and not call.query else "only discovery and /version are read there"
+        if not target.plural or (by_helm and target.plural == _SCHEMAS):
+            plain = {name for name, _ in call.query} <= {"timeout"}
+            return "" if call.method == "GET" and plain else "only discovery and /version are read there"
         verb = _verb(call, target)
+        if by_helm and not target.deeper and _is_granted(controller_roles.release_rules(), verb, target=target):
+            return _of_helm(call, target)
         if target.deeper or not _is_granted(self._rules, verb, target=target):
             reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
             return f"{reading}it does not {verb or call.method} {target.resource}"
@@ -74,11 +92,44 @@ class AllowedCalls:
         return ""
 
 
-def _malformed(call: AgentCall) -> str:
+def _of_helm(call: AgentCall, target: _Target) -> str:
+    """Why a call of a run of helm in the release's namespace is not sent; empty if it is."""
+    if "watch" in dict(call.query):
+        seconds = dict(call.query).get("timeoutSeconds", "")
+        return "" if seconds.isdecimal() and int(seconds) <= _LONGEST_WATCH else "a watch has to end within seconds"
+    if target.plural != "secrets":
+        return ""
+    if call.method == "GET" and not target.name:
+        selector = dict(call.query).get("labelSelector", "")
+        fits = "owner=helm" in selector.split(",") and _SELECTED.fullmatch(selector)
+        return "" if fits else "of Secrets only Helm's release records are listed"
+    name = target.name or _name_in(call.body)
+    return "" if _RECORD.fullmatch(name) else "of Secrets only Helm's release records are read and written"
+
+
+def _name_in(body: bytes | None) -> str:
+    """The name of the object that is created; empty if the body holds none."""
+    try:
+        found = msgspec.json.decode(body or b"", type=_Created)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return ""
+    return found.metadata.name
+
+
+class _CreatedMetadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Created(msgspec.Struct, frozen=True):
+    metadata: _CreatedMetadata = _CreatedMetadata()
+
+
+def _malformed(call: AgentCall, *, by_helm: bool) -> str:
     names = {name for name, _ in call.query}
     if len(names) < len(call.query):
         return "a parameter is given twice"
-    if beyond := sorted(names - (_ASKED if call.method == "GET" else _WITH_CHANGE)):
+    asked = _ASKED | _BY_HELM if by_helm else _ASKED
+    if beyond := sorted(names - (asked if call.method == "GET" else _WITH_CHANGE)):
         return f"the parameter {beyond[0][:40]} is not passed on"
     if dict(call.query).get("force", "false") != "false":
         return "fields of others are never taken by force"
@@ -109,7 +160,7 @@ def _target(parts: list[str]) -> _Target:
 def _verb(call: AgentCall, target: _Target) -> str:
     """Empty for a method that means no single object."""
     if call.method == "GET":
-        return "get" if target.name else "list"
+        return "watch" if "watch" in dict(call.query) else "get" if target.name else "list"
     verb = _VERBS.get(call.method, "")
     return verb if bool(target.name) == (verb != "create") else ""
 

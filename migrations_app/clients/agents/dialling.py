@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final
 
 from migrations_app.clients.agents.allowed import AllowedCalls
@@ -28,6 +28,7 @@ from migrations_app.clients.agents.protocol import (
 )
 from migrations_app.clients.agents.relay_call import relayed
 from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
+from migrations_app.clients.alive_file import AliveFile
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
 from migrations_app.errors import ReadError, Unauthorized
 
@@ -43,6 +44,9 @@ deadline (A22).
 """
 _FOR_GOOD: Final = ("agent_version", "redirected")
 """Codes after which dialling again would change nothing."""
+CONNECTED: Final = "connected"
+NOT_CONNECTED: Final = "not connected"
+"""What the file of the health check holds: one that is not connected still works, and tries again."""
 SESSION_OVER: Final = "agent_session"
 _REMEMBERED: Final = 1000
 """Calls that are known again: none is sent twice, whoever brings it."""
@@ -50,7 +54,9 @@ _JITTER = random.SystemRandom()
 
 
 class Agent:
-    """One agent. `told` gets a line for people whenever the state of the line changes."""
+    """One agent. `told` gets a line for people whenever the state of the line changes; `alive` is touched at each turn
+    of the loop.
+    """
 
     def __init__(
         self,
@@ -60,6 +66,7 @@ class Agent:
         allowed: AllowedCalls,
         version: str,
         told: Callable[[str], None],
+        alive: AliveFile,
         limits: ClientLimits = DEFAULT,
     ) -> None:
         self._server = server
@@ -67,6 +74,7 @@ class Agent:
         self._allowed = allowed
         self._version = version
         self._told = told
+        self._alive = alive
         self._limits = limits
         self._stop = threading.Event()
         self._under_way = 0
@@ -89,12 +97,14 @@ class Agent:
                     if not self._server.session:
                         self._dial()
                     self._poll(pool)
+                    self._alive.touch(CONNECTED)
                     pause, said = FIRST_PAUSE, ""
                 except ReadError as wrong:
                     if isinstance(wrong, Unauthorized) or wrong.code in _FOR_GOOD:
                         raise
                     if wrong.code == SESSION_OVER:
                         self._server.session = ""
+                    self._alive.touch(NOT_CONNECTED)
                     said = self._told_once(wrong.message, said)
                     self._stop.wait(_JITTER.uniform(pause / 2, pause))
                     pause = min(2 * pause, LONGEST_PAUSE)
@@ -113,6 +123,7 @@ class Agent:
             acts=self._allowed.acts,
             server=self._target.url,
             ca_digest=self._target.ca_digest,
+            helm_in=self._allowed.helm_in,
         )
         self._server.session = self._server.ask("hello", hello, kind=AgentWelcome).session
         self._told(f"connected to {self._server.name}, for the API server {self._target.url}")
@@ -136,12 +147,13 @@ class Agent:
     def _serve(self, call: AgentCall) -> None:
         ends = time.monotonic() + call.seconds
         try:
-            pieces = relayed(
+            found = relayed(
                 call, target=self._target, allowed=self._allowed, limits=self._limits, begin=self._is_awaited
             )
-            for piece in pieces:
-                if not self._delivered(piece, ends=ends):
-                    return
+            with closing(found) as pieces:  # in this thread, which the deadline of the call belongs to
+                for piece in pieces:
+                    if not self._delivered(piece, ends=ends):
+                        return
         finally:
             self._counted(-1)
 

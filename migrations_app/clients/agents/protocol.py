@@ -39,13 +39,16 @@ PASSED_ON: Final[tuple[str, ...]] = (
 
 
 class AgentHello(msgspec.Struct, frozen=True, kw_only=True):
-    """Who dials in. `server` is the URL of the agent's API server, `ca_digest` the SHA-256 of its CA."""
+    """Who dials in. `server` is the URL of the agent's API server, `ca_digest` the SHA-256 of its CA, `helm_in` the
+    namespace in which it carries runs of helm; empty for none.
+    """
 
     protocol: int
     version: str
     acts: bool
     server: str
     ca_digest: str
+    helm_in: str = ""
 
 
 class AgentWelcome(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ def relayed(
     allowed: AllowedCalls,
     limits: ClientLimits,
     begin: Callable[[AgentCall], bool],
-) -> Iterator[AgentPiece]:
+) -> Generator[AgentPiece, None, None]:
     """The pieces of the answer. `begin` is asked before a change is sent, and nothing is sent where it says no."""
     if why := allowed.refusal(call):
         yield refused(call, why)

@@ -145,6 +145,7 @@ class ServerLink:
         return Unreachable(f"{self.name}: the connection failed")
 
 
+_PROXY = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+/?")
 _PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
 
 
@@ -154,6 +155,13 @@ def checked_url(url: str) -> str:
     if not _PLAIN.fullmatch(found):
         raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
     return found
+
+
+def checked_proxy(url: str) -> str:
+    """The URL of a proxy for a manifest. Raises InvalidInput, also for one with a password in it."""
+    if not _PROXY.fullmatch(url):
+        raise InvalidInput("is no URL of a proxy such as http://proxy.example:3128", where="--proxy")
+    return url.rstrip("/")
 
 
 def _place(url: str) -> _ServerAddress:

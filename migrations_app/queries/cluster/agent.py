@@ -25,6 +25,7 @@ class AgentDetail:
 
     state: AgentState
     acts: Annotated[bool, Meta(description="Whether it was installed with the acting role.")]
+    helm_in: Annotated[str, Meta(description="The namespace in which it carries runs of helm; empty: in none.")]
     release: str
     server: Annotated[str, Meta(description="The API server that it speaks to.")]
     address: Annotated[str, Meta(description="Where it dials from.")]

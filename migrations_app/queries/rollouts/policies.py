@@ -153,6 +153,11 @@ def risk_of(word: str) -> Risk:
     return next((risk for risk in RISKS if risk == word), "destructive")
 
 
+def looks_only() -> bool:
+    """Whether this installation has no worker of actions."""
+    return not settings.ENV.action_slots
+
+
 def everything_stopped() -> bool:
     """Whether changes to clusters are stopped now, by the environment or the kill switch."""
     return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()

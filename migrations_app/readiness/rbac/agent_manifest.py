@@ -1,8 +1,11 @@
 """The manifest that installs an agent in a cluster: account, rights and one pod. The token's Secret is not in it."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from migrations_app.actions.base import Action
+from migrations_app.readiness.rbac.controller_roles import cluster_rules
+from migrations_app.readiness.rbac.controller_roles import release_rules as helm_release_rules
 from migrations_app.readiness.rbac.roles import act_rules, body, release_rules, scan_rules
 
 NAME = "karpdash-agent"
@@ -63,8 +66,21 @@ spec:
       containers:
         - name: agent
           image: {image}
-          command: [karpdash, agent, --server, {server}, --token-file, /var/run/karpdash/token{act}]
-          # Behind a proxy: env HTTPS_PROXY, and NO_PROXY with the address of the API server is not needed.
+          command: [karpdash, agent, --server, {server}, --token-file, /var/run/karpdash/token,
+                    --alive-file, /dev/shm/karpdash-alive{more}]
+{env}          # Its loop touches the file; one that hangs does not. Ready means connected to karpdash.
+          livenessProbe:
+            exec:
+              command: [python, -m, karpdash.alive, /dev/shm/karpdash-alive, --within, "120"]
+            initialDelaySeconds: 15
+            periodSeconds: 30
+            timeoutSeconds: 10
+            failureThreshold: 3
+          readinessProbe:
+            exec:
+              command: [python, -m, karpdash.alive, /dev/shm/karpdash-alive, --within, "120", --says, connected]
+            periodSeconds: 15
+            timeoutSeconds: 10
           resources:
             requests: {{cpu: 10m, memory: 96Mi}}
             limits: {{memory: 384Mi}}
@@ -74,21 +90,54 @@ spec:
             capabilities: {{drop: [ALL]}}
           volumeMounts:
             - {{name: token, mountPath: /var/run/karpdash, readOnly: true}}
-      volumes:
+            - {{name: tmp, mountPath: /tmp}}
+{ca_mount}      volumes:
         - name: token
           secret: {{secretName: {secret}, defaultMode: 0440}}
+        - name: tmp
+          emptyDir: {{sizeLimit: 64Mi}}
+{ca_volume}"""
+_PROXY = """          env:
+            - {{name: HTTPS_PROXY, value: "{proxy}"}}
+            - {{name: NO_PROXY, value: ""}}
 """
+_CA_MOUNT = "            - {name: ca, mountPath: /etc/karpdash-ca, readOnly: true}\n"
+_CA_VOLUME = """        - name: ca
+          configMap: {{name: {ca}}}
+"""
+_CA_FILE = ", --ca-file, /etc/karpdash-ca/ca.crt"
+_NETWORK = """# Nobody reaches it. Whom it dials is known here by port only: DNS, karpdash or the proxy, the API server.
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {name}
+  namespace: {namespace}
+spec:
+  podSelector:
+    matchLabels: {{app.kubernetes.io/name: {name}}}
+  policyTypes: [Ingress, Egress]
+  egress:
+    - ports:
+        - {{protocol: UDP, port: 53}}
+        - {{protocol: TCP, port: 53}}
+{ports}"""
+_API_PORTS = (443, 6443)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInstallation:
-    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only."""
+    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only. In the
+    namespace `helm_in` it may carry runs of helm, too.
+    """
 
     server: str
     image: str = "IMAGE"
     namespace: str = "karpdash"
     release_namespace: str = "kube-system"
     actions: tuple[Action, ...] = ()
+    helm_in: str = ""
+    proxy: str = ""
+    ca_config_map: str = ""
 
 
 def agent_manifest(wanted: AgentInstallation) -> str:
@@ -99,11 +148,48 @@ def agent_manifest(wanted: AgentInstallation) -> str:
     roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), wanted=wanted)]
     if acting:
         roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
-    pod = _DEPLOYMENT.format(**given, image=wanted.image, act=", --act" if acting else "")
+    if wanted.helm_in:
+        roles += [_role("ClusterRole", f"{NAME}-upgrade", rules=body(cluster_rules()), wanted=wanted)]
+        roles += [
+            _role(
+                "Role", f"{NAME}-upgrade-release", rules=body(helm_release_rules()), wanted=wanted, home=wanted.helm_in
+            )
+        ]
+    more = (", --act" if acting else "") + (f", --upgrade-controller, {wanted.helm_in}" if wanted.helm_in else "")
+    more += _CA_FILE if wanted.ca_config_map else ""
+    pod = _DEPLOYMENT.format(
+        **given,
+        image=wanted.image,
+        more=more,
+        env=_PROXY.format(proxy=wanted.proxy) if wanted.proxy else "",
+        ca_mount=_CA_MOUNT if wanted.ca_config_map else "",
+        ca_volume=_CA_VOLUME.format(ca=wanted.ca_config_map) if wanted.ca_config_map else "",
+    )
+    ports = "".join(f"        - {{protocol: TCP, port: {port}}}\n" for port in _ports(wanted))
+    network = _NETWORK.format(**given, ports=ports)
     head = _HEAD.format(**given, and_actions=" and of approved actions" if acting else "")
-    return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod])
+    return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod, network])
 
 
-def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation) -> str:
-    place = "" if kind == "ClusterRole" else f"  namespace: {wanted.release_namespace}\n"
+def install_commands(wanted: AgentInstallation) -> str:
+    """What is typed to install the chart, for a token in the file FILE."""
+    place, chart = f"--namespace {wanted.namespace}", '"$(karpdash files agent-chart)"'
+    return (
+        f"kubectl create namespace {wanted.namespace}\n"
+        f"kubectl {place} create secret generic {TOKEN_SECRET} --from-file=token=FILE\n"
+        f"helm install {NAME} {chart} {place} --set server={wanted.server} --set image.repository={wanted.image}"
+    )
+
+
+def _ports(wanted: AgentInstallation) -> tuple[int, ...]:
+    """Every port that the agent dials but that of DNS, each once."""
+    found = list(_API_PORTS)
+    for url in filter(None, (wanted.server, wanted.proxy)):
+        parts = urlsplit(url)
+        found.append(parts.port or (443 if parts.scheme == "https" else 80))
+    return tuple(dict.fromkeys(found))
+
+
+def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation, home: str = "") -> str:
+    place = "" if kind == "ClusterRole" else f"  namespace: {home or wanted.release_namespace}\n"
     return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=wanted.namespace)

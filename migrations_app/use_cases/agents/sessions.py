@@ -176,6 +176,7 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
     told: dict[str, Any] = {"server": _server(said), "ca_digest": said.ca_digest, "acts": said.acts}
+    told |= {"helm_in": clean(said.helm_in, longest=63) if said.acts else ""}
     told |= {"release": clean(said.version, longest=40), "address": address[:45]}
     fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():

@@ -25,6 +25,7 @@ from migrations_app.use_cases.campaigns.requests import (
     checked_recipe,
 )
 from migrations_app.use_cases.campaigns.transitions import campaign_name
+from migrations_app.use_cases.rollouts.start_checks import refuse_without_lane
 
 LIFETIME = timedelta(hours=72)
 """How long a campaign may wait for its start."""
@@ -36,7 +37,9 @@ def draft_campaign(wanted: CampaignRequest, *, person: Person, by: Actor) -> uui
     """Creates a draft over the chosen clusters that the person may operate, and returns its id.
 
     Raises PermissionDenied, and InvalidInput that names the field: also `no_clusters` and `too_many` for the selection.
+    Conflict `read_only` if no worker of actions runs.
     """
+    refuse_without_lane()
     recipe = checked_recipe(wanted)
     name = wanted.name.strip()
     if not name or len(name) > LONGEST_CAMPAIGN_NAME or not name.isprintable():

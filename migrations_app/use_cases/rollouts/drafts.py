@@ -20,7 +20,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts.start_checks import refuse_moved
+from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_lane
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ROLL_BACK = "roll_back"
@@ -44,8 +44,9 @@ class RolloutRequest:
 def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
     """Creates a draft and returns its id. `person` is None only if karpdash itself asks.
 
-    Raises NotFound, PermissionDenied, and InvalidInput that names the invalid parameter.
+    Raises NotFound, PermissionDenied, Conflict `read_only`, and InvalidInput that names the invalid parameter.
     """
+    refuse_without_lane()
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
     if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):

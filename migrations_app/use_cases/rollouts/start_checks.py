@@ -24,11 +24,13 @@ from migrations_app.queries.rollouts.policies import (
     NEVER_ALONE,
     approvals_asked,
     everything_stopped,
+    looks_only,
     needed,
     policy_of,
 )
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.queries.visibility import rights_over, visible
+from migrations_app.readiness.action_offers import LOOKS_ONLY
 from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
@@ -57,6 +59,12 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
     """Raises Conflict `moved` if the row is no longer at the version that the caller saw (R33)."""
     if version is not None and row.version != version:
         raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
+
+
+def refuse_without_lane() -> None:
+    """Raises Conflict `read_only` if no worker of actions runs, which would work the plan out."""
+    if looks_only():
+        raise Conflict(LOOKS_ONLY, code="read_only")
 
 
 def refuse_start(row: Rollout, person: Person) -> None:

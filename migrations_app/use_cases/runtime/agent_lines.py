@@ -1,17 +1,28 @@
 """The line to a cluster through its agent."""
 
+from dataclasses import dataclass
+
 from django.conf import settings
 
 from migrations_app.clients.agents.agent_line import LOST, AgentLine
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.kubernetes.connection import Connection, parse_server
-from migrations_app.errors import Unreachable
+from migrations_app.errors import InvalidInput, Unreachable
 from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 
 
-def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> tuple[Connection, AgentLine, bool]:
-    """The server as the agent names it, the line, and whether the agent was installed with the acting role.
+@dataclass(frozen=True, slots=True)
+class AgentWay:
+    """The server as the agent names it, the line, and what the agent was installed for."""
+
+    connection: Connection
+    line: AgentLine
+    acts: bool
+
+
+def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
+    """The way through the agent.
 
     Raises Unreachable `agent_lost` if no agent is connected, `agent_revoked` if its token is revoked.
     """
@@ -23,4 +34,17 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> tuple[Connection, A
     mailbox = AgentMailbox(settings.ENV.broker_url, str(row.pk), keys, row.session)
     line = AgentLine(mailbox, session=row.session, ca_digest=row.ca_digest)
     line.require_agent()
-    return Connection(server=parse_server(row.server), ca_pem=""), line, row.acts
+    return AgentWay(Connection(server=parse_server(row.server), ca_pem=""), line, row.acts)
+
+
+def refuse_without_helm(cluster: Cluster, *, namespace: str) -> None:
+    """Raises InvalidInput `read_only` if helm would have to go through an agent that was not installed for it there."""
+    if cluster.source != Cluster.Source.AGENT:
+        return
+    place = ClusterAgent.objects.filter(cluster_id=cluster.pk).values_list("helm_in", flat=True).first()
+    if not place:
+        words = "the cluster's agent was not installed for upgrades by helm: --upgrade-controller NAMESPACE"
+        raise InvalidInput(words, where=cluster.name, code="read_only")
+    if place != namespace:
+        words = f"the cluster's agent was installed for upgrades by helm in {place}, and the release is in {namespace}"
+        raise InvalidInput(words, where=cluster.name, code="read_only")

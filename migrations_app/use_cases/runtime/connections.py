@@ -85,14 +85,12 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
 @contextmanager
 def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purpose: str) -> Iterator[Transport]:
     """Opens the bare transport for a relay, and closes it at the end; its requests are counted. Raises as
-    `connect_writer`. Not through an agent, which sends what the actions declare and nothing that a chart holds.
+    `connect_writer`. An agent lets through what its roles for helm hold, in the namespace that it was installed for.
     """
-    if cluster.source == Cluster.Source.AGENT:
-        raise InvalidInput("helm is not run through an agent", where=cluster.name, code="read_only")
     with (
-        _way(cluster, user=user, acting=True) as (connection, token, _line),
+        _way(cluster, user=user, acting=True) as (connection, token, line),
         closing(
-            Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose)
+            Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose, line=line)
         ) as transport,
     ):
         try:
@@ -110,11 +108,11 @@ def _way(cluster: Cluster, *, user: str, acting: bool) -> Iterator[tuple[Connect
     elif cluster.source == Cluster.Source.IN_CLUSTER:
         yield in_cluster(), None, None
     elif cluster.source == Cluster.Source.AGENT:
-        connection, line, acts = agent_line(cluster, keys=keys())
-        if acting and not acts:
+        way = agent_line(cluster, keys=keys())
+        if acting and not way.acts:
             words = "its agent was installed to read only"
             raise InvalidInput(words, where=cluster.name, code="read_only")
-        yield connection, None, line
+        yield way.connection, None, way.line
     else:
         yield read_kubeconfig(unsealed(cluster), context=cluster.context), None, None
 
@@ -211,8 +209,8 @@ def _opened(cluster: Cluster, within: ClientLimits) -> ClusterApi:
     if cluster.source == Cluster.Source.IN_CLUSTER:
         return open_live(in_cluster(), reach=network_policy(), limits=within)
     if cluster.source == Cluster.Source.AGENT:
-        connection, line, _ = agent_line(cluster, keys=keys())
-        return open_live(connection, reach=network_policy(), limits=within, line=line)
+        way = agent_line(cluster, keys=keys())
+        return open_live(way.connection, reach=network_policy(), limits=within, line=way.line)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
     return open_live(connection, reach=network_policy(), limits=within)
 

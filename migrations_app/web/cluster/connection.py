@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError
 from migrations_app.queries.cluster.agent import agent_detail
 from migrations_app.queries.cluster.detail import ClusterHead
-from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
+from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest, install_commands
 from migrations_app.texts import text as _
 from migrations_app.use_cases.agents.tokens import AgentSecret
 from migrations_app.use_cases.clusters import credentials, eks_registration
@@ -239,9 +239,14 @@ STEPS = {
 AGENT_STATES = {
     "awaited": _("not connected yet"),
     "connected": _("connected"),
-    "lost": _("lost: not heard of any more, so the cluster counts as unreachable"),
-    "left": _("stopped: the cluster counts as unreachable until it dials again"),
-    "revoked": _("revoked: its token opens nothing any more"),
+    "lost": _("lost"),
+    "left": _("stopped"),
+    "revoked": _("revoked"),
+}
+AGENT_BROKEN = {
+    "lost": _("The agent is lost: not heard of any more, so the cluster counts as unreachable. Look at its pod."),
+    "left": _("The agent was stopped: the cluster counts as unreachable until it dials again."),
+    "revoked": _("The agent is revoked: its token opens nothing any more. Make a new token to connect it again."),
 }
 AGENT_REFUSALS = {
     "agent_elsewhere": _("Another agent with the same token dialled while one was connected: a copy, or two pods."),
@@ -255,6 +260,8 @@ def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, made: AgentSecret
     found = agent_detail(cluster_id, now=timezone.now())
     here = request.build_absolute_uri("/").rstrip("/")
     context |= {"agent": found, "made": made, "state_word": AGENT_STATES[found.state]}
+    context |= {"broken_word": AGENT_BROKEN.get(found.state, "")}
     context |= {"refused_word": AGENT_REFUSALS.get(found.refused_code, "")}
-    context |= {"manifest": agent_manifest(AgentInstallation(server=here))}
+    wanted = AgentInstallation(server=here)
+    context |= {"manifest": agent_manifest(wanted), "commands": install_commands(wanted)}
     return render(request, "cluster/agent.html", context)

@@ -15,7 +15,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
-from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed
+from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
@@ -153,7 +153,9 @@ def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
     """Every action with its button, for this user and this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
-    held = reason_disabled(may_prepare=may_prepare, source=head.source, is_latest=head.is_latest)
+    held = reason_disabled(
+        may_prepare=may_prepare, source=head.source, looks_only=looks_only(), is_latest=head.is_latest
+    )
     by_helm = controller_upgrades_allowed(head.id)
     by_delivery = controller_upgrades_allowed(head.id, action=UPGRADE_DELIVERY)
     return possible_now(offers(report, held=held, by_helm=by_helm, by_delivery=by_delivery), report)

@@ -27,14 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- define "karpdash.env" -}}
 - name: KARPDASH_DATA_DIR
   value: /var/lib/karpdash
-- name: KARPDASH_SECRET_KEY
-  valueFrom: {secretKeyRef: {name: {{ required "secrets.keys: the Secret with secret-key and encryption-keys" .Values.secrets.keys | quote }}, key: secret-key}}
-- name: KARPDASH_ENCRYPTION_KEYS
-  valueFrom: {secretKeyRef: {name: {{ .Values.secrets.keys | quote }}, key: encryption-keys}}
-- name: KARPDASH_AUDIT_SIGNING_KEY
-  valueFrom: {secretKeyRef: {name: {{ .Values.secrets.keys | quote }}, key: audit-signing-key, optional: true}}
-- name: KARPDASH_AUDIT_TOKEN
-  valueFrom: {secretKeyRef: {name: {{ .Values.secrets.keys | quote }}, key: audit-token, optional: true}}
+{{- include "karpdash.secret-env" . }}
 {{- include "karpdash.audit-chosen" . }}
 {{- with .Values.audit.url }}
 - name: KARPDASH_AUDIT_URL
@@ -44,10 +37,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 - name: KARPDASH_AUDIT_FILE
   value: /var/lib/karpdash-audit/checkpoints.jsonl
 {{- end }}
-- name: KARPDASH_DATABASE_URL
-  valueFrom: {secretKeyRef: {name: {{ required "secrets.database: the Secret with the url of PostgreSQL" .Values.secrets.database | quote }}, key: url}}
-- name: KARPDASH_BROKER_URL
-  valueFrom: {secretKeyRef: {name: {{ required "secrets.broker: the Secret with the url of Valkey or Redis" .Values.secrets.broker | quote }}, key: url}}
 - name: KARPDASH_ALLOWED_HOSTS
   value: {{ join "," (required "hosts: the names by which the pages are reached" (.Values.hosts | default nil)) | quote }}
 - name: KARPDASH_HTTPS
@@ -59,13 +48,59 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 - name: KARPDASH_WORKER_SLOTS
   value: {{ .Values.workers.scan.slots | quote }}
 - name: KARPDASH_ACTION_SLOTS
-  value: {{ .Values.workers.action.slots | quote }}
+  value: {{ if include "karpdash.acts" . }}{{ .Values.workers.action.slots | quote }}{{ else }}"0"{{ end }}
+{{- if not (or (include "karpdash.acts" .) (hasKey .Values.settings "stop_all_actions")) }}
+- name: KARPDASH_STOP_ALL_ACTIONS
+  value: "1"
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ printf "KARPDASH_%s" (upper $name) }}
   value: {{ if kindIs "bool" $value }}{{ ternary "1" "0" $value | quote }}{{ else }}{{ toString $value | quote }}{{ end }}
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Not empty if this installation may change clusters at all. */}}
+{{- define "karpdash.acts" -}}
+{{- if .Values.workers.action.replicas }}yes{{ end -}}
+{{- end -}}
+
+{{/* Each secret setting as name of the variable, Secret, key, and whether the Secret may lack the key. */}}
+{{- define "karpdash.secret-settings" -}}
+{{- $keys := required "secrets.keys: the Secret with secret-key and encryption-keys" .Values.secrets.keys -}}
+- {name: KARPDASH_SECRET_KEY, secret: {{ $keys | quote }}, key: secret-key}
+- {name: KARPDASH_ENCRYPTION_KEYS, secret: {{ $keys | quote }}, key: encryption-keys}
+- {name: KARPDASH_AUDIT_SIGNING_KEY, secret: {{ $keys | quote }}, key: audit-signing-key, optional: true}
+- {name: KARPDASH_AUDIT_TOKEN, secret: {{ $keys | quote }}, key: audit-token, optional: true}
+- {name: KARPDASH_DATABASE_URL, secret: {{ required "secrets.database: the Secret with the url of PostgreSQL" .Values.secrets.database | quote }}, key: url}
+- {name: KARPDASH_BROKER_URL, secret: {{ required "secrets.broker: the Secret with the url of Valkey or Redis" .Values.secrets.broker | quote }}, key: url}
+{{- end -}}
+
+{{/* Those settings by reference, or as paths of files. */}}
+{{- define "karpdash.secret-env" -}}
+{{- range include "karpdash.secret-settings" . | fromYamlArray }}
+{{- if not $.Values.secrets.asFiles }}
+- name: {{ .name }}
+  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .key }}{{ if .optional }}, optional: true{{ end }}}}
+{{- else if or (not .optional) (has .key $.Values.secrets.optional) }}
+- name: {{ .name }}_FILE
+  value: /var/run/karpdash/{{ .name }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The volume with those files. */}}
+{{- define "karpdash.secret-files" -}}
+name: secrets
+projected:
+  defaultMode: 0440
+  sources:
+{{- range include "karpdash.secret-settings" . | fromYamlArray }}
+{{- if or (not .optional) (has .key $.Values.secrets.optional) }}
+    - secret: {name: {{ .secret | quote }}, items: [{key: {{ .key }}, path: {{ .name }}}]}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -96,6 +131,9 @@ capabilities: {drop: [ALL]}
 {{- define "karpdash.mounts" -}}
 - {name: state, mountPath: /var/lib/karpdash}
 - {name: tmp, mountPath: /tmp}
+{{- if .Values.secrets.asFiles }}
+- {name: secrets, mountPath: /var/run/karpdash, readOnly: true}
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -104,6 +142,9 @@ capabilities: {drop: [ALL]}
 {{- define "karpdash.volumes" -}}
 - {name: state, emptyDir: {sizeLimit: 1Gi}}
 - {name: tmp, emptyDir: {sizeLimit: 256Mi}}
+{{- if .Values.secrets.asFiles }}
+- {{- include "karpdash.secret-files" . | nindent 2 }}
+{{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
@@ -144,6 +185,9 @@ imagePullSecrets:
   - name: {{ . }}
 {{- end }}
 {{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -182,6 +226,19 @@ spec:
           imagePullPolicy: {{ .top.Values.image.pullPolicy }}
           command: ["karpdash", "worker", {{ .part | quote }}]
           env: {{- include "karpdash.env" .top | nindent 12 }}
+            - name: KARPDASH_ALIVE_FILE
+              value: /dev/shm/karpdash-alive
+          # Its main loop touches that file; one that hangs does not. Without the broker it waits, and is left alone.
+          startupProbe:
+            exec: {{- include "karpdash.alive" . | nindent 14 }}
+            periodSeconds: 5
+            timeoutSeconds: 10
+            failureThreshold: 36
+          livenessProbe:
+            exec: {{- include "karpdash.alive" . | nindent 14 }}
+            periodSeconds: 20
+            timeoutSeconds: 10
+            failureThreshold: 3
           {{- if ne .part "beat" }}
           lifecycle:
             preStop:
@@ -192,15 +249,19 @@ spec:
           resources: {{- toYaml .resources | nindent 12 }}
           securityContext: {{- include "karpdash.container-security" .top | nindent 12 }}
           volumeMounts: {{- include "karpdash.mounts" .top | nindent 12 }}
-            {{- if and .top.Values.audit.claim (eq .part "action") }}
+            {{- if and .top.Values.audit.claim (has .part (list "action" "upkeep")) }}
             - {name: audit, mountPath: /var/lib/karpdash-audit}
             {{- end }}
       volumes: {{- include "karpdash.volumes" .top | nindent 8 }}
-        {{- if and .top.Values.audit.claim (eq .part "action") }}
+        {{- if and .top.Values.audit.claim (has .part (list "action" "upkeep")) }}
         - {name: audit, persistentVolumeClaim: {claimName: {{ .top.Values.audit.claim | quote }}}}
         {{- end }}
       {{- include "karpdash.placement" .top | nindent 6 }}
       {{- include "karpdash.spread" (dict "top" .top "part" .part) | nindent 6 }}
+{{- end -}}
+
+{{- define "karpdash.alive" -}}
+command: [python, -m, karpdash.alive, /dev/shm/karpdash-alive, --broker]
 {{- end -}}
 
 {{/* Asked as the proxy in front would ask: by a name that is allowed, over what was https. Takes top and path. */}}

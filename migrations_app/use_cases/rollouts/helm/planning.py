@@ -31,6 +31,7 @@ from migrations_app.use_cases.rollouts.helm.controller_seen import images_of
 from migrations_app.use_cases.rollouts.helm.given import chart_for, helm_tool, values_after
 from migrations_app.use_cases.rollouts.helm.hooks import hook_requests
 from migrations_app.use_cases.rollouts.helm.values import typed_changes
+from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
 from migrations_app.use_cases.runtime.connections import connect_transport
 
 PARALLEL = 16
@@ -59,6 +60,7 @@ def propose(
     tool = helm_tool()
     chart = str(given.get("chart") or "karpenter")
     release = one_release(inventory, chart)
+    refuse_without_helm(cluster, namespace=release.namespace)
     records = _records(writer, namespace=release.namespace, release=release.name)
     if doing == "rollback":
         run, what = _rollback(records, chart=chart), HelmInput()

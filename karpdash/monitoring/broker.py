@@ -1,0 +1,22 @@
+"""Whether the broker answers."""
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from karpdash.configuration.cache import redis_url
+from karpdash.configuration.env import current
+
+
+def broker_answers() -> bool:
+    """Asked once, for a second at most; one in memory always does."""
+    url = current().broker_url
+    if url.startswith("memory"):
+        return True
+    try:
+        return bool(_client(url).ping())
+    except RedisError:
+        return False
+
+
+def _client(url: str) -> Redis:
+    return Redis.from_url(redis_url(url), socket_timeout=1, socket_connect_timeout=1)
