@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('migrations_app', '0019_agents'),
+        ('migrations_app', '0021_scim_and_services'),
     ]
 
     operations = [

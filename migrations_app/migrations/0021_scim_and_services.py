@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('migrations_app', '0019_agents'),
+        ('migrations_app', '0020_campaigns_destroy'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('migrations_app', '0019_agents'),
+        ('migrations_app', '0022_kept_lists'),
     ]
 
     operations = [
