@@ -105,7 +105,7 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
         every = _without_unread(check.ask(case), check=check, case=case)
         words = tuple(word for word in every if (check.id, cause_of(word)) not in asked)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = _remedies(check, case, evidence) if evidence else _to_look_with(words)
+        remedies = _remedies(check, case, evidence=evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
@@ -246,7 +246,7 @@ def _finding(
     )
 
 
-def _remedies(check: Check, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
+def _remedies(check: Check, case: CheckContext, *, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
     """The check's own, and what karpdash itself can do about a failure, named; whether that is offered now is told
     where its button stands."""
     names = check.actions(case, evidence) if sum(row.count for row in evidence) else ()

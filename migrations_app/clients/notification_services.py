@@ -60,7 +60,7 @@ class JiraPlace:
     kind: str
 
 
-def read_target(service: str, url: str, key: str) -> None:
+def read_target(service: str, url: str, *, key: str) -> None:
     """Raises InvalidInput for an address or a key that the service cannot be reached with; neither is in the text."""
     read_address(url)
     if service == "jira":
@@ -88,8 +88,8 @@ def jira_place(url: str) -> JiraPlace:
 def post_message(
     service: str,
     target: ServiceTarget,
-    message: ServiceMessage,
     *,
+    message: ServiceMessage,
     reach: OutboundPolicy,
     resolver: Resolver = ask_resolver,
 ) -> None:

@@ -54,9 +54,12 @@ class Migration(migrations.Migration):
                 'ordering': ['-created_at'],
             },
         ),
-        migrations.AlterField(
-            model_name='channel',
-            name='kind',
-            field=models.CharField(choices=[('webhook', 'Webhook'), ('slack', 'Slack'), ('teams', 'Teams'), ('pagerduty', 'Pagerduty'), ('opsgenie', 'Opsgenie'), ('jira', 'Jira'), ('email', 'Email'), ('people', 'People')], max_length=10),
-        ),
+        # The kinds of channels: choices are not kept in the database.
+        migrations.SeparateDatabaseAndState(state_operations=[
+            migrations.AlterField(
+                model_name='channel',
+                name='kind',
+                field=models.CharField(choices=[('webhook', 'Webhook'), ('slack', 'Slack'), ('teams', 'Teams'), ('pagerduty', 'Pagerduty'), ('opsgenie', 'Opsgenie'), ('jira', 'Jira'), ('email', 'Email'), ('people', 'People')], max_length=10),
+            ),
+        ]),
     ]

@@ -10,9 +10,8 @@ from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
-from migrations_app.models.account import ApiToken, Grant
+from migrations_app.models.account import ApiToken, FeedLink, Grant
 from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
-from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver

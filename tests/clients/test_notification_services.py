@@ -187,7 +187,7 @@ def test_addresses_and_keys_that_cannot_be_used_are_refused_without_being_told(
     service: str, url: str, key: str, where: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_target(service, url, key)
+        read_target(service, url, key=key)
     assert (refused.value.where, "x.example" in str(refused.value), key not in str(refused.value) or not key) == (
         where, False, True,
     )  # fmt: skip
@@ -203,7 +203,7 @@ def test_no_spelling_leads_to_this_machine_or_to_a_metadata_service(service: str
         message = _message(again=dice.random() < 0.5)
         target = ServiceTarget(given, Secret(KEY))
         try:
-            post_message(service, target, message, reach=reach, resolver=as_the_system_does)
+            post_message(service, target, message=message, reach=reach, resolver=as_the_system_does)
         except AddressRefused:
             ends["refused"] += 1
         except (InvalidInput, ReadError):
@@ -213,7 +213,7 @@ def test_no_spelling_leads_to_this_machine_or_to_a_metadata_service(service: str
     for host in (*INSIDE_4, *(f"[{one}]" for one in INSIDE_6)):
         target = ServiceTarget(f"https://{host}/?project=OPS", Secret(KEY))
         with pytest.raises(AddressRefused):
-            post_message(service, target, _message(), reach=reach, resolver=as_the_system_does)
+            post_message(service, target, message=_message(), reach=reach, resolver=as_the_system_does)
     assert all(count > 5 for count in ends.values()), ends
 
 

@@ -6,9 +6,8 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from migrations_app.models.account import ApiToken, Grant, Identity
+from migrations_app.models.account import ApiToken, FeedLink, Grant, Identity
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.provisioning import ProvisionedAccount
 from migrations_app.models.service import ServiceAccountRow
 from migrations_app.use_cases.accounts import management, tokens

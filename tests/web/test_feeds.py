@@ -13,11 +13,10 @@ from django.urls import reverse
 from icalendar import Calendar
 
 from karpdash.monitoring import logs
-from migrations_app.models.account import Grant
+from migrations_app.models.account import FeedLink, Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import Campaign
 from migrations_app.models.cluster import Cluster, ClusterGroup
-from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.use_cases.accounts import service_tokens
 from migrations_app.use_cases.accounts.feed_links import MOST_LINKS

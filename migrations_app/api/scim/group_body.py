@@ -16,7 +16,7 @@ def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
     """The team of a POST or PUT. Raises ScimError."""
     told = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
     for name, value in body.items():
-        told = _with_value(told, plain_name(name), value, verb="replace")
+        told = _with_value(told, plain_name(name), value=value, verb="replace")
     if not told.name:
         raise ScimError("displayName is needed", kind="invalidValue")
     return told
@@ -27,16 +27,16 @@ def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
     told = TeamAsTold()
     for verb, path, value in operations(body):
         if path:
-            told = _at(told, path, value, verb=verb)
+            told = _at(told, path, value=value, verb=verb)
             continue
         if not isinstance(value, dict):
             raise ScimError("without a path the value is an object", kind="invalidValue")
         for name, one in value.items():
-            told = _with_value(told, plain_name(str(name)), one, verb=verb)
+            told = _with_value(told, plain_name(str(name)), value=one, verb=verb)
     return told
 
 
-def _at(told: TeamAsTold, path: str, value: Any, *, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+def _at(told: TeamAsTold, path: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
     name, bracket, _part = read_path(path)
     if name in FIXED:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
@@ -48,7 +48,7 @@ def _at(told: TeamAsTold, path: str, value: Any, *, verb: str) -> TeamAsTold:  #
         raise ScimError("displayName is needed", kind="invalidValue")
     if verb == "remove" and name == "members" and value in (None, "", []):
         return replace(told, members=frozenset(), add=frozenset(), remove=frozenset())
-    return _with_value(told, name, None if verb == "remove" and name != "members" else value, verb=verb)
+    return _with_value(told, name, value=None if verb == "remove" and name != "members" else value, verb=verb)
 
 
 def _keyed(bracket: str) -> str:
@@ -56,7 +56,7 @@ def _keyed(bracket: str) -> str:
     return f"members.{bracket.strip()}"
 
 
-def _with_value(told: TeamAsTold, name: str, value: Any, *, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+def _with_value(told: TeamAsTold, name: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
     if name == "displayname":
         return replace(told, name=text_of(name, value))
     if name == "externalid":

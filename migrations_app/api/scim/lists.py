@@ -27,8 +27,8 @@ class Wanted:
 def wanted_of(request: Request, *, known: Collection[str]) -> Wanted:
     """The parameters of a list. Raises ScimError."""
     text = request.query_params.get("filter", "")
-    start = max(1, _number(request, "startIndex", 1))
-    count = min(MOST_LISTED, max(0, _number(request, "count", COUNT)))
+    start = max(1, _number(request, "startIndex", default=1))
+    count = min(MOST_LISTED, max(0, _number(request, "count", default=COUNT)))
     return Wanted(read_filter(text, known=known) if text.strip() else [], start, count)
 
 
@@ -58,7 +58,7 @@ def _names(request: Request, parameter: str) -> set[str]:
     return {plain_name(name.strip()).partition(".")[0] for name in text.split(",") if name.strip()}
 
 
-def _number(request: Request, name: str, default: int) -> int:
+def _number(request: Request, name: str, *, default: int) -> int:
     text = request.query_params.get(name, "")
     if not text:
         return default

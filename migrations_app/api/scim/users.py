@@ -68,7 +68,7 @@ def _shown(request: Request, row: DirectoryPerson) -> Tree:
         "displayName": row.display,
         "emails": [{"value": row.email, "type": "work", "primary": True}] if row.email else [],
         "active": row.active,
-        "groups": [_team(request, key, name) for key, name in row.teams],
+        "groups": [_team(request, key, name=name) for key, name in row.teams],
         "meta": {
             "resourceType": "User",
             "created": row.created.isoformat(),
@@ -79,7 +79,7 @@ def _shown(request: Request, row: DirectoryPerson) -> Tree:
     return {name: value for name, value in told.items() if value not in ("", [], {})}
 
 
-def _team(request: Request, key: int, name: str) -> Tree:
+def _team(request: Request, key: int, *, name: str) -> Tree:
     return {
         "value": str(key),
         "display": name,

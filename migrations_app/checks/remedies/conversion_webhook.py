@@ -18,6 +18,11 @@ SERVICE = "spec.conversion.webhook.clientConfig.service"
 UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 
+def can_be_mended(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
+    """Whether one of the CRDs is known to be wrong, and what is right is known too."""
+    return any(mend.strategy for mend in mends(case.inventory, case.running.release).values())
+
+
 def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
     """The chart karpenter-crd told of the Service, or brought to the release that runs where it was told nothing."""
     if crd_values(case.inventory) is not None:

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from migrations_app.models.feed_link import FeedLink
+from migrations_app.models.account import FeedLink
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_clusters
 

@@ -63,17 +63,19 @@ def _of(member: CampaignMember) -> Iterator[WaitingDecision]:
     made = row.made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
     rollout = made.rollout if made else None
     if journey.state == "running" and journey.wait_code in CONFIRMED:
-        yield _decision(member.cluster_name, journey, row, kind="step", code=journey.wait_code)
+        yield _decision(member.cluster_name, journey, row=row, kind="step", code=journey.wait_code)
     elif rollout is None:
         return
     elif journey.state == "paused" and journey.cause_code in DIFFERING and rollout.state == "previewed":
-        yield _decision(member.cluster_name, journey, row, kind="differing", code=journey.cause_code, rollout=rollout)
+        yield _decision(
+            member.cluster_name, journey, row=row, kind="differing", code=journey.cause_code, rollout=rollout
+        )
     elif journey.state == "running" and rollout.state == "awaiting_approval":
-        yield _decision(member.cluster_name, journey, row, kind="plan", code="approval_needed", rollout=rollout)
+        yield _decision(member.cluster_name, journey, row=row, kind="plan", code="approval_needed", rollout=rollout)
 
 
 def _decision(
-    cluster: str, journey: Journey, row: JourneyStepRow, *, kind: str, code: str, rollout: Rollout | None = None
+    cluster: str, journey: Journey, *, row: JourneyStepRow, kind: str, code: str, rollout: Rollout | None = None
 ) -> WaitingDecision:
     plan = msgspec.json.decode(bytes(rollout.plan), type=Plan) if rollout is not None else None
     evidence = msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None

@@ -118,10 +118,11 @@ def _at_step(rollouts: Collection[ActiveRollout]) -> list[ActiveRollout]:
     passed = Count("attempts__step", filter=Q(attempts__verb__in=(GATE, SKIP)), distinct=True)
     asked = Rollout.objects.filter(pk__in=[one.id for one in rollouts]).order_by().annotate(passed=passed)
     known = {row[0]: row[1:] for row in asked.values_list("pk", "digest", "passed")}
-    return [_placed(one, *known.get(one.id, ("", 0))) for one in rollouts]
+    return [_placed(one, known.get(one.id, ("", 0))) for one in rollouts]
 
 
-def _placed(rollout: ActiveRollout, digest: str, passed: int) -> ActiveRollout:
+def _placed(rollout: ActiveRollout, known: tuple[str, int]) -> ActiveRollout:
+    digest, passed = known
     steps = _steps_of(rollout.id, digest) if digest else 0
     return replace(rollout, step=position(passed=passed, steps=steps), steps=steps)
 

@@ -202,7 +202,7 @@ def _bodies(
                 own, elsewhere = split_values(readings[path][number], edit, readings=readings, origin=origin)
                 for at, values in elsewhere.items():
                     old = current(at.path, at.number)
-                    wanted[at.path][at.number] = with_source_values(old, at, values, edit=edit)
+                    wanted[at.path][at.number] = with_source_values(old, at, values=values, edit=edit)
             old = current(path, number)
             wanted[path][number] = with_edit(old, own)
     return wanted

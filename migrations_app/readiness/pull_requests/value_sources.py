@@ -101,7 +101,7 @@ def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin
     return SplitValues(msgspec.structs.replace(edit, values=tuple(own)), elsewhere)
 
 
-def with_source_values(document: Any, place: ValuePlace, values: Sequence[HelmValue], *, edit: HelmChange) -> Any:  # noqa: ANN401 - a document of YAML
+def with_source_values(document: Any, place: ValuePlace, *, values: Sequence[HelmValue], edit: HelmChange) -> Any:  # noqa: ANN401 - a document of YAML
     """The document after the change of the values in it, comments of a text included."""
     pairs = [(one.key, one.text) for one in values]
     if not place.at:

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.errors import Conflict, InvalidInput, NotFound
-from migrations_app.models.feed_link import FeedLink
+from migrations_app.models.account import FeedLink
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.use_cases.accounts.management import is_sample_person
 from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret

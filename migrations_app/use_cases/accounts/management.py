@@ -18,9 +18,8 @@ from django.utils import timezone
 
 from migrations_app.access import ROLES, SAMPLE_PEOPLE, Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from migrations_app.models.account import ApiToken, Grant, Identity, TemporaryPassword
+from migrations_app.models.account import ApiToken, FeedLink, Grant, Identity, TemporaryPassword
 from migrations_app.models.cluster import Cluster, ClusterGroup
-from migrations_app.models.feed_link import FeedLink
 from migrations_app.models.provisioning import ProvisionedAccount
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event

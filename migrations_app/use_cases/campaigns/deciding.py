@@ -5,7 +5,7 @@ refused alone. One more event tells of the decision as a whole.
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migrations_app.access import Person
@@ -56,7 +56,7 @@ def decide_together(
     waiting = {one.key: one for one in waiting_in(campaign_id)}
     if here.row.name != wanted.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
         raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
-    found = tuple(_decided(key, waiting.get(key), person, wanted=wanted, by=by) for key in chosen)
+    found = tuple(_decided(key, waiting.get(key), person=person, wanted=wanted, by=by) for key in chosen)
     done = sorted(one.key for one in found if not one.code)
     detail = {"done": done, "refused": {one.key: one.code for one in found if one.code}}
     note_campaign(here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=wanted.note, detail=detail))
@@ -64,23 +64,19 @@ def decide_together(
 
 
 def _decided(
-    key: str, one: WaitingDecision | None, person: Person, *, wanted: TogetherRequest, by: Actor
+    key: str, one: WaitingDecision | None, *, person: Person, wanted: TogetherRequest, by: Actor
 ) -> DecisionOutcome:
     if one is None:
         return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
     code, why = "", ""
     try:
-        _ACTS[one.kind](one, person, wanted, by)
-    except PermissionDenied as refused:
+        _act(one, person, wanted=wanted, by=by)
+    except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
-    except Conflict as refused:
-        code, why = refused.code, refused.message
-    except InvalidInput as wrong:
-        code, why = wrong.code, wrong.message
     return DecisionOutcome(key=key, cluster=one.cluster, title=one.title, code=code, why=why)
 
 
-def _approve(one: WaitingDecision, person: Person, wanted: TogetherRequest, by: Actor) -> None:
+def _approve(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:
     if one.rollout is None:
         return
     accepted = wanted.accepted.get(str(one.rollout), ())
@@ -89,16 +85,10 @@ def _approve(one: WaitingDecision, person: Person, wanted: TogetherRequest, by: 
     approvals.approve(one.rollout, person, yes=yes, by=by)
 
 
-def _accept(one: WaitingDecision, person: Person, _wanted: TogetherRequest, by: Actor) -> None:
-    steps.accept_plan(one.journey, person, step=one.step, digest=one.digest, by=by, version=one.version)
-
-
-def _confirm(one: WaitingDecision, person: Person, wanted: TogetherRequest, by: Actor) -> None:
-    steps.tick(one.journey, person, step=one.step, note=wanted.note, by=by, version=one.version)
-
-
-_ACTS: Mapping[str, Callable[[WaitingDecision, Person, TogetherRequest, Actor], None]] = {
-    "plan": _approve,
-    "differing": _accept,
-    "step": _confirm,
-}
+def _act(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:
+    if one.kind == "plan":
+        _approve(one, person, wanted=wanted, by=by)
+    elif one.kind == "differing":
+        steps.accept_plan(one.journey, person, step=one.step, digest=one.digest, by=by, version=one.version)
+    else:
+        steps.tick(one.journey, person, step=one.step, note=wanted.note, by=by, version=one.version)

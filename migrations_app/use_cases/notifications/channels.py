@@ -248,7 +248,7 @@ def _place(kind: str, target: str, *, key: str) -> str:
         return _mailbox(target)
     if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK, *SERVICES):
         raise InvalidInput("is no kind of channel", where="kind", code="bad_kind")
-    read_target(kind, target, key)
+    read_target(kind, target, key=key)
     return f"https://{read_address(target).netloc}/…"[:300]
 
 

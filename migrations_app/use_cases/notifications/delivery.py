@@ -109,7 +109,7 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
         kept = unsealed_channel(channel)
         if channel.kind in SERVICES:
             target = ServiceTarget(kept.target, Secret(kept.key))
-            post_message(channel.kind, target, _message(rows), reach=network_policy())
+            post_message(channel.kind, target, message=_message(rows), reach=network_policy())
             return ""
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:

@@ -96,7 +96,7 @@ def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body,
     return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}, title, note
 
 
-def _service(namespace: str, name: str, uid: str = "") -> ObjectTarget:
+def _service(namespace: str, name: str, *, uid: str = "") -> ObjectTarget:
     return ObjectTarget(
         SERVICES.group, SERVICES.versions[0], SERVICES.plural, SERVICES.kind, name, namespace=namespace, uid=uid
     )
@@ -106,5 +106,5 @@ def _sources(scene: PlanningContext, service: ServiceReference | None) -> Iterat
     """The Service that will be called: if it is changed or made anew, the step is not sent."""
     read = scene.objects.get(_service(service.namespace, service.name)) if service else None
     if service and read:
-        target = _service(service.namespace, service.name, str(value_at(read, ("metadata", "uid")) or ""))
+        target = _service(service.namespace, service.name, uid=str(value_at(read, ("metadata", "uid")) or ""))
         yield SourceObject(target=target, digest=content_digest(read))

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
-from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_looking, by_patch
+from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_looking, by_patch, can_be_mended
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.managers import managed
@@ -37,10 +37,9 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     found = facts.conversion_crds(case.inventory)
-    if not found or facts.converts_nothing(case.inventory, case.running.release):
-        yield NotApplicable(facts.NOTHING_CONVERTED if found else "no CRD converts between versions")
-        return
     real = facts.webhook_service(case.inventory)
+    if not found or facts.converts_nothing(case.inventory, case.running.release):
+        return (yield NotApplicable(facts.NOTHING_CONVERTED if found else "no CRD converts between versions"))
     for crd in found:
         yield from _judge(case, crd, real=real)
 
@@ -71,9 +70,7 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
 
 
-@check.mendable
-def mendable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
-    return any(one.strategy for one in facts.mends(case.inventory, case.running.release).values())
+check.mendable(can_be_mended)
 
 
 @check.advise

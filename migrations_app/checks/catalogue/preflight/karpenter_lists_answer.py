@@ -29,14 +29,8 @@ check = Check(
     title="The API server lists Karpenter's objects, nodes and pods",
     phase="preflight",
     severity="blocker",
-    why=(
-        "The controller reads the same lists: a list that fails here fails there, too, and nobody can follow the "
-        "upgrade."
-    ),
-    how=(
-        "Reads the lists of Karpenter's kinds, nodes and pods; an error is not an empty list. A kind that answers in "
-        "another served version is read in that version."
-    ),
+    why="The controller reads the same lists: one that fails here fails there, and nobody can follow the upgrade.",
+    how="Reads the lists of Karpenter's kinds, nodes and pods, in another served version if need be; errors are told.",
     reads=("discovery",),
     says=("Listing {name} fails", "Listing {count} kinds fails"),
     sources=(
