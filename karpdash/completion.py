@@ -50,5 +50,5 @@ def _parser_of(name: str) -> argparse.ArgumentParser:
         return make_parser()
     where = f"karpdash.{WIRED[name]}" if name in WIRED else f"migrations_app.cli.{name}"
     module: Any = importlib.import_module(where)
-    found: argparse.ArgumentParser = module.make_parser()
-    return found
+    parser: argparse.ArgumentParser = module.make_parser()
+    return parser

@@ -44,8 +44,8 @@ class SessionStore(DatabaseSessionStore):
             return None
         self._session_key = stored_key(key)
         try:
-            found: AbstractBaseSession | None = super()._get_session_from_db()  # type: ignore[misc]  # not in the stubs
-            return found
+            session: AbstractBaseSession | None = super()._get_session_from_db()  # type: ignore[misc]  # not in the stubs
+            return session
         finally:
             if self._session_key is not None:
                 self._session_key = key

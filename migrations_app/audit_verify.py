@@ -182,28 +182,28 @@ def read_checkpoints(lines: Iterable[bytes], keys: Collection[str] = ()) -> Seal
     return sealed
 
 
-def _add(sealed: SealedArchive, found: CheckpointLine, *, digests: set[str], verifiers: Mapping[str, bytes]) -> None:
-    other = sealed.by_seq.get(found.seq)
+def _add(sealed: SealedArchive, line: CheckpointLine, *, digests: set[str], verifiers: Mapping[str, bytes]) -> None:
+    other = sealed.by_seq.get(line.seq)
     if other is not None:
-        raise _Break(found.seq, f"there are two different checkpoints of event {found.seq}")
+        raise _Break(line.seq, f"there are two different checkpoints of event {line.seq}")
     if verifiers:
-        _check_signature(found, verifiers)
-    if digests and found.previous not in digests:
-        raise _Break(found.seq, f"a checkpoint before that of event {found.seq} is missing")
-    sealed.by_seq[found.seq] = found
+        _check_signature(line, verifiers)
+    if digests and line.previous not in digests:
+        raise _Break(line.seq, f"a checkpoint before that of event {line.seq} is missing")
+    sealed.by_seq[line.seq] = line
 
 
-def _check_signature(found: CheckpointLine, verifiers: Mapping[str, bytes]) -> None:
+def _check_signature(line: CheckpointLine, verifiers: Mapping[str, bytes]) -> None:
     from cryptography.exceptions import InvalidSignature  # only here, so that chains are checked without the package
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    raw = verifiers.get(found.key)
+    raw = verifiers.get(line.key)
     if raw is None:
-        raise _Break(found.seq, f"the checkpoint of event {found.seq} was signed by another key, {found.key}")
+        raise _Break(line.seq, f"the checkpoint of event {line.seq} was signed by another key, {line.key}")
     try:
-        Ed25519PublicKey.from_public_bytes(raw).verify(found.signature, found.signed)
+        Ed25519PublicKey.from_public_bytes(raw).verify(line.signature, line.signed)
     except InvalidSignature:
-        raise _Break(found.seq, f"the signature of the checkpoint of event {found.seq} is wrong") from None
+        raise _Break(line.seq, f"the signature of the checkpoint of event {line.seq} is wrong") from None
 
 
 def read_key(text: str) -> bytes:

@@ -135,8 +135,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 def find(text: str) -> Iterator[tuple[int, int]]:
     """The (start, end) positions of secrets in the text, in order."""
     small = text.lower()
-    for found in _SECRET.finditer(text) if any(hint in small for hint in _HINTS) else ():
-        yield found.span(found.lastindex or 0)
+    for match in _SECRET.finditer(text) if any(hint in small for hint in _HINTS) else ():
+        yield match.span(match.lastindex or 0)
 
 
 def holds(text: str) -> bool:

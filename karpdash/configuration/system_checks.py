@@ -38,8 +38,8 @@ def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own
 
 def refuse_unsafe() -> None:
     """Raises InvalidSetting with every reason; for processes that Django's own checks do not stop."""
-    if found := configuration():
-        raise InvalidSetting("; ".join(str(one.msg) for one in found))
+    if errors := configuration():
+        raise InvalidSetting("; ".join(str(error.msg) for error in errors))
 
 
 def _secrets(env: Env) -> Wrong:

@@ -33,8 +33,8 @@ def schema_fit() -> Fit:
 
 def needed_step(name: str) -> set[str]:
     """The number of the step that a release must know to serve tables with the step of that name; empty for any."""
-    found = _NEEDS.match(name)
-    return {found[1]} if found else set()
+    match = _NEEDS.match(name)
+    return {match[1]} if match else set()
 
 
 @cache

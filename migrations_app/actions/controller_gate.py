@@ -28,7 +28,7 @@ class ControllerGate(ActionValue, frozen=True):
 
     def fits(self, images: tuple[str, ...]) -> bool:
         """Whether a pod with these images runs what has to run."""
-        named = {str(image_release(one)) for one in images}
+        named = {str(image_release(image)) for image in images}
         return set(self.images) <= set(images) and (not self.release or self.release in named)
 
 

@@ -44,8 +44,8 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     kept_nodes = fresh[: max(0, MOST_NODES - len(seen))]
     held = _held(before, now)
     leaving = dict(before.leaving)
-    for one in now.leaving:
-        leaving[one.node] = max(leaving.get(one.node, 0), one.pods)
+    for leaving_pods in now.leaving:
+        leaving[leaving_pods.node] = max(leaving.get(leaving_pods.node, 0), leaving_pods.pods)
     kept = dict(list(leaving.items())[:MOST_NODES])
     return RunObservation(
         looks=before.looks + 1,
@@ -71,9 +71,9 @@ def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
 def _held(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
     found = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
     left = MOST_PODS - sum(map(len, found.values()))
-    for one in now.blocked:
-        pods = found.setdefault(one.budget or "annotation", {})
-        name = f"{one.namespace}/{one.pod}"
+    for eviction in now.blocked:
+        pods = found.setdefault(eviction.budget or "annotation", {})
+        name = f"{eviction.namespace}/{eviction.pod}"
         if name not in pods and left > 0:
             pods[name] = None
             left -= 1

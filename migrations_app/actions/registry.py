@@ -11,8 +11,10 @@ from migrations_app.actions.base import Action
 @cache
 def all_actions() -> tuple[Action, ...]:
     """Every action, ordered by id. Raises TypeError for a catalogue module that declares none."""
-    found = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
-    return tuple(sorted((_load(module.name) for module in found if not module.ispkg), key=lambda action: action.id))
+    module_infos = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
+    return tuple(
+        sorted((_load(module.name) for module in module_infos if not module.ispkg), key=lambda action: action.id)
+    )
 
 
 def find(action_id: str) -> Action | None:

@@ -69,7 +69,7 @@ def _way(change: Change) -> str:
 def gate_words(gate: Gate) -> str:
     """What must hold before the next step, as text."""
     parts = [f"{len(gate.gone)} objects are gone"] if len(gate.gone) > 1 else []
-    parts += [f"{one.said} is gone" for one in gate.gone] if len(gate.gone) == 1 else []
+    parts += [f"{target.said} is gone" for target in gate.gone] if len(gate.gone) == 1 else []
     parts += ["all that was launched is Ready"] if gate.replaced else []
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []

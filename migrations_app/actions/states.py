@@ -49,7 +49,7 @@ def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
-    return next((found for step in plan.steps if (found := _of(step, by_step.get(step.id, [])))), None)
+    return next((position for step in plan.steps if (position := _of(step, by_step.get(step.id, [])))), None)
 
 
 def batch_of(plan: Plan, step: Step) -> str:

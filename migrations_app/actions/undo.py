@@ -178,7 +178,11 @@ def _refuse_changed(
     step.
     """
     path = change.target.path
-    own = [one for one in step.postconditions if not any((path, field) in written for field in _fields((one,)))]
+    own = [
+        postcondition
+        for postcondition in step.postconditions
+        if not any((path, field) in written for field in _fields((postcondition,)))
+    ]
     undone = [one for one in own if not holds(one, read, uid=uid)]
     if undone:
         where = ", ".join(dict.fromkeys(_place_of(one) for one in undone[:MOST_NAMED]))
@@ -186,7 +190,7 @@ def _refuse_changed(
 
 
 def _fields(conditions: tuple[Condition, ...]) -> tuple[Field, ...]:
-    return tuple(one.field for one in conditions if isinstance(one, FieldEquals | ListContains))
+    return tuple(condition.field for condition in conditions if isinstance(condition, FieldEquals | ListContains))
 
 
 def _place_of(condition: Condition) -> str:

@@ -120,14 +120,14 @@ class CheckView(Endpoint):
 
 
 def _counts(entries: tuple[Coverage, ...]) -> list[dict[str, Any]]:
-    return [one._asdict() for one in counted(entries)]
+    return [extent_count._asdict() for extent_count in counted(entries)]
 
 
 def _told(check: CatalogueCheck) -> dict[str, Any]:
     """What the check declares, and what is worked out about it."""
     told = about(check)
     own = {name: getattr(check, name, None) for name in CheckRowSerializer().get_fields()}
-    covers = [one._asdict() for one in told.covers]
+    covers = [cover._asdict() for cover in told.covers]
     return own | {"remedies": told.remedies, "covers": covers, "introduced_by": told.introduced_by}
 
 

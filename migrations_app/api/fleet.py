@@ -158,11 +158,11 @@ class FleetScansView(Endpoint):
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
         body_params(request, NoFieldsSerializer)
-        found = request_fleet_scan(by=request.user.get_username())
-        if found.created:
-            transaction.on_commit(partial(wake_fleet_scan, found.id))
-        answer = Response(FleetScanShapeSerializer(fleet_scan(found.id, now=timezone.now())).data, status=202)
-        answer["Location"] = reverse("api-fleet-scan", kwargs={"id": found.id}, request=request)
+        fleet_asked = request_fleet_scan(by=request.user.get_username())
+        if fleet_asked.created:
+            transaction.on_commit(partial(wake_fleet_scan, fleet_asked.id))
+        answer = Response(FleetScanShapeSerializer(fleet_scan(fleet_asked.id, now=timezone.now())).data, status=202)
+        answer["Location"] = reverse("api-fleet-scan", kwargs={"id": fleet_asked.id}, request=request)
         return answer
 
 

@@ -359,5 +359,8 @@ def _names(answer: EvaluationResult) -> dict[str, Any]:
 
 
 def _removable(answer: EvaluationResult) -> list[dict[str, Any]]:
-    found = removable(answer.policies, release=answer.report.release, site=answer.site)
-    return [{"where": one.statement.where, "sid": one.statement.sid, "actions": list(one.actions)} for one in found]
+    removals = removable(answer.policies, release=answer.report.release, site=answer.site)
+    return [
+        {"where": removal.statement.where, "sid": removal.statement.sid, "actions": list(removal.actions)}
+        for removal in removals
+    ]

@@ -242,7 +242,7 @@ class OrganizationClustersView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Registers the clusters and queues their first scans; if one of them cannot be registered, none is."""
         said = body_params(request, ChosenClustersSerializer)
-        names = {one["arn"]: one["name"] for one in said["clusters"]}
+        names = {cluster["arn"]: cluster["name"] for cluster in said["clusters"]}
         if len(names) < len(said["clusters"]):
             raise InvalidInput("a cluster is named twice", where="clusters")
         by = request.user.get_username()
@@ -257,11 +257,11 @@ class OrganizationClustersView(Endpoint):
 
 
 def _shown(organization_id: uuid.UUID, *, status: int = 200) -> Response:
-    found = organization_detail(organization_id)
+    detail = organization_detail(organization_id)
     row = found_organization(organization_id)
-    whole = OrganizationShownSerializer(found.row).data | {
-        "accounts": ListedAccountSerializer(found.accounts, many=True).data,
-        "drift": {"new": len(found.drift.new), "gone": list(found.drift.gone), "unread": list(found.drift.unread)},
+    whole = OrganizationShownSerializer(detail.row).data | {
+        "accounts": ListedAccountSerializer(detail.accounts, many=True).data,
+        "drift": {"new": len(detail.drift.new), "gone": list(detail.drift.gone), "unread": list(detail.drift.unread)},
         "cloudformation": cloudformation_template(row),
         "terraform": terraform_document(row),
     }

@@ -156,8 +156,8 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         "agreed": detail.approvals,
         "done": detail.done,
         "steps": [
-            {"id": one.step.id, "title": one.step.title, "risk": one.step.risk, "standing": one.standing}
-            for one in detail.steps
+            {"id": step.step.id, "title": step.step.title, "risk": step.step.risk, "standing": step.standing}
+            for step in detail.steps
         ],
         "skipped_nodes": detail.skipped_nodes,
         "picture": msgspec.to_builtins(detail.picture) if detail.picture else None,

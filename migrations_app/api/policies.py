@@ -210,7 +210,7 @@ def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
     rules = Rules(
         approvals={risk: said["approvals"][risk] for risk in RISKS},
         actions=tuple(said["actions"]),
-        windows=tuple(dict(one) for one in said["windows"]),
+        windows=tuple(dict(window) for window in said["windows"]),
         frozen=said["frozen"],
         frozen_why=said["frozen_why"],
         rehearsals=tuple(said["rehearsals"]),

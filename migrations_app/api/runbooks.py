@@ -71,7 +71,7 @@ class ClusterActionsView(Endpoint):
         held = reason_disabled(may_prepare=_may_prepare(request), source=head.source, looks_only=looks_only())
         by_delivery = controller_upgrades_allowed(id, action=UPGRADE_DELIVERY)
         told = offers(report, held=held, by_helm=controller_upgrades_allowed(id), by_delivery=by_delivery)
-        rows = [msgspec.to_builtins(one) | {"parameters": _parameters(one.action_id)} for one in told]
+        rows = [msgspec.to_builtins(offer) | {"parameters": _parameters(offer.action_id)} for offer in told]
         return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
 
 
@@ -191,7 +191,7 @@ def _accepted(request: Request) -> str:
 
 
 def _of_hop(plan: Runbook, hop: str) -> Runbook:
-    kept = tuple(one for one in plan.hops if one.lands.hop == hop)
+    kept = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.lands.hop == hop)
     if not kept:
         raise ValidationError({"hop": [ErrorDetail("Not a hop of the path.", code="unknown_hop")]})
     return msgspec.structs.replace(plan, hops=kept)

@@ -95,56 +95,56 @@ class CampaignMove(msgspec.Struct, frozen=True):
 
 def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]:
     """The moves that are due now, in order. Nothing begins behind a stop: those moves come with the next look."""
-    noted = tuple(move for one in here.members for move in _noted(one))
+    noted = tuple(move for member in here.members for move in _noted(member))
     calm = tuple(move for move in noted if move.do != "next_hop")
     if here.state != "running":
         return calm
     if here.halts:
         return (*calm, CampaignMove("halt", code=here.halts))
-    working = {one.id for one in at_work(here.members)}
-    broken = next((one for one in noted if one.do == "stop" or (one.do == "drop" and one.member in working)), None)
+    working = {member_seen.id for member_seen in at_work(here.members)}
+    broken = next((move for move in noted if move.do == "stop" or (move.do == "drop" and move.member in working)), None)
     if broken is not None:
         return (*calm, CampaignMove("halt", member=broken.member, code=broken.code))
-    noted_of = {one.member for one in noted}
-    stopped = next((one for one in here.members if one.state == "stopped" and one.id not in noted_of), None)
+    noted_of = {move.member for move in noted}
+    stopped = next((member for member in here.members if member.state == "stopped" and member.id not in noted_of), None)
     if stopped is not None:
         # The worker that noted it was killed before the campaign was paused.
         return (*calm, CampaignMove("halt", member=stopped.id, code=stopped.cause_code or "member_stopped"))
-    if all(one.state in SETTLED for one in here.members):
-        nothing = all(one.state == "out" for one in here.members)
+    if all(member.state in SETTLED for member in here.members):
+        nothing = all(member.state == "out" for member in here.members)
         return (*noted, CampaignMove("complete", code="nothing_done" if nothing else ""))
     return (*noted, *_begun(here), *_waves(here, now=now))
 
 
 def at_work(members: Sequence[MemberSeen]) -> tuple[MemberSeen, ...]:
     """The clusters that count for the limits."""
-    return tuple(one for one in members if one.state in AT_WORK)
+    return tuple(member for member in members if member.state in AT_WORK)
 
 
-def _noted(one: MemberSeen) -> Iterator[CampaignMove]:
+def _noted(member_seen: MemberSeen) -> Iterator[CampaignMove]:
     """What became of the journey of a cluster, whether the campaign runs or not."""
-    if one.gone and one.state not in SETTLED:
+    if member_seen.gone and member_seen.state not in SETTLED:
         # One that waits is only left out; one in the middle of its work breaks the promise.
-        yield CampaignMove("drop", one.id, "cluster_gone")
+        yield CampaignMove("drop", member_seen.id, "cluster_gone")
         return
-    if one.state == "done" and one.lost == "reverted":
-        yield CampaignMove("stop", one.id, "reverted")
+    if member_seen.state == "done" and member_seen.lost == "reverted":
+        yield CampaignMove("stop", member_seen.id, "reverted")
         return
-    if one.state not in AT_WORK or one.journey is None:
+    if member_seen.state not in AT_WORK or member_seen.journey is None:
         return
-    made = one.journey
-    if made.state == "succeeded" and not one.lost:
-        yield CampaignMove("next_hop" if one.left else "finish", one.id, "verified")
+    made = member_seen.journey
+    if made.state == "succeeded" and not member_seen.lost:
+        yield CampaignMove("next_hop" if member_seen.left else "finish", member_seen.id, "verified")
         return
-    if made.state == "expired" and made.cause_code == "no_hop" and one.reached:
-        yield CampaignMove("finish", one.id, "reached")
+    if made.state == "expired" and made.cause_code == "no_hop" and member_seen.reached:
+        yield CampaignMove("finish", member_seen.id, "reached")
         return
-    code = one.lost or broken_code(made)
-    if code and one.state != "stopped":
-        yield CampaignMove("stop", one.id, code)
-    elif not code and made.state == "running" and (one.state != "running" or one.paused_with):
-        how = "fixed" if one.state == "stopped" else "resumed" if one.paused_with else "started"
-        yield CampaignMove("note_running", one.id, how)
+    code = member_seen.lost or broken_code(made)
+    if code and member_seen.state != "stopped":
+        yield CampaignMove("stop", member_seen.id, code)
+    elif not code and made.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
+        how = "fixed" if member_seen.state == "stopped" else "resumed" if member_seen.paused_with else "started"
+        yield CampaignMove("note_running", member_seen.id, how)
 
 
 def broken_code(made: JourneySeen) -> str:
@@ -160,24 +160,39 @@ def broken_code(made: JourneySeen) -> str:
 
 def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
     """What goes on, and what begins within the limits."""
-    for one in here.members:
-        if one.state in ("preparing", "asking") and one.journey is not None:
-            yield from _prepared(one, one.journey, window=here.window)
-        if one.state in AT_WORK and one.paused_with and one.journey is not None and one.journey.state == "paused":
-            yield CampaignMove("resume", one.id)
+    for member in here.members:
+        if member.state in ("preparing", "asking") and member.journey is not None:
+            yield from _prepared(member, member.journey, window=here.window)
+        if (
+            member.state in AT_WORK
+            and member.paused_with
+            and member.journey is not None
+            and member.journey.state == "paused"
+        ):
+            yield CampaignMove("resume", member.id)
     if not here.window:
         return
     room = FreePlaces(here)
-    for one in here.members:
-        if one.state == "waiting" and here.waves[one.wave].opened and not one.held and not one.gone and room.takes(one):
-            yield CampaignMove("prepare", one.id)
+    for member in here.members:
+        if (
+            member.state == "waiting"
+            and here.waves[member.wave].opened
+            and not member.held
+            and not member.gone
+            and room.takes(member)
+        ):
+            yield CampaignMove("prepare", member.id)
 
 
-def _prepared(one: MemberSeen, made: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
+def _prepared(member_seen: MemberSeen, made: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
     if made.state == "previewed":
-        yield CampaignMove("ask", one.id, made.differs[0]) if made.differs else CampaignMove("cover", one.id)
+        yield (
+            CampaignMove("ask", member_seen.id, made.differs[0])
+            if made.differs
+            else CampaignMove("cover", member_seen.id)
+        )
     elif made.state == "approved" and window:
-        yield CampaignMove("start", one.id)
+        yield CampaignMove("start", member_seen.id)
 
 
 class FreePlaces:
@@ -187,28 +202,28 @@ class FreePlaces:
         self.limits = here.recipe.limits
         busy = at_work(here.members)
         self.all = len(busy)
-        self.regions = Counter(one.region for one in busy)
-        self.environments = Counter(one.environment for one in busy)
+        self.regions = Counter(member_seen.region for member_seen in busy)
+        self.environments = Counter(member_seen.environment for member_seen in busy)
 
-    def takes(self, one: MemberSeen) -> bool:
+    def takes(self, member_seen: MemberSeen) -> bool:
         """Whether one more may begin; if so it is counted."""
         limits = self.limits
         full = (
             (limits.at_once and self.all >= limits.at_once)
-            or (limits.per_region and self.regions[one.region] >= limits.per_region)
-            or (limits.per_environment and self.environments[one.environment] >= limits.per_environment)
+            or (limits.per_region and self.regions[member_seen.region] >= limits.per_region)
+            or (limits.per_environment and self.environments[member_seen.environment] >= limits.per_environment)
         )
         if full:
             return False
         self.all += 1
-        self.regions[one.region] += 1
-        self.environments[one.environment] += 1
+        self.regions[member_seen.region] += 1
+        self.environments[member_seen.environment] += 1
         return True
 
 
 def _waves(here: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
     """Opens the next wave, or says what it waits for."""
-    wave = next((number for number, one in enumerate(here.waves) if not one.opened), None)
+    wave = next((number for number, wave_seen in enumerate(here.waves) if not wave_seen.opened), None)
     if wave is None:
         if not here.window:
             yield CampaignMove("wait", code="window")
@@ -222,10 +237,10 @@ def _waves(here: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
 
 def gate(here: CampaignSeen, *, wave: int, now: datetime) -> str:
     """The code of what the wave waits for: verified, soak, stops or person; empty if it may open."""
-    before = tuple(one for one in here.members if one.wave < wave)
-    if any(one.state not in SETTLED for one in before):
+    before = tuple(member for member in here.members if member.wave < wave)
+    if any(member_seen.state not in SETTLED for member_seen in before):
         return "verified"
-    last = max((one.ended_at for one in before if one.ended_at is not None), default=None)
+    last = max((member_seen.ended_at for member_seen in before if member_seen.ended_at is not None), default=None)
     if last is not None and now - last < timedelta(seconds=here.recipe.gates.soak_seconds):
         return "soak"
     seen = here.waves[wave]

@@ -52,7 +52,7 @@ def member_preview(
     path, cause = hops_to(recipe.to, report.target.path, running=facts.karpenter_version)
     if cause:
         return msgspec.structs.replace(told, cause=cause)
-    accepted = {one.hop for one in report.checks if one.id == KUBERNETES_FITS and one.status == "waived"}
+    accepted = {check.hop for check in report.checks if check.id == KUBERNETES_FITS and check.status == "waived"}
     if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
         return msgspec.structs.replace(told, cause="kubernetes_outside")
     wanted = {step.hop for step in path}
@@ -118,32 +118,32 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, 
         steps=tuple(_step(step, hop) for step in steps),
         nodes=nodes,
         minutes=None if nodes is None else waits + rolling_minutes(nodes, pace),
-        blockers=sum(one.severity == "blocker" and one.status == "fail" for one in hop.steps),
-        unknowns=sum(one.status == "unknown" for one in hop.steps),
+        blockers=sum(step.severity == "blocker" and step.status == "fail" for step in hop.steps),
+        unknowns=sum(step.status == "unknown" for step in hop.steps),
         reasons=tuple(
-            dict.fromkeys(one.summary for one in hop.steps if one.severity == "blocker" and one.status != "pass")
+            dict.fromkeys(step.summary for step in hop.steps if step.severity == "blocker" and step.status != "pass")
         )[:MOST_REASONS],
         asked=_asked(hop, steps),
         warns=tuple(_warnings(hop, steps)),
-        again=tuple(one.check for one in hop.done_earlier if one.seen_again),
+        again=tuple(done_earlier.check for done_earlier in hop.done_earlier if done_earlier.seen_again),
     )
 
 
 def _asked(hop: RunbookHop, steps: Sequence[JourneyStep]) -> dict[str, AskedCheck]:
     """What the checks say that people are asked about, by their ids."""
     by_people = {check for step in steps if step.kind in ("person", "outside") for check in step.checks}
-    return {one.id: asked_check(one) for one in hop.steps if one.id in by_people}
+    return {step.id: asked_check(step) for step in hop.steps if step.id in by_people}
 
 
 def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[WarningShown]:
     """What fails of the steps that a person confirms; a blocker is never accepted."""
     confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
-    for one in hop.steps:
-        if one.id in confirmed and one.status == "fail" and one.severity != "blocker":
+    for finding in hop.steps:
+        if finding.id in confirmed and finding.status == "fail" and finding.severity != "blocker":
             about = (
-                f"{row.kind} {row.name} {row.path}: {row.seen}"[:MOST_ABOUT] for row in one.evidence[:MOST_REASONS]
+                f"{row.kind} {row.name} {row.path}: {row.seen}"[:MOST_ABOUT] for row in finding.evidence[:MOST_REASONS]
             )
-            yield WarningShown(one.id, one.summary, tuple(about))
+            yield WarningShown(finding.id, finding.summary, tuple(about))
 
 
 def rolling_minutes(nodes: int, pace: Pace) -> int:
@@ -155,7 +155,7 @@ def rolling_minutes(nodes: int, pace: Pace) -> int:
 def _step(step: JourneyStep, hop: RunbookHop) -> StepPreview:
     action: Any = registry.find(step.action) if step.action else None
     weighed = step.checks if step.kind in ("person", "outside") else ()
-    failing = {one.id for one in hop.steps if one.status == "fail"}
+    failing = {finding.id for finding in hop.steps if finding.status == "fail"}
     return StepPreview(
         step.kind, step.title, step.action, action.risk if action else "",
         checks=weighed, failing=tuple(check for check in weighed if check in failing),

@@ -94,8 +94,10 @@ def in_waves(clusters: Sequence[Placed], recipe: Recipe) -> tuple[tuple[str, ...
     """
     rank = {name: place for place, name in enumerate(recipe.order)}
     left = [
-        one.id
-        for one in sorted(clusters, key=lambda one: (rank.get(one.environment, len(rank)), one.nodes, one.name, one.id))
+        cluster.id
+        for cluster in sorted(
+            clusters, key=lambda placed: (rank.get(placed.environment, len(rank)), placed.nodes, placed.name, placed.id)
+        )
     ]
     found: list[tuple[str, ...]] = []
     for size in (*recipe.waves, REST):

@@ -135,7 +135,7 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def joined(self) -> tuple[MemberPreview, ...]:
         """The clusters that are part of it."""
-        return tuple(one for one in self.shown if not one.cause)
+        return tuple(member for member in self.shown if not member.cause)
 
     @property
     def risk(self) -> Risk | None:
@@ -143,9 +143,9 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
         What a plan really risks is only known when it is made, so people agree to the limit and not to less.
         """
-        if any(destroyed_by(one) for one in self.joined):
+        if any(destroyed_by(member) for member in self.joined):
             return "destructive"
-        return self.recipe.covers if any(one.risk is not None for one in self.joined) else None
+        return self.recipe.covers if any(member.risk is not None for member in self.joined) else None
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -155,12 +155,12 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def accepted_of(shown: Iterable[MemberPreview]) -> tuple[str, ...]:
     """The ids of the checks of steps for people that fail somewhere as they are shown."""
-    return tuple(sorted({warning.check for one in shown for hop in one.hops for warning in hop.warns}))
+    return tuple(sorted({warning.check for member in shown for hop in member.hops for warning in hop.warns}))
 
 
-def destroyed_by(one: MemberPreview) -> tuple[DestroyedObject, ...]:
+def destroyed_by(member: MemberPreview) -> tuple[DestroyedObject, ...]:
     """The objects of the cluster that the approval lets plans delete."""
-    return (one.objects or ()) if one.destroys else ()
+    return (member.objects or ()) if member.destroys else ()
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

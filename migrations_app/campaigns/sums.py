@@ -38,28 +38,28 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
 def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
     """The sums of the previews."""
     told = tuple(shown)
-    joined = [one for one in told if not one.cause]
-    causes = Counter(one.cause for one in told if one.cause)
-    weighs = Counter(check for one in joined for check in _weighed(one))
-    fails = Counter(check for one in joined for check in accepted_of((one,)))
+    joined = [member for member in told if not member.cause]
+    causes = Counter(member.cause for member in told if member.cause)
+    weighs = Counter(check for member in joined for check in _weighed(member))
+    fails = Counter(check for member in joined for check in accepted_of((member,)))
     return CampaignForecast(
         clusters=len(joined),
         left_out=len(told) - len(joined),
         causes=dict(sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))),
-        nodes=known_sum(one.nodes for one in joined),
-        nodes_known=sum(one.nodes or 0 for one in joined),
-        pods=known_sum(one.pods for one in joined),
-        minutes=known_sum(one.minutes for one in joined),
-        minutes_known=sum(one.minutes or 0 for one in joined),
-        by_people=sum(hop.by_people for one in joined for hop in one.hops),
+        nodes=known_sum(member.nodes for member in joined),
+        nodes_known=sum(member.nodes or 0 for member in joined),
+        pods=known_sum(member.pods for member in joined),
+        minutes=known_sum(member.minutes for member in joined),
+        minutes_known=sum(member.minutes or 0 for member in joined),
+        by_people=sum(hop.by_people for member in joined for hop in member.hops),
         weighs=dict(sorted(weighs.items(), key=lambda pair: (-pair[1], pair[0]))),
         fails=dict(sorted(fails.items(), key=lambda pair: (-pair[1], pair[0]))),
-        destroyed=known_sum(len(destroyed_by(one)) if one.objects is not None else None for one in joined),
-        blocked=sum(any(hop.blockers for hop in one.hops) for one in joined),
-        unknown=sum(any(hop.unknowns for hop in one.hops) for one in joined),
+        destroyed=known_sum(len(destroyed_by(member)) if member.objects is not None else None for member in joined),
+        blocked=sum(any(hop.blockers for hop in member.hops) for member in joined),
+        unknown=sum(any(hop.unknowns for hop in member.hops) for member in joined),
     )
 
 
-def _weighed(one: MemberPreview) -> set[str]:
-    steps = [step for hop in one.hops for step in hop.steps]
+def _weighed(member: MemberPreview) -> set[str]:
+    steps = [step for hop in member.hops for step in hop.steps]
     return {check for step in steps for check in step.checks if check not in step.failing}

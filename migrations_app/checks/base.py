@@ -309,5 +309,5 @@ class Check:
         """The same of a finding that was stored: where it depends on the failure, what its remedies name."""
         if self._mendable is None:
             return self.resolved_by
-        named = {one.action for one in finding.remedies}
+        named = {remedy.action for remedy in finding.remedies}
         return tuple(name for name in self.resolved_by if name in named)

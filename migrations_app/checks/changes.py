@@ -75,7 +75,7 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
     @property
     def given(self) -> Mapping[str, str]:
         """Key to value as JSON, as `yaml_of` takes them."""
-        return {one.key: one.text for one in self.values}
+        return {helm_value.key: helm_value.text for helm_value in self.values}
 
     def reaches(self, lands: str) -> bool:
         """Whether it needs the release that a hop lands on, or a later one; the hop itself installs that."""
@@ -238,7 +238,7 @@ class ChangeGroup(ChangeBase, frozen=True, kw_only=True, tag="group"):
     @property
     def target(self) -> ChangeTarget | None:
         """That of the first step that has one."""
-        return next((one.target for one in self.steps if one.target is not None), None)
+        return next((step.target for step in self.steps if step.target is not None), None)
 
 
 Change: TypeAlias = (
@@ -278,8 +278,8 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
     if len(steps) == 1 and not what and not notes:
         return steps[0]
     order: tuple[When, ...] = ("person", "before", "landing", "after")
-    when = max((one.when for one in steps), key=order.index)
-    needs = tuple(dict.fromkeys(name for one in steps for name in one.needs))
+    when = max((step.when for step in steps), key=order.index)
+    needs = tuple(dict.fromkeys(name for step in steps for name in step.needs))
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
 
 

@@ -74,7 +74,7 @@ def _lines(description: CheckDescription) -> Iterator[str]:
     if check.resolved_by:
         yield f"- resolved by: {', '.join(check.resolved_by)}"
     if description.covers:
-        yield f"- covers: {', '.join(f'[{one.id}](coverage.md)' for one in description.covers)}"
+        yield f"- covers: {', '.join(f'[{cover.id}](coverage.md)' for cover in description.covers)}"
     if description.introduced_by:
         yield f"- rule introduced by: {description.introduced_by}"
     yield f"- life cycle: active since {check.since}" + _formerly(check)
@@ -85,9 +85,9 @@ def _formerly(check: Check) -> str:
     return f", formerly {', '.join(check.formerly)}" if check.formerly else ""
 
 
-def _retired(one: Retired) -> str:
-    heirs = f" Asked instead: {', '.join(one.instead)}." if one.instead else ""
-    return f"- `{one.id}` ({one.title}): asked from {one.since} to {one.until}. {one.why}{heirs}\n"
+def _retired(retired: Retired) -> str:
+    heirs = f" Asked instead: {', '.join(retired.instead)}." if retired.instead else ""
+    return f"- `{retired.id}` ({retired.title}): asked from {retired.since} to {retired.until}. {retired.why}{heirs}\n"
 
 
 COVERAGE_HEAD = """# Coverage
@@ -122,7 +122,12 @@ def _counts(**tables: tuple[Coverage, ...]) -> Iterator[str]:
     """How many entries of each table are covered to which extent, and how many of them are proven."""
     yield f"| | {' | '.join(EXTENTS.values())} | all |\n| --- |{' --- |' * (len(EXTENTS) + 1)}"
     for name, entries in tables.items():
-        cells = [f"{one.entries} ({one.proven} proven)" if one.proven else str(one.entries) for one in counted(entries)]
+        cells = [
+            f"{extent_count.entries} ({extent_count.proven} proven)"
+            if extent_count.proven
+            else str(extent_count.entries)
+            for extent_count in counted(entries)
+        ]
         yield f"| {name} | {' | '.join(cells)} | {len(entries)} |"
 
 

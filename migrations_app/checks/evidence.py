@@ -16,28 +16,33 @@ LONGEST = 200
 POD_SPEC = "spec.template.spec"
 
 
-def at_deployment(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
+def at_deployment(installation: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in the Deployment, at any path."""
     return Evidence(
-        kind="Deployment", namespace=found.namespace, name=found.name, path=path, seen=seen[:LONGEST], wanted=wanted
+        kind="Deployment",
+        namespace=installation.namespace,
+        name=installation.name,
+        path=path,
+        seen=seen[:LONGEST],
+        wanted=wanted,
     )
 
 
-def at_controller(found: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
+def at_controller(installation: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in the Deployment; the path starts at the pod's spec."""
     return Evidence(
         kind="Deployment",
-        namespace=found.namespace,
-        name=found.name,
+        namespace=installation.namespace,
+        name=installation.name,
         path=f"{POD_SPEC}.{path}",
         seen=seen[:LONGEST],
         wanted=wanted,
     )
 
 
-def at_variable(found: Installation, name: str, *, seen: str, wanted: str) -> Evidence:
+def at_variable(installation: Installation, name: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in a variable of the controller's container."""
-    return at_controller(found, f"containers[].env[{name}]", seen=seen, wanted=wanted)
+    return at_controller(installation, f"containers[].env[{name}]", seen=seen, wanted=wanted)
 
 
 def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
@@ -91,11 +96,11 @@ def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tu
 
 def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
     """One word for each field that is there and not what its shape says, or lies below something that is no map."""
-    for one in objects:
+    for whole_object in objects:
         for path, shape in shapes.items():
-            wrong = _wrong({"spec": one.spec, "status": one.status}, path, shape=shape)
+            wrong = _wrong({"spec": whole_object.spec, "status": whole_object.status}, path, shape=shape)
             if wrong:
-                yield Unknown(f"{kind_of(one)} {one.name}: {wrong}")
+                yield Unknown(f"{kind_of(whole_object)} {whole_object.name}: {wrong}")
 
 
 def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
@@ -122,12 +127,18 @@ def _fits(value: object, shape: str) -> bool:
     return isinstance(value, str if shape == TEXT else bool)
 
 
-def kind_of(one: NamedObject) -> str:
+def kind_of(named_object: NamedObject) -> str:
     """The kind of a projection, which lists often leave out of their items."""
-    return one.kind or type(one).__name__
+    return named_object.kind or type(named_object).__name__
 
 
-def cause(one: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
+def cause(named_object: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
     """One cause at a field of that object; long values are cut."""
     value_text = seen if isinstance(seen, str) else json.dumps(seen, default=str)
-    return Evidence(kind=kind_of(one), name=one.name, path=path, seen=value_text[:LONGEST_FIELD_TEXT], wanted=wanted)
+    return Evidence(
+        kind=kind_of(named_object),
+        name=named_object.name,
+        path=path,
+        seen=value_text[:LONGEST_FIELD_TEXT],
+        wanted=wanted,
+    )

@@ -50,7 +50,8 @@ class CheckDescription(NamedTuple):
 def about(check: Check) -> CheckDescription:
     """What the catalogue says of that check."""
     covers = tuple(
-        CoveredEntry(one.id, one.subject, one.release, one.extent, one.id in PROVEN) for one in entries.covers(check.id)
+        CoveredEntry(cover.id, cover.subject, cover.release, cover.extent, cover.id in PROVEN)
+        for cover in entries.covers(check.id)
     )
     return CheckDescription(check, check.tools, covers, entries.introduced_by(check.id))
 
@@ -80,8 +81,10 @@ def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
 @cache
 def all_checks() -> tuple[Check, ...]:
     """Every check, ordered by id. Raises TypeError for a module of the catalogue that declares none."""
-    found = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
-    return tuple(sorted((_load(module.name) for module in found if not module.ispkg), key=lambda check: check.id))
+    module_infos = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
+    return tuple(
+        sorted((_load(module.name) for module in module_infos if not module.ispkg), key=lambda check: check.id)
+    )
 
 
 def _load(name: str) -> Check:

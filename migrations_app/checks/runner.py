@@ -82,22 +82,22 @@ def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     return bounded(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
 
 
-def bounded(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """With so many rows each that all of them together are not too large to store."""
     kept = EVIDENCE_KEPT
-    while kept > 1 and sum(len(msgspec.json.encode(one.evidence[:kept])) for one in found) > EVIDENCE_BYTES:
+    while kept > 1 and sum(len(msgspec.json.encode(finding.evidence[:kept])) for finding in findings) > EVIDENCE_BYTES:
         kept //= 2
     if kept == EVIDENCE_KEPT:
-        return found
-    return tuple(msgspec.structs.replace(one, evidence=one.evidence[:kept]) for one in found)
+        return findings
+    return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:kept]) for finding in findings)
 
 
 def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
     """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
     whether it has been done."""
     if made := _made_ahead(check, case):
-        found = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
-        return CheckAnswer(msgspec.structs.replace(found, asked_at=made))
+        finding = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
+        return CheckAnswer(msgspec.structs.replace(finding, asked_at=made))
     unseen = _unseen(check, case)
     if unseen:
         return CheckAnswer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
@@ -116,10 +116,10 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
     quarantined = _quarantined(check, case)
     exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
     settled = _settle(check, words, quarantined=quarantined, exact=exact)
-    found = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
-    if found.status == "manual":
-        found = msgspec.structs.replace(found, asks=_asks(words))
-    return CheckAnswer(found if quarantined else _weighed(found, words), causes)
+    finding = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
+    if finding.status == "manual":
+        finding = msgspec.structs.replace(finding, asks=_asks(words))
+    return CheckAnswer(finding if quarantined else _weighed(finding, words), causes)
 
 
 def cause_of(word: JudgeResult) -> Cause:
@@ -146,9 +146,9 @@ def made_at(hop: str) -> Unknown:
 
 
 def _asked_earlier(check: Check, case: CheckContext, *, left: list[AskedCause]) -> Finding:
-    found = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
-    lighter = any(WEIGHTS.index(one.severity) < WEIGHTS.index(found.severity) for one in left)
-    return found if lighter else msgspec.structs.replace(found, asked_at=left[0].hop)
+    finding = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
+    lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in left)
+    return finding if lighter else msgspec.structs.replace(finding, asked_at=left[0].hop)
 
 
 def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
@@ -158,7 +158,7 @@ def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
 def _made_ahead(check: Check, case: CheckContext) -> str:
     """The earlier hop that makes the objects of a part anew; empty where every part is as it was scanned."""
     parts = (case.inventory.part(name) for name in check.reads)
-    return next((one.detail for one in parts if isinstance(one, Unseen) and one.why == AHEAD), "")
+    return next((part.detail for part in parts if isinstance(part, Unseen) and part.why == AHEAD), "")
 
 
 def _unseen(check: Check, case: CheckContext) -> Unknown | None:
@@ -172,13 +172,16 @@ def _unseen(check: Check, case: CheckContext) -> Unknown | None:
 def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
     """Without what is said of an object that could not be read: it can only be that it is absent, and it is not."""
     parts = (case.inventory.part(name) for name in check.reads)
-    unread = [one for part in parts if isinstance(part, Seen) for one in part.quarantined]
+    unread = [unparsable for part in parts if isinstance(part, Seen) for unparsable in part.quarantined]
     return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
 
 
 def _is_of(word: Evidence, unread: list[UnparsableObject]) -> bool:
     kind = _READ_AS.get(word.kind, word.kind)
-    return any((one.kind, one.name) == (kind, word.name) and word.namespace in ("", one.namespace) for one in unread)
+    return any(
+        (unparsable.kind, unparsable.name) == (kind, word.name) and word.namespace in ("", unparsable.namespace)
+        for unparsable in unread
+    )
 
 
 def _quarantined(check: Check, case: CheckContext) -> str:

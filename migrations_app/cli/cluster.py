@@ -68,15 +68,15 @@ def _add(options: argparse.Namespace) -> int:
         return cluster_eks.add(options, details)
     _refuse_eks_options(options)
     if options.bundle:
-        found = registration.register_bundle(_read(options.bundle), details)
+        uuid = registration.register_bundle(_read(options.bundle), details)
     elif options.in_cluster:
-        found = registration.register_in_cluster(details)
+        uuid = registration.register_in_cluster(details)
     else:
         text = _read(options.kubeconfig)
         if not options.no_test and not _answers(text, options.context):
             return Exit.COULD_NOT_LOOK
-        found = registration.register_kubeconfig(text, details, context=options.context)
-    show(f"{found}\n")
+        uuid = registration.register_kubeconfig(text, details, context=options.context)
+    show(f"{uuid}\n")
     return Exit.READY
 
 

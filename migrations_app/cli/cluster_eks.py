@@ -162,17 +162,17 @@ def _read(name: str) -> bytes:
 
 def _answers(tried: "AccessTest") -> bool:
     """Whether to continue; prints the result. A role that is not verified is refused later, by the registration."""
-    found = tried.result
+    test = tried.result
     if tried.guarded is not True or not tried.arn:
         return True
     print_note(f"the role is guarded by its external id, and AWS describes {tried.arn}")
-    if not found.reachable:
-        print_note(f"{found.server} did not answer: {found.detail or found.error}; --no-test adds it anyway")
+    if not test.reachable:
+        print_note(f"{test.server} did not answer: {test.detail or test.error}; --no-test adds it anyway")
         return False
-    print_note(f"{found.server} answers, Kubernetes {found.kubernetes}")
-    if found.missing:
-        print_note(f"may not list: {', '.join(kind.plural for kind in found.missing)}. This role would allow it:")
-        print_note(found.rule)
+    print_note(f"{test.server} answers, Kubernetes {test.kubernetes}")
+    if test.missing:
+        print_note(f"may not list: {', '.join(kind.plural for kind in test.missing)}. This role would allow it:")
+        print_note(test.rule)
     return True
 
 

@@ -37,10 +37,10 @@ def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
 
 def _release(parser: argparse.ArgumentParser, *, name: str, text: str | None) -> Release:
-    found = parse(text)
-    if found is None:
+    release = parse(text)
+    if release is None:
         parser.error(f"--values wants --{name} RELEASE, such as --{name} 1.0.14")
-    return found
+    return release
 
 
 def _read(name: str) -> tuple[str, bytes]:
@@ -62,7 +62,7 @@ def _put(report: ValuesReport, *, output: str, to: str | None) -> int:
         secret = ConversionFinding("values-secret", "Values", "-", (), what)
         print_note(_line(secret))
         return _DECIDE
-    texts = {"yaml": report.text, "json": as_json(report), "table": "".join(f"{one}\n" for one in lines(report.rows))}
+    texts = {"yaml": report.text, "json": as_json(report), "table": "".join(f"{line}\n" for line in lines(report.rows))}
     show(texts[output])
     return report.exit_code
 

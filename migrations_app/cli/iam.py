@@ -94,8 +94,8 @@ def _judge(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_table(answer.report)))
     if options.after_hop:
-        found = removable(answer.policies, release=options.to, site=answer.site)
-        _say(["may be removed once a rollback is no longer needed:", *removal_lines(found)])
+        removals = removable(answer.policies, release=options.to, site=answer.site)
+        _say(["may be removed once a rollback is no longer needed:", *removal_lines(removals)])
     return 0 if answer.report.ok else 1
 
 

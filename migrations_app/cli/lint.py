@@ -18,10 +18,10 @@ def run(argv: list[str]) -> int:
     """0: the release accepts all of it; 1: it does not; 2: wrong usage or unreadable input."""
     options = make_parser().parse_args(argv)
     release = _release(options.to)
-    found = lint_texts(_texts(options.files), release)
-    for each in found:
+    findings = lint_texts(_texts(options.files), release)
+    for each in findings:
         show(f"{plain(each.file)}:{each.line}: {each.code}: {plain(each.what)}\n")
-    return Exit.FINDINGS if found else Exit.READY
+    return Exit.FINDINGS if findings else Exit.READY
 
 
 def make_parser() -> argparse.ArgumentParser:

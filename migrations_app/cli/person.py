@@ -58,8 +58,8 @@ def _list(_options: argparse.Namespace) -> int:
 
     given = grant_page().rows
     for row in accounts():
-        grants = [one for one in given if one.person == row.name or one.team in row.teams]
-        roles = ", ".join(f"{one.role} over {one.over_name or 'every cluster'}" for one in grants)
+        grants = [grant_row for grant_row in given if grant_row.person == row.name or grant_row.team in row.teams]
+        roles = ", ".join(f"{grant.role} over {grant.over_name or 'every cluster'}" for grant in grants)
         state = "" if row.active else "  closed"
         show(f"{plain(row.name):<20}  {'everything' if row.everything else plain(roles) or 'no role'}{state}\n")
     return Exit.READY

@@ -155,9 +155,9 @@ def _parameter(text: str, action: str) -> tuple[str, Any]:
     if not equals or not name:
         raise InvalidInput(f"{text[:60]!r} is not NAME=VALUE", where="--set")
     found = registry.find(action)
-    known = next((one for one in found.parameters if one.name == name), None) if found else None
+    known = next((parameter for parameter in found.parameters if parameter.name == name), None) if found else None
     if found is not None and known is None:
-        names = ", ".join(one.name for one in found.parameters) or "none"
+        names = ", ".join(parameter.name for parameter in found.parameters) or "none"
         raise InvalidInput(f"{action} has no parameter {name[:60]!r}; it has {names}", where="--set")
     if known is not None and known.many:
         return name, [part for part in value.split(",") if part]

@@ -152,6 +152,8 @@ def _detail(answer: HttpAnswer) -> str:
         return ""
     fields = problem.get("errors") if isinstance(problem.get("errors"), list) else ()
     named = [
-        f"{one.get('pointer', '')} {one.get('detail', '')}".strip() for one in fields or () if isinstance(one, dict)
+        f"{field.get('pointer', '')} {field.get('detail', '')}".strip()
+        for field in fields or ()
+        if isinstance(field, dict)
     ]
     return clean(": ".join((problem["detail"].rstrip("."), "; ".join(named))) if named else problem["detail"])

@@ -107,7 +107,7 @@ def teams_card(_target: ServiceTarget, message: ServiceMessage) -> tuple[dict[st
     Text runs, no text blocks: those read Markdown, and a name from a cluster could be a link.
     """
     lines = [_run(message.title[:400], weight="Bolder"), *(_run(line) for line in message.text[:16_000].split("\n"))]
-    body = [{"type": "RichTextBlock", "inlines": [one]} for one in lines]
+    body = [{"type": "RichTextBlock", "inlines": [line]} for line in lines]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

@@ -47,10 +47,14 @@ def wants_accelerators(pool: Mapping[str, Any]) -> bool:
     are tolerated.
     """
     requirements = template_spec(pool).get("requirements")
-    rows = [one for one in requirements if isinstance(one, dict)] if isinstance(requirements, list) else []
+    rows = (
+        [requirement for requirement in requirements if isinstance(requirement, dict)]
+        if isinstance(requirements, list)
+        else []
+    )
     limits = (pool.get("spec") or {}).get("limits")
     limited = limits if isinstance(limits, dict) else {}
-    return any(_asks(one) for one in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
+    return any(_asks(row) for row in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
 
 
 def warn(pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft]) -> None:

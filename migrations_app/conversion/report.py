@@ -187,7 +187,7 @@ class ConversionReport:
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        return [body for one in self.converted for body in one.objects]
+        return [body for converted_object in self.converted for body in converted_object.objects]
 
     @property
     def worst(self) -> FindingSeverity | None:
@@ -203,7 +203,7 @@ class ConversionReport:
 
     def as_yaml(self) -> str:
         """All results as one YAML text; empty if there are none."""
-        return writer.stream(text for one in self.converted for text in one.texts())
+        return writer.stream(text for converted_object in self.converted for text in converted_object.texts())
 
     def as_json(self) -> str:
         """One object by itself, several as a List, which kubectl accepts too; empty if there are none."""
@@ -223,12 +223,12 @@ def convert_texts(
 ) -> ConversionReport:
     """Reads and converts (file name, text) pairs. `unreadable`: findings for files that could not be opened."""
     readings = [reader.read(data, file=name) for name, data in sources]
-    found = [manifest for reading in readings for manifest in reading.manifests]
-    items = convert([manifest.body for manifest in found], options, known=known).items
-    converted = tuple(ConvertedObject(manifest, item) for manifest, item in zip(found, items, strict=True))
+    manifests = [manifest for reading in readings for manifest in reading.manifests]
+    items = convert([manifest.body for manifest in manifests], options, known=known).items
+    converted = tuple(ConvertedObject(manifest, item) for manifest, item in zip(manifests, items, strict=True))
     order = {reading.file: index for index, reading in enumerate(readings)}
     findings = [_of_fault(fault) for reading in readings for fault in reading.faults]
-    findings += [finding for one in converted for finding in _of_item(one)]
+    findings += [finding for converted_object in converted for finding in _of_item(converted_object)]
     findings.sort(key=lambda finding: (order[finding.file], finding.document, finding.item or 0))
     findings = [*unreadable, *findings]
     convertible = any(item.generation in _CONVERTIBLE for item in items)
@@ -243,8 +243,8 @@ def _of_fault(fault: reader.ManifestFault) -> LocatedFinding:
     return LocatedFinding(loss, fault.file, fault.document, fault.line)
 
 
-def _of_item(one: ConvertedObject) -> Iterable[LocatedFinding]:
-    manifest = one.manifest
+def _of_item(converted: ConvertedObject) -> Iterable[LocatedFinding]:
+    manifest = converted.manifest
     document = manifest.document
-    for loss in one.item.losses:
+    for loss in converted.item.losses:
         yield LocatedFinding(loss, document.file, document.number, manifest.line_of(loss.at), manifest.item)

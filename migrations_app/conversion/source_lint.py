@@ -29,9 +29,9 @@ def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> 
     A document without apiVersion and kind counts as Helm values where the name of its file says "values".
     """
     return [
-        found
+        lint_finding
         for name, text in sources
-        for found in sorted(_of_file(name, text, release=release), key=lambda one: one[1])
+        for lint_finding in sorted(_of_file(name, text, release=release), key=lambda lint_finding: lint_finding[1])
     ]
 
 

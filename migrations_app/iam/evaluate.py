@@ -128,16 +128,16 @@ def reaches(statement: PolicyStatement, request: IamRequest) -> Tri:
 def _by_policies(request: IamRequest, policies: Iterable[IamPolicy]) -> Evaluation:
     weighed = [_weigh(statement, request) for policy in policies for statement in policy.statements]
     denials = [one for one in weighed if not one.statement.allow and one.whole is not False]
-    for one in denials:
-        if one.whole:
-            return Evaluation(RequestVerdict.DENIED, f"{one.statement.where} denies it", one.statement)
+    for denial in denials:
+        if denial.whole:
+            return Evaluation(RequestVerdict.DENIED, f"{denial.statement.where} denies it", denial.statement)
     allows = [one for one in weighed if one.statement.allow]
-    granted = any_of(one.whole for one in allows)
+    granted = any_of(allow.whole for allow in allows)
     if granted is False:
         return _refusal(request, allows)
     if denials:
         return Evaluation(RequestVerdict.UNKNOWN, _doubt(request, denials[0]), denials[0].statement)
-    decided = min((one for one in allows if one.whole is granted), key=_place)
+    decided = min((allow for allow in allows if allow.whole is granted), key=_place)
     if granted:
         return Evaluation(RequestVerdict.ALLOWED, f"{decided.statement.where} allows it", decided.statement)
     return Evaluation(RequestVerdict.UNKNOWN, _doubt(request, decided), decided.statement)
@@ -158,17 +158,17 @@ def _weigh(statement: PolicyStatement, request: IamRequest) -> _Weighed:
     return _Weighed(statement, action, negated(resource) if statement.not_resource else resource, conditions)
 
 
-def _place(one: _Weighed) -> tuple[int, str]:
+def _place(weighed: _Weighed) -> tuple[int, str]:
     """Sort key that does not depend on the input order: the statement nearest to being met comes first."""
-    return one.unmet, one.statement.where
+    return weighed.unmet, weighed.statement.where
 
 
 def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
     """Why no statement allows the request: action, then resource, then conditions of the nearest statement."""
-    naming = sorted((one for one in allows if one.action is not False), key=_place)
+    naming = sorted((allow for allow in allows if allow.action is not False), key=_place)
     if not naming:
         return Evaluation(RequestVerdict.MISSING, "no statement allows the action")
-    reaching = [one for one in naming if one.resource is not False]
+    reaching = [weighed for weighed in naming if weighed.resource is not False]
     if not reaching:
         nearest = naming[0].statement
         return Evaluation(
@@ -183,14 +183,16 @@ def _refusal(request: IamRequest, allows: list[_Weighed]) -> Evaluation:
     )
 
 
-def _doubt(request: IamRequest, one: _Weighed) -> str:
+def _doubt(request: IamRequest, weighed: _Weighed) -> str:
     """Why a statement gives no clear result."""
-    effect = "allows" if one.statement.allow else "denies"
-    for condition, met in one.conditions:
+    effect = "allows" if weighed.statement.allow else "denies"
+    for condition, met in weighed.conditions:
         if met is None:
-            return f"{one.statement.where} {effect} it or not: {_condition_text(condition, request)}"
-    element = "action" if one.action is None else "resource"
-    return f"{one.statement.where} {effect} it or not: its {element} holds a placeholder or variable without a value"
+            return f"{weighed.statement.where} {effect} it or not: {_condition_text(condition, request)}"
+    element = "action" if weighed.action is None else "resource"
+    return (
+        f"{weighed.statement.where} {effect} it or not: its {element} holds a placeholder or variable without a value"
+    )
 
 
 def _condition_text(condition: PolicyCondition, request: IamRequest) -> str:

@@ -59,7 +59,7 @@ def _named(text: str, names: Mapping[str, object]) -> str | None:
     spellings = {name: _spelled(value) for name, value in names.items()}
     if None in spellings.values():
         return None
-    return _PLACEHOLDER.sub(lambda found: spellings.get(found[1].strip()) or found[0], text)
+    return _PLACEHOLDER.sub(lambda match: spellings.get(match[1].strip()) or match[0], text)
 
 
 def _joined(between: str, pieces: list[object]) -> str | None:

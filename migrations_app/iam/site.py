@@ -61,9 +61,9 @@ class AwsSite:
         """
         known = self._placeholders()
 
-        def value(found: re.Match[str]) -> str:
-            literal, name = found.groups()
-            return f"${{{name}}}" if literal else known.get(name.strip(), found[0])
+        def value(match: re.Match[str]) -> str:
+            literal, name = match.groups()
+            return f"${{{name}}}" if literal else known.get(name.strip(), match[0])
 
         return _PLACEHOLDER.sub(value, text)
 

@@ -14,7 +14,7 @@ _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|)
 
 def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
     """Fields of AwsSite for which the Allow statements name exactly one value. Templates name none."""
-    statements = [one for policy in policies for one in policy.statements if one.allow]
+    statements = [statement for policy in policies for statement in policy.statements if statement.allow]
     found = {
         "partition": _fields(statements, 1),
         "account": _fields(statements, 4),
@@ -27,18 +27,20 @@ def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
 
 
 def _fields(statements: Iterable[PolicyStatement], group: int) -> set[str]:
-    matches = (_LOOSE_ARN.fullmatch(arn) for one in statements for arn in one.resources)
-    return {found[group] for found in matches if found} - {"", "*"}
+    matches = (_LOOSE_ARN.fullmatch(arn) for statement in statements for arn in statement.resources)
+    return {match[group] for match in matches if match} - {"", "*"}
 
 
 def _requested_regions(statements: Iterable[PolicyStatement]) -> set[str]:
-    lines = (line for one in statements for line in one.conditions if line.key.lower() == "aws:requestedregion")
+    lines = (
+        line for statement in statements for line in statement.conditions if line.key.lower() == "aws:requestedregion"
+    )
     return {value for line in lines for value in line.values if re.fullmatch(r"[a-z0-9-]+", value)}
 
 
 def _clusters(statements: list[PolicyStatement]) -> set[str]:
-    keys = (_CLUSTER_KEY.fullmatch(line.key) for one in statements for line in one.conditions)
-    return {found[1] for found in keys if found} | set(_named(statements, "eks", prefix="cluster/"))
+    keys = (_CLUSTER_KEY.fullmatch(line.key) for statement in statements for line in statement.conditions)
+    return {match[1] for match in keys if match} | set(_named(statements, "eks", prefix="cluster/"))
 
 
 def _named(statements: Iterable[PolicyStatement], service: str, *, prefix: str, action: str = "") -> Iterable[str]:
@@ -46,6 +48,6 @@ def _named(statements: Iterable[PolicyStatement], service: str, *, prefix: str, 
         if action and action.lower() not in map(str.lower, statement.actions):
             continue
         for arn in statement.resources:
-            found = _PLAIN_ARN.fullmatch(arn)
-            if found and found[2] == service and found[5].startswith(prefix):
-                yield found[5].removeprefix(prefix)
+            match = _PLAIN_ARN.fullmatch(arn)
+            if match and match[2] == service and match[5].startswith(prefix):
+                yield match[5].removeprefix(prefix)

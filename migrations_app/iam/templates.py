@@ -38,9 +38,9 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
     template = _template(data, name)
     if template is None:
         return {name: plain_text(data[: MAX_BYTES + 1], name=name)}
-    found = list(_found(template))
-    roles = sorted({one.role for one in found})
-    if not found:
+    policies = list(_found(template))
+    roles = sorted({policy.role for policy in policies})
+    if not policies:
         raise InvalidPolicy("the template holds no IAM policy", where=name)
     if len(roles) > 1:
         role_names = ", ".join(role or "no role" for role in roles)
@@ -48,7 +48,7 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
             f"the template gives policies to {role_names}: give those of the controller's role alone", where=name
         )
     named = _role_names(template)
-    documents = {f"{name}: {one.name}": one.document for one in found}
+    documents = {f"{name}: {policy.name}": policy.document for policy in policies}
     return {place: _text(_with_roles(document, named), place) for place, document in documents.items()}
 
 
@@ -68,7 +68,7 @@ def _tree(data: bytes, name: str) -> Plain:
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text, object_pairs_hook=without_doubles)
-        found = next(compose(text, tagged=_function))
+        composed = next(compose(text, tagged=_function))
     except StopIteration:
         return None
     except NotReadable as wrong:
@@ -78,11 +78,11 @@ def _tree(data: bytes, name: str) -> Plain:
         raise InvalidPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
     except (ValueError, RecursionError):
         return None  # the policy reader reports what is wrong with the JSON
-    if found.repeats:
-        repeat = found.repeats[0]
+    if composed.repeats:
+        repeat = composed.repeats[0]
         message = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
         raise InvalidPolicy(message, where=f"{name}: line {repeat.line + 1}")
-    return found.value
+    return composed.value
 
 
 def _function(tag: str, value: Plain) -> Plain:
@@ -138,7 +138,7 @@ def _with_roles(document: object, named: Mapping[str, str]) -> object:
     """The document with the template's own roles spelled out; functions become the texts that they stand for."""
     text = text_of(document)
     if text is not None:
-        return _PLACEHOLDER.sub(lambda found: named.get(found[1].strip(), found[0]), text)
+        return _PLACEHOLDER.sub(lambda match: named.get(match[1].strip(), match[0]), text)
     if isinstance(document, dict):
         return {key: _with_roles(value, named) for key, value in document.items()}
     if isinstance(document, list):

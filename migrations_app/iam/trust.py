@@ -83,8 +83,8 @@ def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
     rows = _rows(text, name=name)
     named_statements = [(statement, _named(principal, entry)) for statement, principal in rows]
     answers = [_answer(action, entry, named_statements=named_statements) for action in entry.actions]
-    refused = next((one for one in answers if one.verdict.decision == "denied"), None)
-    worst = refused or next((one for one in answers if one.verdict is RequestVerdict.UNKNOWN), answers[0])
+    refused = next((answer for answer in answers if answer.verdict.decision == "denied"), None)
+    worst = refused or next((answer for answer in answers if answer.verdict is RequestVerdict.UNKNOWN), answers[0])
     if worst.verdict is not RequestVerdict.MISSING or any(named for _, named in named_statements):
         return worst
     others = ", ".join(dict.fromkeys(word for _, principal in rows for word in _words(principal))) or "nobody"
@@ -151,8 +151,8 @@ def _answer(
 ) -> Evaluation:
     """The evaluation; certain only if it is the same for the best and the worst reading of unclear principals."""
     request = IamRequest(action=action, resource="*", context=entry.context)
-    kindest = [one for one, named in named_statements if named or (named is None and one.allow)]
-    strictest = [one for one, named in named_statements if named or (named is None and not one.allow)]
+    kindest = [statement for statement, named in named_statements if named or (named is None and statement.allow)]
+    strictest = [statement for statement, named in named_statements if named or (named is None and not statement.allow)]
     best, worst = (evaluate(request, [_policy(statements)]) for statements in (kindest, strictest))
     if best.verdict.decision == worst.verdict.decision:
         return replace(worst, because=f"{action}: {worst.because}")

@@ -139,21 +139,24 @@ def read_monitor(item: msgspec.Raw, kind: str) -> MetricMonitor | UnparsableObje
     )
 
 
-def _endpoints(found: Monitor) -> Iterator[tuple[str, _MonitorEndpoint]]:
-    for name, given in (("endpoints", found.spec.endpoints), ("podMetricsEndpoints", found.spec.pod_metrics_endpoints)):
+def _endpoints(monitor: Monitor) -> Iterator[tuple[str, _MonitorEndpoint]]:
+    for name, given in (
+        ("endpoints", monitor.spec.endpoints),
+        ("podMetricsEndpoints", monitor.spec.pod_metrics_endpoints),
+    ):
         for place, endpoint in enumerate(given or ()):
             yield f"spec.{name}[{place}]", endpoint
 
 
-def _of_monitor(found: Monitor) -> Iterator[Query]:
-    for path, endpoint in _endpoints(found):
+def _of_monitor(monitor: Monitor) -> Iterator[Query]:
+    for path, endpoint in _endpoints(monitor):
         for place, row in enumerate(endpoint.metric_relabelings or ()):
             if row.regex and names_in(row.regex):
                 yield Query(path=f"{path}.metricRelabelings[{place}].regex", text=short(row.regex))
 
 
-def _numbers(found: Monitor) -> Iterator[int | None]:
-    for _, endpoint in _endpoints(found):
+def _numbers(monitor: Monitor) -> Iterator[int | None]:
+    for _, endpoint in _endpoints(monitor):
         yield endpoint.port_number
         for given in (endpoint.port, endpoint.target_port):
             digits = str(given)
@@ -170,9 +173,9 @@ def dashboards_fold() -> MetricQueryCollector:
     return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
 
 
-def dashboard_queries(found: ConfigMap) -> Iterator[Query]:
+def dashboard_queries(config_map: ConfigMap) -> Iterator[Query]:
     """The queries of every file in the ConfigMap, with the titles of their dashboard and panel."""
-    for name, text in (found.data or {}).items():
+    for name, text in (config_map.data or {}).items():
         if MARK not in text:
             continue
         for titles, query in _in_file(text):
@@ -202,8 +205,8 @@ def _read(
     return MetricUser(kind=kind.__name__, api_version=found.api_version, metadata=found.metadata, queries=kept)
 
 
-def _of_rule(found: PrometheusRule) -> Iterator[Query]:
-    for group in found.spec.groups or ():
+def _of_rule(prometheus_rule: PrometheusRule) -> Iterator[Query]:
+    for group in prometheus_rule.spec.groups or ():
         for rule in group.rules or ():
             text = str(rule.expr)
             if names_in(text):

@@ -131,10 +131,10 @@ LOOSELY_NAMED = (ClusterRole, ClusterRoleBinding)
 """Kinds of RBAC: Kubernetes accepts every name that can stand in a path."""
 
 
-def name_problem(found: NamedObject) -> str:
+def name_problem(named_object: NamedObject) -> str:
     """Why no API server could have stored the object under its name; empty if one could."""
-    name, namespace = found.metadata.name, found.metadata.namespace
-    if isinstance(found, LOOSELY_NAMED):
+    name, namespace = named_object.metadata.name, named_object.metadata.namespace
+    if isinstance(named_object, LOOSELY_NAMED):
         fits = _SEGMENT.fullmatch(name) is not None
     else:
         fits = _SUBDOMAIN.fullmatch(name) is not None and _EMPTY_LABEL.search(name) is None

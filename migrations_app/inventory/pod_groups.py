@@ -146,10 +146,10 @@ class PodGrouper:
         groups = tuple(_group(key, tally) for key, tally in self.groups.items())
         return Seen(groups, served, tuple(self.bad), total=self.total + self.bad_total)
 
-    def _set_aside(self, found: UnparsableObject) -> None:
+    def _set_aside(self, unparsable: UnparsableObject) -> None:
         self.bad_total += 1
         if len(self.bad) < BAD_KEPT:
-            self.bad.append(found)
+            self.bad.append(unparsable)
 
     def _count(self, pod: Pod) -> None:
         self.total += 1

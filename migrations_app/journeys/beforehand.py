@@ -123,7 +123,7 @@ def covers_unseen(settled: SettledBefore, step: JourneyStep, *, made: Outline, l
         return False
     if made.cluster != settled.cluster or not coverable(made, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
         return False
-    most = max((one.count for one in made.nodes), default=0)
+    most = max((node.count for node in made.nodes), default=0)
     return not most or (settled.nodes is not None and most <= settled.nodes + max(1, settled.nodes // NODE_MARGIN))
 
 

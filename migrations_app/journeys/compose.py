@@ -71,12 +71,12 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
     fenced = any(step.action == TAINTS for _, step in made)
     held = any(step.action == HOLD for _, step in made)
     holds = any(set(step.checks) & set(HOLDS) for _, step in made)
-    found = [
+    steps = [
         _restoring(stage) if held and _lets_go(stage) else step
         for stage, step in made
         if not (fenced and _is_fence(stage)) and (holds or not _lets_go(stage))
     ]
-    every = with_pauses(found, hop, installed=installed) if choices.pauses else found
+    every = with_pauses(steps, hop, installed=installed) if choices.pauses else steps
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
 
@@ -87,7 +87,7 @@ def _is_fence(stage: Stage) -> bool:
 
 def _lets_go(stage: Stage) -> bool:
     """Whether it ends by hand what was held over the landing; where no step holds anything, nothing is to be ended."""
-    by_hand = any(one.how == "kubectl" for one in stage.commands)
+    by_hand = any(command.how == "kubectl" for command in stage.commands)
     return (stage.part, stage.phase) == ("after", "rollout") and not stage.checks and by_hand
 
 
@@ -108,8 +108,8 @@ def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: 
     elif stage.commands and (stage.part, stage.phase) == ("after", "crds"):
         yield _step(stage, "outside", checks=(STORED,), protects=True)
     elif stage.commands and (proof := upgraded_by(stage, hop)):
-        open_ones = [one for one in hop.steps if one.id in proof]
-        blocks = any(one.severity == "blocker" and one.status != "manual" for one in open_ones)
+        open_ones = [step for step in hop.steps if step.id in proof]
+        blocks = any(open_one.severity == "blocker" and open_one.status != "manual" for open_one in open_ones)
         yield _step(stage, "outside" if blocks else "person", checks=proof, protects=True)
     elif stage.commands:
         proof = (FENCED,) if _is_fence(stage) else ()
@@ -150,7 +150,7 @@ def _crds_land(
 ) -> Iterator[JourneyStep]:
     """By helm or by their delivery where karpdash may, by karpdash itself where no GitOps tool keeps them."""
     release, kept = hop.lands.release, installed.crds_kept_by if installed else ""
-    failing = any(one.id == LANDS and one.status == "fail" for one in hop.open_in(stage))
+    failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and kept == HELM and _crds_by_helm(installed, choices):
         yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
     elif failing and kept in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
@@ -190,13 +190,13 @@ def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
 def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
     """Whether one object of Flux or Argo CD brings that chart, nobody else writes it, and karpdash may."""
     told = installed.carriers if installed else ()
-    found = [one for one in told if one.chart == chart] if told is not UNSET else []
-    return choices.by_delivery and len(found) == 1 and not found[0].elsewhere
+    carriers = [carrier for carrier in told if carrier.chart == chart] if told is not UNSET else []
+    return choices.by_delivery and len(carriers) == 1 and not carriers[0].elsewhere
 
 
 def _committed(choices: Choices, chart: str) -> tuple[Command, ...]:
-    found = choices.diffs.get(chart)
-    return (Command(found.tool, found.text[:LONGEST_COMMAND]),) if found else ()
+    command = choices.diffs.get(chart)
+    return (Command(command.tool, command.text[:LONGEST_COMMAND]),) if command else ()
 
 
 def landing_by(
@@ -256,7 +256,7 @@ def _held_by_us(finding: Finding, hop: RunbookHop) -> bool:
     of its own."""
     starts = parse(hop.starts) if hop.starts else None
     keeps = starts is not None and minor_order(starts.minor) >= FIRST_WITH_BUDGETS
-    return keeps and next((one.how for one in finding.remedies), "") == "kubectl"
+    return keeps and next((remedy.how for remedy in finding.remedies), "") == "kubectl"
 
 
 def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
@@ -293,7 +293,7 @@ def _commands(findings: Iterable[Finding]) -> Iterator[Command]:
 
 def _first(remedies: Iterable[Remedy]) -> tuple[Command, ...]:
     """The first way that is not an action: that of the tool that keeps the object."""
-    by_hand = next((one for one in remedies if one.how != "action"), None)
+    by_hand = next((remedy for remedy in remedies if remedy.how != "action"), None)
     return (Command(by_hand.how, by_hand.text[:LONGEST_COMMAND]),) if by_hand else ()
 
 
@@ -312,6 +312,6 @@ def _step(
         phase=stage.phase,
         commands=commands or (() if kind == "rollout" else _first(stage.commands)),
         back=stage.back,
-        no_return=tuple(one.what for one in stage.no_return),
+        no_return=tuple(lost.what for lost in stage.no_return),
         **more,
     )

@@ -26,14 +26,14 @@ GITOPS = ("argocd", "flux")
 
 def resumes(stage: Stage) -> bool:
     """Whether the stage switches deliveries on again."""
-    return any(isinstance(one.change, DeliveryResume) for one in stage.commands)
+    return any(isinstance(command.change, DeliveryResume) for command in stage.commands)
 
 
 def acting(findings: Iterable[Finding]) -> tuple[str, ...]:
     """The deliveries that act by themselves, each `Kind namespace/name`."""
-    changes = [one.change for finding in findings if finding.id == ASKED_BY for one in finding.remedies]
-    targets = (one.target for one in changes if isinstance(one, DeliveryPause))
-    return tuple(dict.fromkeys(f"{one.kind} {one.namespace}/{one.name}" for one in targets))
+    changes = [remedy.change for finding in findings if finding.id == ASKED_BY for remedy in finding.remedies]
+    targets = (change.target for change in changes if isinstance(change, DeliveryPause))
+    return tuple(dict.fromkeys(f"{target.kind} {target.namespace}/{target.name}" for target in targets))
 
 
 class StepDone(NamedTuple):
@@ -50,11 +50,11 @@ NOT_BEGUN = ("", "draft", "previewed", "awaiting_approval", "approved", "rejecte
 def left_paused(steps: Iterable[StepDone]) -> tuple[str, ...]:
     """The deliveries that the steps have paused, or may have, and not resumed; each `Kind namespace/name`."""
     found: dict[str, None] = {}
-    for one in steps:
-        names = one.step.parameters.get("deliveries") or ()
-        if one.step.action == PAUSE and one.rollout not in NOT_BEGUN:
+    for step in steps:
+        names = step.step.parameters.get("deliveries") or ()
+        if step.step.action == PAUSE and step.rollout not in NOT_BEGUN:
             found |= dict.fromkeys(map(str, names))
-        elif one.step.action == RESUME and one.rollout == "succeeded":
+        elif step.step.action == RESUME and step.rollout == "succeeded":
             found = {name: None for name in found if name not in names}
     return tuple(found)
 
@@ -64,11 +64,15 @@ def with_pauses(
 ) -> tuple[JourneyStep, ...]:
     """The steps with those that pause and resume beside them; as they are where nothing of them would be reverted."""
     every = acting(hop.steps)
-    places = [place for place, one in enumerate(steps) if one.kind == "rollout" and one.action not in BRINGS_RELEASES]
+    places = [
+        place
+        for place, journey_step in enumerate(steps)
+        if journey_step.kind == "rollout" and journey_step.action not in BRINGS_RELEASES
+    ]
     if not every or not places:
         return tuple(steps)
     carrying = _carrying(every, installed)
-    landing = next((place for place, one in enumerate(steps) if one.release == hop.lands.release), -1)
+    landing = next((place for place, journey_step in enumerate(steps) if journey_step.release == hop.lands.release), -1)
     after = next((place for place in places if place > landing), None)
     found: dict[int, list[str]] = {}
     for name in every:
@@ -83,9 +87,9 @@ def _carrying(every: Collection[str], installed: Installed | None) -> Collection
     if installed is None or not {installed.kept_by, installed.crds_kept_by} & set(GITOPS):
         return ()
     told = installed.carriers
-    if told is UNSET or not told or any(one.elsewhere for one in told):
+    if told is UNSET or not told or any(carrier.elsewhere for carrier in told):
         return every
-    return {one.said for one in told}
+    return {carrier.said for carrier in told}
 
 
 def _woven(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:

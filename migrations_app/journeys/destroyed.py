@@ -32,8 +32,8 @@ def forecast_objects(report: Report) -> tuple[DestroyedObject, ...] | None:
     return tuple(map(_object, told))
 
 
-def _object(one: LegacyObject) -> DestroyedObject:
-    return DestroyedObject(kind=one.kind, name=one.name, uid=one.uid, manager=one.manager)
+def _object(legacy: LegacyObject) -> DestroyedObject:
+    return DestroyedObject(kind=legacy.kind, name=legacy.name, uid=legacy.uid, manager=legacy.manager)
 
 
 def deleted_objects(plan: Plan) -> tuple[DestroyedObject, ...] | None:

@@ -47,20 +47,20 @@ def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvi
 def _verdict(step: JourneyStep, checks: tuple[CheckSeen, ...], *, running: str, starts: str) -> Verdict:
     if step.release and running and running not in (step.release, starts):
         return "other_release"
-    if (step.release and running == starts != step.release) or any(one.status == "fail" for one in checks):
+    if (step.release and running == starts != step.release) or any(check.status == "fail" for check in checks):
         return "open"
-    if (step.release and not running) or any(one.status not in IN_ORDER for one in checks):
+    if (step.release and not running) or any(check.status not in IN_ORDER for check in checks):
         return "unknown"
     return "proven" if step.release or checks else "unknown"
 
 
 def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
-    found = finding_of(report, name, hop=hop)
-    return CheckSeen(name, found.status, found.summary) if found else CheckSeen(name, NOT_ASKED)
+    finding = finding_of(report, name, hop=hop)
+    return CheckSeen(name, finding.status, finding.summary) if finding else CheckSeen(name, NOT_ASKED)
 
 
 def finding_of(report: Report, name: str, *, hop: str) -> Finding | None:
     """What the check says at the hop or, once that was taken, at the first hop that asks it; None if none does."""
-    asked: dict[str, Finding] = {one.hop: one for one in report.checks if one.id == name}
+    asked: dict[str, Finding] = {check.hop: check for check in report.checks if check.id == name}
     order = (hop, *(step.hop for step in report.target.path))
     return next((asked[one] for one in order if one in asked), None)

@@ -84,10 +84,10 @@ def _of_person(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
     once, and again as long as a check fails, for its work may be done meanwhile."""
     if here.weighed:
         return Move("finish", WEIGHED_BEFORE)
-    found, told = here.evidence, Move("tell", "tick_needed")
-    if found is not None and found.verdict == "proven":
+    evidence, told = here.evidence, Move("tell", "tick_needed")
+    if evidence is not None and evidence.verdict == "proven":
         return Move("finish", "seen")
-    if not step.checks or (found is not None and found.verdict == "unknown"):
+    if not step.checks or (evidence is not None and evidence.verdict == "unknown"):
         return told
     return _scan(here, now=now, otherwise=told)
 
@@ -138,14 +138,14 @@ def _planned(made: RolloutSeen) -> Move:
 
 def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
     """Finished if it is proven; `open` beyond the patience fails; what cannot be told asks a person to confirm it."""
-    found = here.evidence
-    if found is None:
+    evidence = here.evidence
+    if evidence is None:
         return _scan(here, now=now, otherwise=Move("watch", "scan"))
-    if found.verdict == "proven":
+    if evidence.verdict == "proven":
         return Move("finish", "seen")
-    if found.verdict == "other_release":
+    if evidence.verdict == "other_release":
         return Move("fail", "other_release")
-    if found.verdict == "unknown":
+    if evidence.verdict == "unknown":
         told = Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "confirmation_needed")
         return _scan(here, now=now, otherwise=told)
     if here.rollout is not None and here.rollout.skipped:

@@ -124,17 +124,23 @@ def _differences(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
 
 def _other_requests(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
     before, after = set(approved.requests), set(now.requests)
-    added = [one for one in now.requests if one not in before]
-    missing = [one for one in approved.requests if one not in after]
-    yield from (PlanDifference("request_added", f"{one.verb} {one.kind} {one.name}") for one in added)
-    yield from (PlanDifference("request_missing", f"{one.verb} {one.kind} {one.name}") for one in missing)
+    added = [request for request in now.requests if request not in before]
+    missing = [request for request in approved.requests if request not in after]
+    yield from (
+        PlanDifference("request_added", f"{request_outline.verb} {request_outline.kind} {request_outline.name}")
+        for request_outline in added
+    )
+    yield from (
+        PlanDifference("request_missing", f"{request_outline.verb} {request_outline.kind} {request_outline.name}")
+        for request_outline in missing
+    )
     if not added and not missing and approved.requests != now.requests:
         yield PlanDifference("order")
 
 
 def _more_nodes(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
-    shown = {(one.verb, one.kind, one.undo): one.count for one in approved.nodes}
-    for one in now.nodes:
-        count = shown.get((one.verb, one.kind, one.undo), 0)
-        if one.count > (count + max(1, count // 10) if count else 0):
-            yield PlanDifference("nodes", f"{one.verb} {one.kind}: {one.count}, shown were {count}")
+    shown = {(node.verb, node.kind, node.undo): node.count for node in approved.nodes}
+    for node in now.nodes:
+        count = shown.get((node.verb, node.kind, node.undo), 0)
+        if node.count > (count + max(1, count // 10) if count else 0):
+            yield PlanDifference("nodes", f"{node.verb} {node.kind}: {node.count}, shown were {count}")

@@ -77,7 +77,7 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def risk(self) -> Risk | None:
         """The highest risk that the approval covers; None if it covers no plan."""
-        found = [one.risk for one in self.shown.values() if coverable(one, limit=self.covers)]
+        found = [outline.risk for outline in self.shown.values() if coverable(outline, limit=self.covers)]
         return max(found, key=RISKS.index, default=None)
 
     def step(self, step_id: str) -> JourneyStep:

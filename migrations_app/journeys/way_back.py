@@ -116,8 +116,8 @@ def _of_rollback(made: RolloutSeen | None) -> BackMove:
 
 def _by_release(step: JourneyStep, here: BackSeen, *, now: datetime) -> BackMove:
     """The release before the hop has to run again, as a scan shows that began since; a person's word is not enough."""
-    found = here.evidence
-    if found is not None and found.release == here.starts != step.release:
+    evidence = here.evidence
+    if evidence is not None and evidence.release == here.starts != step.release:
         return BackMove("undone", "seen")
     due = here.asked_at is None or here.asked_at < here.since or now - here.asked_at >= SCAN_EVERY
     return BackMove("scan") if due else BackMove("tell", BACK_OUTSIDE)

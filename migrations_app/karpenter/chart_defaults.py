@@ -27,7 +27,7 @@ def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
     old, new = find(start), find(lands)
     if old is None or new is None:
         return []
-    return [one for one in _compared(old, new, start=start, lands=lands) if one.old != one.new]
+    return [default for default in _compared(old, new, start=start, lands=lands) if default.old != default.new]
 
 
 def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Release) -> Iterator[ChangedDefault]:

@@ -68,12 +68,16 @@ def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> lis
 def lost_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
     """Same as `unread_crd_chart_keys`, without the values whose feature the release removes."""
     every = unread_crd_chart_keys(config, release)
-    return [one for one in every if not ends_with_webhooks(one.key, release)]
+    return [unread_key for unread_key in every if not ends_with_webhooks(unread_key.key, release)]
 
 
 def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
     """Same as `unread_helm_keys`, without the values whose feature the release removes."""
-    return [one for one in unread_helm_keys(config, release) if not ends_with_webhooks(one.key, release)]
+    return [
+        unread_helm_key
+        for unread_helm_key in unread_helm_keys(config, release)
+        if not ends_with_webhooks(unread_helm_key.key, release)
+    ]
 
 
 def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:

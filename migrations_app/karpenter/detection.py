@@ -118,10 +118,10 @@ def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRel
 def image_release(image: str) -> Release | None:
     """The release of an image tag, also from a mirror or with a custom suffix; None without such a tag."""
     _, _, last = image.partition("@")[0].rpartition("/")
-    found = parse(last.partition(":")[2])
-    if found is None or not found.pre or _PRE_RELEASE.fullmatch(found.pre):
-        return found
-    return Release(found.major, found.minor_number, found.patch)
+    release = parse(last.partition(":")[2])
+    if release is None or not release.pre or _PRE_RELEASE.fullmatch(release.pre):
+        return release
+    return Release(release.major, release.minor_number, release.patch)
 
 
 _PRE_RELEASE = re.compile(r"(rc|alpha|beta)[.-]?\d*", re.ASCII)

@@ -12,5 +12,5 @@ _BY_MINOR: Final = {row.minor: row for row in EKS_SUPPORT}
 
 def support_of(server_version: str) -> SupportRow | None:
     """The ends of support of that server's minor; None where it is not of EKS, or no table tells them."""
-    found = _EKS.match(server_version)
-    return _BY_MINOR.get(found[1]) if found else None
+    match = _EKS.match(server_version)
+    return _BY_MINOR.get(match[1]) if match else None

@@ -10,16 +10,16 @@ from migrations_app.karpenter.versions import Release, minor_order, release
 
 def landings(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
     """The releases after `start` up to and including `goal`, each newer than the one before."""
-    found: list[Release] = []
+    releases: list[Release] = []
     position = start
     for stop in STOPS:
         landed = _landing(stop, position, goal=goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
         if landed is not None and position < landed < goal:
-            found.append(landed)
+            releases.append(landed)
             position = landed
     forced = _forced(position, goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
     last = (goal,) if goal > start else ()
-    return (*found, *forced, *last)
+    return (*releases, *forced, *last)
 
 
 def best_patch(row: MinorRelease, *, kubernetes: str | None) -> Release | None:
@@ -85,14 +85,14 @@ def _bridge(position: Release, *, rows: Table, kubernetes: str | None) -> Releas
 
 def _forced(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[Release, ...]:
     """Stops that are needed to upgrade Kubernetes from what one release supports to what the next one supports."""
-    found: list[Release] = []
+    releases: list[Release] = []
     while kubernetes is not None:
         through = _between_windows(position, goal, kubernetes=kubernetes, table=table)
         if through is None:
             break
-        found.append(through)
+        releases.append(through)
         position, kubernetes = through, _raised(kubernetes, through, table=table)
-    return tuple(found)
+    return tuple(releases)
 
 
 def _between_windows(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:

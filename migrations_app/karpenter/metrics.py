@@ -48,7 +48,7 @@ def outdated(
     names = names_in(text)
     if not names:
         return ()
-    gone = [found for name in names for found in _of_name(name, release, table=table)]
+    gone = [metric for name in names for metric in _of_name(name, release, table=table)]
     given = matchers_in(text)
     old = [
         OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
@@ -69,10 +69,10 @@ def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> It
         return
     bare = _OF_A_HISTOGRAM.sub("", name)
     for candidate in (name, bare):
-        found = _followed(candidate, release, table=table)
-        if found:
-            series = name.removeprefix(candidate) if found.new else ""
-            yield found._replace(old=name, new=found.new + series)
+        metric = _followed(candidate, release, table=table)
+        if metric:
+            series = name.removeprefix(candidate) if metric.new else ""
+            yield metric._replace(old=name, new=metric.new + series)
             return
 
 

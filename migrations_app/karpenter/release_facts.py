@@ -170,8 +170,8 @@ def family_end(family: str) -> FamilyEnd | None:
 
 def bottlerocket_version(image: str) -> tuple[int, int, int] | None:
     """The version in an alias ("bottlerocket@v1.21.1") or an image name; None for latest and anything else."""
-    found = _BOTTLEROCKET.search(image.rpartition("@")[2] if "@" in image else image.rpartition("-v")[2])
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    match = _BOTTLEROCKET.search(image.rpartition("@")[2] if "@" in image else image.rpartition("-v")[2])
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 class InterruptionRule(NamedTuple):

@@ -173,13 +173,13 @@ def rollback_targets(running: Release, *, table: Table = RELEASES) -> tuple[Rele
     row = find(running, table=table)
     if row is None:
         return ()
-    found = {
+    releases = {
         patch
         for older in table
         for patch in older.releases
         if any(target.accepts(patch) for target in row.rollback_to) and not older.bad_reasons(patch)
     }
-    return tuple(sorted(found, reverse=True))
+    return tuple(sorted(releases, reverse=True))
 
 
 def as_tag(release: Release) -> str:

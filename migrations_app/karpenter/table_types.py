@@ -202,7 +202,7 @@ class MinorRelease:
     def bad_reasons(self, running: Release) -> tuple[BadPatch, ...]:
         """Why an upgrade must not stop at that patch; empty if no reason is known."""
         matching = (tuple(row for row in rows if row.covers(running)) for rows in self._bad_patches)
-        return next((found for found in matching if found), ())
+        return next((bad_patches for bad_patches in matching if bad_patches), ())
 
     @cached_property
     def _bad_patches(self) -> tuple[tuple[BadPatch, ...], ...]:

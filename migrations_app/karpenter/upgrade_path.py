@@ -68,14 +68,14 @@ class PathHop:
 
 def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
-    found: list[PathHop] = []
+    path_hops: list[PathHop] = []
     position, minor = start, kubernetes
     for landing in landings(start, goal, kubernetes=kubernetes, table=table):
         step = _step(position, landing, kubernetes=minor, table=table)
-        found.append(step)
+        path_hops.append(step)
         position = landing
         minor = minor and max(minor, step.kubernetes.min, key=minor_order)
-    return tuple(found)
+    return tuple(path_hops)
 
 
 def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> PathHop:

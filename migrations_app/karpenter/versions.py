@@ -61,10 +61,10 @@ def parse(text: object) -> Release | None:
 
 @lru_cache(maxsize=4096)  # the tables name the same few hundred releases thousands of times in one judgement
 def _parsed(text: str) -> Release | None:
-    found = _RELEASE.fullmatch(text.strip())
-    if found is None:
+    match = _RELEASE.fullmatch(text.strip())
+    if match is None:
         return None
-    return Release(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+    return Release(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
 
 
 def release(text: str) -> Release:
@@ -79,8 +79,8 @@ def parse_minor(text: object) -> str | None:
     """The minor named by "0.32" or "v0.32"; None for anything else, a whole release included."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         return None
-    found = _MINOR.fullmatch(text.strip())
-    return f"{int(found[1])}.{int(found[2])}" if found else None
+    match = _MINOR.fullmatch(text.strip())
+    return f"{int(match[1])}.{int(match[2])}" if match else None
 
 
 def minor_order(minor: str) -> tuple[int, int]:
@@ -102,8 +102,8 @@ def kubernetes_minor(text: object) -> str | None:
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         return None
-    found = _KUBERNETES.fullmatch(text.strip())
-    return f"{int(found[1])}.{int(found[2])}" if found else None
+    match = _KUBERNETES.fullmatch(text.strip())
+    return f"{int(match[1])}.{int(match[2])}" if match else None
 
 
 def _pre_order(part: str) -> tuple[int, int, str]:

@@ -41,12 +41,12 @@ class _TooOdd(Exception):
 def values(text: str) -> list[Plain]:
     """The value of each document. Raises InvalidManifest."""
     try:
-        found = list(compose(text, limits=FILE))
+        composeds = list(compose(text, limits=FILE))
     except yaml.YAMLError:
         raise InvalidManifest("this is no YAML that can be read", code="not_yaml") from None
-    if any(one.repeats for one in found):
+    if any(composed.repeats for composed in composeds):
         raise InvalidManifest("a key is written twice in one map", code="repeated_key")
-    return [one.value for one in found]
+    return [composed.value for composed in composeds]
 
 
 def edited(text: str, wanted: Mapping[int, Plain]) -> str:

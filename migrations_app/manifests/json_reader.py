@@ -80,7 +80,7 @@ def documents_of(text: str) -> list[JsonDocument] | None:
     """The concatenated JSON values; None if the text is not JSON. Raises NotReadable if a value is
     nested too deeply.
     """
-    found: list[JsonDocument] = []
+    documents: list[JsonDocument] = []
     position = _end_of_space(text, 0)
     while position < len(text):
         try:
@@ -93,19 +93,19 @@ def documents_of(text: str) -> list[JsonDocument] | None:
         composed.text = text[position:end]
         composed.repeats = [Repeat(path, composed.line_of(path)) for path in _repeats(value)]
         _refuse_half_characters(value, text, start=position, end=end)
-        found.append(JsonDocument(composed, position, composed.text))
+        documents.append(JsonDocument(composed, position, composed.text))
         position = _end_of_space(text, end)
-    return found
+    return documents
 
 
 def _refuse_half_characters(value: Plain, text: str, *, start: int, end: int) -> None:
     """Half of a surrogate pair is no character; it could never be written out again."""
-    found = _SURROGATE.search(text, start, end)
-    if found:
+    match = _SURROGATE.search(text, start, end)
+    if match:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            line = text.count("\n", 0, found.start())
+            line = text.count("\n", 0, match.start())
             raise NotReadable("a text holds half a character (a lone surrogate)", line) from error
 
 

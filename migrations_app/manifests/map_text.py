@@ -42,15 +42,15 @@ def edited(text: str, edits: Iterable[MapEdit], *, wanted: Plain) -> str | None:
     """The text after the edits; None where it cannot be edited line by line, such as a map in braces, or where the
     result would not read as `wanted`."""
     lines = text.splitlines()
-    order = sorted(edits, key=lambda one: not one.text)  # a moved key takes its comments along before it goes
+    order = sorted(edits, key=lambda map_edit: not map_edit.text)  # a moved key takes its comments along before it goes
     try:
         for edit in order:
             _make(lines, edit)
         after = "\n".join(lines) + "\n" if lines else ""
-        found = next(iter(compose(after)), None)
+        composed = next(iter(compose(after)), None)
     except (_NotByLine, InvalidInput, yaml.YAMLError):
         return None
-    return after if (found.value if found else None) == (wanted or None) else None
+    return after if (composed.value if composed else None) == (wanted or None) else None
 
 
 class _NotByLine(Exception):

@@ -182,14 +182,14 @@ class _ManifestReader:
         return ManifestReading(self.file, self.reading, self.faults, self.readable)
 
     def _read_chunk(self, chunk: _Chunk) -> None:
-        for found, line, text in _documents(chunk):
-            if found.value is None:
+        for composed, line, text in _documents(chunk):
+            if composed.value is None:
                 continue
             self.number += 1
             self.readable += 1
             head = "\n".join(chunk.comments)
             odd = _MAYBE_ENDLESS.search(text) is not None
-            self._take(ManifestDocument(found, self.file, self.number, line, text, head, odd))
+            self._take(ManifestDocument(composed, self.file, self.number, line, text, head, odd))
 
     def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
         mark = getattr(error, "problem_mark", None)
@@ -284,10 +284,10 @@ def _documents(chunk: _Chunk) -> Iterator[tuple[Composed, int, str]]:
     """(document, line of its first character, its text) of a part that is YAML, JSON, or concatenated JSON objects."""
     body = chunk.text.removeprefix("---")
     if body.lstrip()[:1] in ("{", "["):
-        found = documents_of(body)
-        if found is not None:
+        documents = documents_of(body)
+        if documents is not None:
             line, counted = chunk.line, 0
-            for document in found:
+            for document in documents:
                 line += body.count("\n", counted, document.start)
                 counted = document.start
                 yield document.composed, line, document.text

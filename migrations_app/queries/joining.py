@@ -168,9 +168,9 @@ def _planned(row: Cluster) -> int:
 
 def _digest(preview: JoinPreview) -> str:
     """SHA-256 of what people decide on: it does not change with a scan that ends."""
-    sides = [(str(one.id), one.version) for one in (preview.stays, preview.ends)]
+    sides = [(str(join_side.id), join_side.version) for join_side in (preview.stays, preview.ends)]
     shared = [preview.same_ca, preview.drops_aws, preview.roles, preview.groups, preview.waivers]
-    labels = [(one.key, one.value, one.stays) for one in preview.labels]
+    labels = [(label.key, label.value, label.stays) for label in preview.labels]
     return hashlib.sha256(canonical([sides, shared, labels])).hexdigest()
 
 

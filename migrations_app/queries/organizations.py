@@ -37,8 +37,8 @@ class OrganizationRow:
     @property
     def hub_account(self) -> str:
         """The account in which the hub role is made."""
-        found = read_role_arn(self.hub_role_arn)
-        return found.account if found else ""
+        role_arn = read_role_arn(self.hub_role_arn)
+        return role_arn.account if role_arn else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,29 +63,34 @@ class OrganizationDetail:
     @property
     def unread(self) -> tuple[ListedAccount, ...]:
         """Accounts of which something could not be read."""
-        return tuple(one for one in self.accounts if one.code or any(region.code for region in one.regions))
+        return tuple(
+            account for account in self.accounts if account.code or any(region.code for region in account.regions)
+        )
 
 
 def organization_page(*, after: str = "", limit: int = 100) -> Page[OrganizationRow]:
     """One page of organizations, by name."""
     keys = keys_of(after, (str,))
     rows = _rows().filter(name__gt=keys[0]) if keys else _rows()
-    found = list(rows.order_by("name")[: limit + 1])
-    return page_of(found, limit=limit, row=_row, key=lambda row: encode((row.name,)))
+    organizations = list(rows.order_by("name")[: limit + 1])
+    return page_of(organizations, limit=limit, row=_row, key=lambda row: encode((row.name,)))
 
 
 def organization_detail(organization_id: uuid.UUID) -> OrganizationDetail:
     """One organization. Raises NotFound."""
-    found = _rows(whole=True).filter(pk=organization_id).first()
-    if found is None:
+    organization = _rows(whole=True).filter(pk=organization_id).first()
+    if organization is None:
         raise NotFound("no such organization")
-    listing = listing_of(found) or OrganizationListing()
+    listing = listing_of(organization) or OrganizationListing()
     known = dict(Cluster.objects.exclude(eks_arn="").values_list("eks_arn", "pk"))
-    own = set(Cluster.objects.filter(organization=found).values_list("eks_arn", flat=True))
-    drift = drift_of(listing, known=known.keys(), own=own) if found.listing is not None else OrganizationDrift()
+    own = set(Cluster.objects.filter(organization=organization).values_list("eks_arn", flat=True))
+    drift = drift_of(listing, known=known.keys(), own=own) if organization.listing is not None else OrganizationDrift()
     names = names_for(drift.new, taken=set(Cluster.objects.values_list("name", flat=True)))
     return OrganizationDetail(
-        row=_row(found), accounts=listing.accounts, clusters=_clusters(listing, known=known, names=names), drift=drift
+        row=_row(organization),
+        accounts=listing.accounts,
+        clusters=_clusters(listing, known=known, names=names),
+        drift=drift,
     )
 
 
@@ -94,8 +99,17 @@ def organization_cluster_page(
 ) -> Page[OrganizationCluster]:
     """One page of the list, by ARN. Raises NotFound."""
     keys = keys_of(after, (str,))
-    found = [one for one in organization_detail(organization_id).clusters if not keys or one.listed.arn > str(keys[0])]
-    return page_of(found[: limit + 1], limit=limit, row=lambda one: one, key=lambda one: encode((one.listed.arn,)))
+    clusters = [
+        cluster
+        for cluster in organization_detail(organization_id).clusters
+        if not keys or cluster.listed.arn > str(keys[0])
+    ]
+    return page_of(
+        clusters[: limit + 1],
+        limit=limit,
+        row=lambda cluster: cluster,
+        key=lambda cluster: encode((cluster.listed.arn,)),
+    )
 
 
 def listing_of(row: AwsOrganization) -> OrganizationListing | None:
@@ -106,15 +120,18 @@ def listing_of(row: AwsOrganization) -> OrganizationListing | None:
 def _clusters(
     listing: OrganizationListing, *, known: Mapping[str, uuid.UUID], names: Mapping[str, str]
 ) -> tuple[OrganizationCluster, ...]:
-    found = (
+    clusters = (
         OrganizationCluster(
-            listed=one, account_name=account.name, cluster_id=known.get(one.arn), suggested=names.get(one.arn, "")
+            listed=cluster,
+            account_name=account.name,
+            cluster_id=known.get(cluster.arn),
+            suggested=names.get(cluster.arn, ""),
         )
         for account in listing.accounts
         for region in account.regions
-        for one in region.clusters
+        for cluster in region.clusters
     )
-    return tuple(sorted(found, key=lambda one: one.listed.arn))
+    return tuple(sorted(clusters, key=lambda cluster: cluster.listed.arn))
 
 
 def _rows(*, whole: bool = False) -> QuerySet[AwsOrganization]:

@@ -77,7 +77,11 @@ def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[Reque
 
 def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]:
     """The newest request of each check at that hop that was approved."""
-    asked = [one for one in requests_of(cluster_id) if one.hop == hop and one.state != PullRequest.State.PREVIEWED]
+    asked = [
+        request
+        for request in requests_of(cluster_id)
+        if request.hop == hop and request.state != PullRequest.State.PREVIEWED
+    ]
     return {one.check_id: one for one in reversed(asked)}
 
 

@@ -71,27 +71,32 @@ def offers(
     """
     known = tuple(all_checks() if checks is None else checks)
     resolving = _resolving(known)
-    given = [one for one in (all_actions() if actions is None else actions) if one.id != ROLL_BACK]
+    given = [action for action in (all_actions() if actions is None else actions) if action.id != ROLL_BACK]
     off = "" if by_helm or report is None else NOT_BY_HELM
     kept = "" if by_delivery or report is None else NOT_BY_DELIVERY
     found = [
         _offer(
-            one,
+            action,
             report,
-            named=resolving.get(one.id, {}),
-            held=held or (off if one.needs_helm else kept if one.needs_edits else ""),
+            named=resolving.get(action.id, {}),
+            held=held or (off if action.needs_helm else kept if action.needs_edits else ""),
         )
-        for one in given
+        for action in given
     ]
-    return tuple(sorted(found, key=lambda one: (not one.enabled, one.risk == "destructive", one.label)))
+    return tuple(sorted(found, key=lambda offer: (not offer.enabled, offer.risk == "destructive", offer.label)))
 
 
 def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
     """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
-    known = {one.action_id: one for one in given}
+    known = {offer.action_id: offer for offer in given}
     checks = {check.id: check for check in all_checks()}
-    asking = [one for one in findings if one.id in checks and one.status not in ("pass", "not_applicable")]
-    rows = {one.id: tuple(known[name] for name in checks[one.id].actions_at(one) if name in known) for one in asking}
+    asking = [
+        finding for finding in findings if finding.id in checks and finding.status not in ("pass", "not_applicable")
+    ]
+    rows = {
+        finding.id: tuple(known[name] for name in checks[finding.id].actions_at(finding) if name in known)
+        for finding in asking
+    }
     return {check: buttons for check, buttons in rows.items() if buttons}
 
 
@@ -105,8 +110,10 @@ def _resolving(checks: Iterable[Check]) -> dict[str, dict[str, Check]]:
 
 
 def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check], held: str) -> Offer:
-    asked = [one for one in report.checks if one.id in named] if report else []
-    failing = [one for one in asked if one.status == "fail" and action.id in named[one.id].actions_at(one)]
+    asked = [check for check in report.checks if check.id in named] if report else []
+    failing = [
+        finding for finding in asked if finding.status == "fail" and action.id in named[finding.id].actions_at(finding)
+    ]
     why = held or (_unseen(action, report) or _uncalled(action, failing, asked=asked) if report else NEVER_SCANNED)
     return Offer(
         action_id=action.id,
@@ -115,7 +122,7 @@ def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check],
         risk=action.risk,
         enabled=not why,
         why=why,
-        checks=tuple(dict.fromkeys(one.id for one in failing)),
+        checks=tuple(dict.fromkeys(finding.id for finding in failing)),
     )
 
 
@@ -142,10 +149,10 @@ def _uncalled(action: Action, failing: list[Finding], *, asked: list[Finding]) -
 def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
     if failing:
         return ""
-    other = next((one for one in asked if one.status == "fail"), None)
+    other = next((finding for finding in asked if finding.status == "fail"), None)
     if other is not None:
         return f"not what puts this right: {other.title}: {other.summary}"
-    unknown = next((one for one in asked if one.status in ("unknown", "manual")), None)
+    unknown = next((finding for finding in asked if finding.status in ("unknown", "manual")), None)
     if unknown is not None:
         return f"not known yet: {unknown.title}: {unknown.summary}"
     return "not needed for the upgrades that were checked"
@@ -160,7 +167,7 @@ def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
 
 def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
     """`count`: the largest count that a check gives, as several may speak of the same objects."""
-    most = max(failing, key=lambda one: one.evidence_total, default=None)
+    most = max(failing, key=lambda finding: finding.evidence_total, default=None)
     if most is not None:
         yield "count", f"{'' if most.evidence_exact else 'at least '}{most.evidence_total}"
     nodes = report.legacy.get("Node")
@@ -176,25 +183,25 @@ def parameter_schema(action: Action) -> dict[str, Any]:
     """
     return {
         "type": "object",
-        "properties": {one.name: _property(one) for one in action.parameters},
-        "required": [one.name for one in action.parameters if one.required],
+        "properties": {parameter.name: _property(parameter) for parameter in action.parameters},
+        "required": [parameter.name for parameter in action.parameters if parameter.required],
         "additionalProperties": False,
     }
 
 
-def _property(one: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": one.question, **_kind(one)}
-    if one.of:
-        told["x-karpdash-part"] = one.of
-    return told if one.default is None else {**told, "default": one.default}
+def _property(parameter: Parameter) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": parameter.question, **_kind(parameter)}
+    if parameter.of:
+        told["x-karpdash-part"] = parameter.of
+    return told if parameter.default is None else {**told, "default": parameter.default}
 
 
-def _kind(one: Parameter) -> dict[str, Any]:
+def _kind(parameter: Parameter) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
-    if one.many:
+    if parameter.many:
         return {"type": "array", "items": text, "maxItems": MOST_NAMES}
-    if isinstance(one.default, bool):
+    if isinstance(parameter.default, bool):
         return {"type": "boolean"}
-    if isinstance(one.default, int):
+    if isinstance(parameter.default, int):
         return {"type": "integer"}
-    return text if one.of or isinstance(one.default, str) else {"type": ["string", "integer", "null"]}
+    return text if parameter.of or isinstance(parameter.default, str) else {"type": ["string", "integer", "null"]}

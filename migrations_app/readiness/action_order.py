@@ -63,7 +63,11 @@ def possible_now(offers: Iterable[Offer], report: Report | None) -> tuple[Offer,
 def in_order(offers: Iterable[Offer]) -> ActionPath:
     """The offers that something calls for, by step, and the possible upgrades of the controller."""
     every = tuple(offers)
-    called = {one.action_id: one for one in every if one.checks or (one.enabled and one.action_id in OF_CONTROLLER)}
+    called = {
+        offer.action_id: offer
+        for offer in every
+        if offer.checks or (offer.enabled and offer.action_id in OF_CONTROLLER)
+    }
     unneeded = tuple(offer for offer in every if offer.action_id not in called)
     steps = [(title, tuple(called[name] for name in names if name in called)) for title, names in STEPS]
     possible = (title for title, found in steps if any(offer.enabled for offer in found))
@@ -107,10 +111,10 @@ def _missing(action: str, report: Report) -> str:
 def _not_delivered(report: Report) -> str:
     """What keeps the object of Flux or Argo CD from being changed."""
     told = report.cluster.installed.carriers if report.cluster.installed else ()
-    found = [one for one in told or () if one.chart == CHART]
-    if not found:
+    carriers = [carrier for carrier in told or () if carrier.chart == CHART]
+    if not carriers:
         return "Neither Flux nor Argo CD is seen to deliver Karpenter to this cluster."
-    kept = next((one for one in found if one.elsewhere), None)
+    kept = next((carrier for carrier in carriers if carrier.elsewhere), None)
     return f"{kept.said} is not its own source, but {kept.elsewhere}: change it there." if kept else ""
 
 

@@ -28,18 +28,22 @@ LINES_AROUND = 3
 
 def carriers(inventory: Inventory) -> tuple[Carrier, ...]:
     """The objects of Flux and Argo CD that deliver Karpenter's charts to this cluster."""
-    return tuple(_carrier(one) for chart in (CHART, CRD_CHART) for one in chart_deliveries(inventory, chart))
+    return tuple(
+        _carrier(chart_delivery)
+        for chart in (CHART, CRD_CHART)
+        for chart_delivery in chart_deliveries(inventory, chart)
+    )
 
 
-def _carrier(one: ChartDelivery) -> Carrier:
-    found = one.delivery
-    spec = _shown(found.kind, found.spec or {}, place=one.place) if one.place else {}
+def _carrier(delivery: ChartDelivery) -> Carrier:
+    git_ops_delivery = delivery.delivery
+    spec = _shown(git_ops_delivery.kind, git_ops_delivery.spec or {}, place=delivery.place) if delivery.place else {}
     return Carrier(
-        chart=one.chart,
-        kind=found.kind,
-        namespace=found.namespace,
-        name=found.name,
-        elsewhere=one.elsewhere,
+        chart=delivery.chart,
+        kind=git_ops_delivery.kind,
+        namespace=git_ops_delivery.namespace,
+        name=git_ops_delivery.name,
+        elsewhere=delivery.elsewhere,
         spec=spec,
     )
 
@@ -89,22 +93,26 @@ def _shown_text(text: str) -> str:
     return text_of(shown_values(tree)) if isinstance(tree, dict) and tree else ""
 
 
-def values_of(one: Carrier) -> dict[str, Any]:
+def values_of(carrier: Carrier) -> dict[str, Any]:
     """The values that the object gives, as far as they may be shown. Raises Unavailable if some come from elsewhere."""
-    place = chart_place(one.kind, one.spec, chart=one.chart)
-    return values_in(_read(one), place) if place else {}
+    place = chart_place(carrier.kind, carrier.spec, chart=carrier.chart)
+    return values_in(_read(carrier), place) if place else {}
 
 
-def diff_to_commit(one: Carrier, *, version: str, edits: Edits) -> str:
+def diff_to_commit(carrier: Carrier, *, version: str, edits: Edits) -> str:
     """The difference of the object's manifest, as `diff -u` writes it; empty if another object names the version."""
-    place = chart_place(one.kind, one.spec, chart=one.chart)
+    place = chart_place(carrier.kind, carrier.spec, chart=carrier.chart)
     if place is None:
         return ""
-    read = _read(one)
+    read = _read(carrier)
     after, _ = changed_spec(read, place, version=version, edits=edits)
     old, new = (text_of(tree).splitlines() for tree in (read, {**read, "spec": after}))
-    return "\n".join(unified_diff(old, new, f"a/{one.said}", f"b/{one.said}", n=LINES_AROUND, lineterm=""))
+    return "\n".join(unified_diff(old, new, f"a/{carrier.said}", f"b/{carrier.said}", n=LINES_AROUND, lineterm=""))
 
 
-def _read(one: Carrier) -> dict[str, Any]:
-    return {"kind": one.kind, "metadata": {"name": one.name, "namespace": one.namespace}, "spec": one.spec}
+def _read(carrier: Carrier) -> dict[str, Any]:
+    return {
+        "kind": carrier.kind,
+        "metadata": {"name": carrier.name, "namespace": carrier.namespace},
+        "spec": carrier.spec,
+    }

@@ -177,7 +177,7 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     """The findings of each hop, by the state that it begins in."""
     every = walked(known.inventory, known.asked, checks=checks, planned=known.planned or "")
-    return tuple(finding for found in every for finding in sorted(found, key=order))
+    return tuple(finding for findings in every for finding in sorted(findings, key=order))
 
 
 def _permissions(known: _Known) -> IamSheet | None:

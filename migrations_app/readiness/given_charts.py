@@ -39,14 +39,14 @@ def _recorded(inventory: Inventory) -> Iterator[GivenChart]:
 def _delivered(inventory: Inventory) -> Iterator[GivenChart]:
     recorded = {record.chart for record in inventory.helm_releases.items}
     for chart in (CHART, CRD_CHART):
-        found = given_values(inventory, chart=chart) if chart not in recorded else None
-        if found is not None:
+        values = given_values(inventory, chart=chart) if chart not in recorded else None
+        if values is not None:
             yield GivenChart(
                 chart=chart,
-                release=found.name,
-                namespace=found.namespace,
-                origin=f"{found.kind} {found.namespace}/{found.name}",
-                values=shown_values(found.tree),
+                release=values.name,
+                namespace=values.namespace,
+                origin=f"{values.kind} {values.namespace}/{values.name}",
+                values=shown_values(values.tree),
             )
         elif chart == CHART and chart not in recorded and inventory.controller.items:
             why = records_unread(inventory) or "no Helm record and no Flux or Argo CD object has them"

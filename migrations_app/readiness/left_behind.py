@@ -30,9 +30,12 @@ def left_behind(
     release = row.newest
     step = PathHop(hop=HOP, start=release, release=release, kubernetes=row.kubernetes_window(release))
     case = CheckContext(inventory, step, running, stage, inventory.taken_at)
-    found = run([check for check in checks if check.id in ASKED], case)
+    findings = run([check for check in checks if check.id in ASKED], case)
     here = bool(inventory.crds.items) or not is_whole(inventory.crds)
-    open_ones = [one for one in found if one.status == "fail" or (here and one.status == "unknown")]
+    open_ones = [finding for finding in findings if finding.status == "fail" or (here and finding.status == "unknown")]
     if not open_ones:
         return ()
-    return tuple(msgspec.structs.replace(one, severity="blocker") if one in open_ones else one for one in found)
+    return tuple(
+        msgspec.structs.replace(finding, severity="blocker") if finding in open_ones else finding
+        for finding in findings
+    )

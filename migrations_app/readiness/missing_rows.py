@@ -107,7 +107,13 @@ def _named() -> Iterator[Named]:
 def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant, ...]) -> Iterator[str]:
     """Requests of that release without a reason or a grant."""
     reasons = {need.action for need in iam.needs if row.order in need.span}
-    given = {(action, kind) for one in grants if row.order in one.span for action in one.actions for kind in one.kinds}
+    given = {
+        (action, kind)
+        for grant in grants
+        if row.order in grant.span
+        for action in grant.actions
+        for kind in grant.kinds
+    }
     for probe in probes_for(row.order, table=iam.probes):
         where = f"{probe.action} in {minor_text(row.order)}"
         if probe.action not in reasons:

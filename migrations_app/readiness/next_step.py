@@ -70,7 +70,7 @@ def _right_to_list(part: str) -> str:
 
 
 def _into_the_bundle(part: str) -> str:
-    plurals = ",".join(f"{one.plural}.{one.group}" if one.group else one.plural for one in kinds_of([part]))
+    plurals = ",".join(f"{kind.plural}.{kind.group}" if kind.group else kind.plural for kind in kinds_of([part]))
     return f"# The bundle does not hold them; put them there\nkubectl get {plurals} -A -o yaml > DUMP/{part}.yaml"
 
 

@@ -57,17 +57,19 @@ def _current(cluster: ClusterFacts) -> Release | None:
 
 def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
     """The report whose last hop, or the running release where no hop is left, is outside of its window."""
-    asked = [one for one in report.checks if one.id == check.id and last.hop in ("", one.hop)]
+    asked = [finding for finding in report.checks if finding.id == check.id and last.hop in ("", finding.hop)]
     if not asked:
         return report
     old, window = asked[-1], last.kubernetes
     row = as_planned(report.cluster.name, minor=minor, window=window)
     new = _failed(old, row, remedy=stay_inside(window, last.release))
-    mine = sorted((new if one is old else one for one in report.checks if one.hop == old.hop), key=order)
+    mine = sorted(
+        (new if finding is old else finding for finding in report.checks if finding.hop == old.hop), key=order
+    )
     checks = tuple(_in_place(report.checks, mine, hop=old.hop))
     ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
     line = ahead.get(old.hop) or hop_line(old.hop, mine)
-    return replace(report, checks=checks, hops=tuple(line if one.hop == old.hop else one for one in report.hops))
+    return replace(report, checks=checks, hops=tuple(line if hop.hop == old.hop else hop for hop in report.hops))
 
 
 def _failed(old: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
@@ -87,4 +89,4 @@ def _failed(old: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
 def _in_place(checks: Iterable[Finding], mine: list[Finding], *, hop: str) -> Iterable[Finding]:
     """The findings with those of one hop in their new order."""
     following = iter(mine)
-    return (next(following) if one.hop == hop else one for one in checks)
+    return (next(following) if finding.hop == hop else finding for finding in checks)

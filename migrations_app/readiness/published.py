@@ -49,7 +49,8 @@ def published_plan(plan: Runbook) -> Runbook:
 def typed_plan(plan: Runbook) -> Runbook:
     """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
     hops = tuple(
-        replace(hop, steps=tuple(replace(one, **_HIDDEN) for one in hop.steps), asked_first=UNSET) for hop in plan.hops
+        replace(hop, steps=tuple(replace(step, **_HIDDEN) for step in hop.steps), asked_first=UNSET)
+        for hop in plan.hops
     )
     return replace(plan, schema=TYPED_PLAN, cluster=_cluster(plan.cluster), hops=hops)
 

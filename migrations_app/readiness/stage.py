@@ -112,7 +112,7 @@ def _crds_kept(inventory: Inventory) -> Managed:
 
 def _source(inventory: Inventory, by: Managed) -> str:
     """Where the Flux or Argo CD object comes from that delivers the controller; empty without one."""
-    found = (comes_from(inventory, one) for one in inventory.deliveries.items if _is_of(one, by))
+    found = (comes_from(inventory, delivery) for delivery in inventory.deliveries.items if _is_of(delivery, by))
     return next(found, "")
 
 
@@ -154,15 +154,20 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
         return UNSET
     names = {kind.crd_name for kind in kinds.ALPHA_KINDS}
     every: list[tuple[str, NamedObject]] = [
-        *((kinds.PROVISIONER.kind, one) for one in inventory.provisioners.items),
-        *((kinds.AWS_NODE_TEMPLATE.kind, one) for one in inventory.awsnodetemplates.items),
-        *((kinds.CRD.kind, one) for one in inventory.crds.items if one.name in names),
+        *((kinds.PROVISIONER.kind, provisioner) for provisioner in inventory.provisioners.items),
+        *((kinds.AWS_NODE_TEMPLATE.kind, awsnodetemplate) for awsnodetemplate in inventory.awsnodetemplates.items),
+        *((kinds.CRD.kind, crd) for crd in inventory.crds.items if crd.name in names),
     ]
     told = [
-        LegacyObject(kind=kind, name=one.name, uid=one.metadata.uid or "", manager=keeper_of(one.metadata))
-        for kind, one in every
+        LegacyObject(
+            kind=kind,
+            name=named_object.name,
+            uid=named_object.metadata.uid or "",
+            manager=keeper_of(named_object.metadata),
+        )
+        for kind, named_object in every
     ]
-    return tuple(told) if all(one.uid for one in told) else UNSET
+    return tuple(told) if all(legacy_object.uid for legacy_object in told) else UNSET
 
 
 def _left(part: Part[object]) -> int | None:

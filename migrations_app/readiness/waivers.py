@@ -39,7 +39,7 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
 
 def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report:
     """The report with every finding that a waiver covers at `now` as waived, and its hops judged and counted again."""
-    held = [one for one in waivers if one.ends_at > now]
+    held = [waiver for waiver in waivers if waiver.ends_at > now]
     checks = tuple(_waived(finding, held) for finding in report.checks)
     moved = {new.hop for old, new in zip(report.checks, checks, strict=True) if new is not old}
     if not moved:
@@ -52,8 +52,8 @@ def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report
 def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity, hop: str) -> Waived | None:
     """The waiver that counts for such a finding: the cluster's own before that of all, then the one that lasts longest;
     None when there is none."""
-    fit = (one for one in waivers if one.covers(check=check, status=status, severity=severity, hop=hop))
-    return max(fit, key=lambda one: (one.own, one.ends_at, one.owner), default=None)
+    fit = (waiver for waiver in waivers if waiver.covers(check=check, status=status, severity=severity, hop=hop))
+    return max(fit, key=lambda waived: (waived.own, waived.ends_at, waived.owner), default=None)
 
 
 def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
@@ -62,9 +62,9 @@ def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
     return told
 
 
-def _order(one: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
+def _order(waived: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
     """One order of any waivers, however they were found."""
-    return one.check, one.hop, one.own, one.ends_at, one.owner, one.reason, one.blockers
+    return waived.check, waived.hop, waived.own, waived.ends_at, waived.owner, waived.reason, waived.blockers
 
 
 def from_stored(told: Iterable[object] | None) -> tuple[Waived, ...]:
@@ -78,10 +78,10 @@ def can_block(check: Check) -> bool:
 
 
 def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
-    found = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity, hop=finding.hop)
-    if found is None:
+    waived = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity, hop=finding.hop)
+    if waived is None:
         return finding
-    return msgspec.structs.replace(finding, status="waived", summary=found.words(finding.summary))
+    return msgspec.structs.replace(finding, status="waived", summary=waived.words(finding.summary))
 
 
 def _judged(line: HopLine, checks: Iterable[Finding]) -> HopLine:

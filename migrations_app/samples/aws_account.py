@@ -111,7 +111,7 @@ class SampleAws:
 
     def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
         if role == CONTROLLER:
-            return tuple(AttachedPolicy(name=one.name, arn=one.arn) for one in self._policies)
+            return tuple(AttachedPolicy(name=policy.name, arn=policy.arn) for policy in self._policies)
         return tuple(AttachedPolicy(name=name, arn=f"arn:aws:iam::aws:policy/{name}") for name in NODE_POLICIES)
 
     def inline_names(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
@@ -121,7 +121,7 @@ class SampleAws:
         return None
 
     def managed_policy(self, arn: str) -> PolicyDocument | None:
-        return next((one for one in self._policies if one.arn == arn), None)
+        return next((policy for policy in self._policies if policy.arn == arn), None)
 
     def instance_profile(self, name: str) -> InstanceProfile | None:
         if name not in self._account.profiles:
@@ -184,10 +184,14 @@ class SampleAws:
     def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
         """Every type in every zone."""
         zones = [f"{self._account.region}{letter}" for letter in "abc"]
-        return tuple(InstanceOffering(instance_type=one, zone=zone) for one in instance_types for zone in zones)
+        return tuple(
+            InstanceOffering(instance_type=instance_type, zone=zone)
+            for instance_type in instance_types
+            for zone in zones
+        )
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:  # noqa: ARG002 - the port's signature
-        policies = [parse_policy(one.text, name=one.name) for one in self._policies]
+        policies = [parse_policy(policy.text, name=policy.name) for policy in self._policies]
         context = dict(question.context)
         tags = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:RequestTag/")}
         held = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:ResourceTag/")}
@@ -197,11 +201,11 @@ class SampleAws:
             )
             for action in question.actions
         )
-        return tuple(_reply(one, evaluate(one, policies).verdict) for one in requests)
+        return tuple(_reply(request, evaluate(request, policies).verdict) for request in requests)
 
     def documents(self) -> dict[str, bytes]:
         """The controller's policies as files of a bundle."""
-        return {f"iam/{one.name}.json": one.text.encode() for one in self._policies}
+        return {f"iam/{policy.name}.json": policy.text.encode() for policy in self._policies}
 
     def close(self) -> None:
         return

@@ -96,10 +96,10 @@ class ClusterBuilder:
         running = release(version)
         row = find(running)
         versions = row.hash_versions(running) if row else (None, None)
-        for one in self.docs:
-            for (key, version_key), of, written in zip(_HASHES, _hashed(one), versions, strict=True):
+        for doc in self.docs:
+            for (key, version_key), of, written in zip(_HASHES, _hashed(doc), versions, strict=True):
                 if of:
-                    marks = one["metadata"].setdefault("annotations", {})
+                    marks = doc["metadata"].setdefault("annotations", {})
                     marks |= {key: token("hash", of, length=20)} | ({version_key: written} if written else {})
 
     def deploy(

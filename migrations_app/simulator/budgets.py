@@ -108,7 +108,7 @@ class BudgetController:
         """What the budget counts now."""
         budget = state.budgets[uid]
         shapes = self._shapes.get(uid, [])
-        expected = sum(one["spec"].get("replicas", 1) for one in self._workloads(state, uid))
+        expected = sum(workload["spec"].get("replicas", 1) for workload in self._workloads(state, uid))
         alone = [shape for shape in shapes if shape.owner not in state.workloads or shape.owner_kind == "DaemonSet"]
         expected += sum(state.counts[shape].total for shape in alone)
         healthy = sum(state.counts[shape].healthy for shape in shapes)
@@ -124,9 +124,9 @@ class BudgetController:
             self._known_at = state.workload_changes
             self._known.clear()
             self._apps.clear()
-            for one in state.workloads.values():
-                if one["kind"] != "DaemonSet":
-                    self._apps.setdefault(one["metadata"]["namespace"], []).append(one)
+            for workload in state.workloads.values():
+                if workload["kind"] != "DaemonSet":
+                    self._apps.setdefault(workload["metadata"]["namespace"], []).append(workload)
         if uid not in self._known:
             namespace, selector = state.budgets[uid]["metadata"]["namespace"], self._selectors[uid][1]
             self._known[uid] = [
@@ -138,13 +138,13 @@ class BudgetController:
         budget = state.budgets[uid]
         if going(budget):
             return
-        metadata, old, found = budget["metadata"], budget.get("status") or {}, self.count(state, uid)
+        metadata, old, budget_count = budget["metadata"], budget.get("status") or {}, self.count(state, uid)
         status = {
             "observedGeneration": metadata.get("generation", 1),
-            "expectedPods": found.expected,
-            "currentHealthy": found.healthy,
-            "desiredHealthy": found.wanted,
-            "disruptionsAllowed": max(0, found.margin) if found.expected else 0,
+            "expectedPods": budget_count.expected,
+            "currentHealthy": budget_count.healthy,
+            "desiredHealthy": budget_count.wanted,
+            "disruptionsAllowed": max(0, budget_count.margin) if budget_count.expected else 0,
             "disruptedPods": None,
         }
         if all(old.get(key) == value for key, value in status.items()):

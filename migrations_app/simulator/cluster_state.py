@@ -113,7 +113,10 @@ class ClusterState:
     def paths(self) -> tuple[str, ...]:
         """The lists to read. Owners come after what they own: an owner that is missed then is really gone."""
         generations = (ALPHA, self.current)
-        claims, pools = (one.claims_path for one in generations), (one.pools_path for one in generations)
+        claims, pools = (
+            (generation.claims_path for generation in generations),
+            (generation.pools_path for generation in generations),
+        )
         return (PODS, NODES, *claims, *pools, classes_path(self.current.version), *WORKLOADS, *BUDGETS)
 
     def apply(self, change: ObjectChange) -> None:
@@ -144,9 +147,9 @@ class ClusterState:
     def _put_karpenter(self, path: str, doc: Document, *, gone: bool) -> None:
         of = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
         if path == of.pools_path:
-            found = KarpenterObject(of, doc | {"kind": of.pool})
-            _put(self.pools, found.uid, value=found, gone=gone)
-            self._owner(found.uid, gone=gone)
+            karpenter = KarpenterObject(of, doc | {"kind": of.pool})
+            _put(self.pools, karpenter.uid, value=karpenter, gone=gone)
+            self._owner(karpenter.uid, gone=gone)
             self.changed_pools = True
         else:
             self.put_claim(KarpenterObject(of, doc | {"kind": of.claim}), gone=gone)

@@ -42,7 +42,7 @@ class OrphanCollector:
     def _collect(self, state: ClusterState, path: str, *, lists: dict[str, str]) -> None:
         """Deletes the object if none of its owners is there."""
         doc = state.dependent(path)
-        known = [one for one in owners(doc) if one["kind"] in lists] if doc is not None else []
+        known = [owner for owner in owners(doc) if owner["kind"] in lists] if doc is not None else []
         if doc is None or going(doc) or not known:
             return
         if any(lists[one["kind"]] in self._unserved for one in known):
@@ -67,8 +67,8 @@ class OrphanCollector:
 
 
 def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
-    yield from ((one.path, one.doc) for one in state.pools.values() if one.going)
-    yield from ((one.path, one.doc) for one in state.claims_ending.values())
+    yield from ((pool.path, pool.doc) for pool in state.pools.values() if pool.going)
+    yield from ((karpenter.path, karpenter.doc) for karpenter in state.claims_ending.values())
     yield from ((f"{NODES}/{name}", node.doc) for name, node in state.nodes_ending.items())
 
 

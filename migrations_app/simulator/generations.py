@@ -112,7 +112,7 @@ def going(doc: Document) -> bool:
 def is_ready(doc: Document) -> bool:
     """Whether a node or a pod says that it is."""
     conditions = doc.get("status", {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def timestamp(doc: Document, field: str, *, now: float) -> float:

@@ -70,11 +70,11 @@ def known_sizes() -> Iterator[InstanceSize]:
                 for size, cores in _CORES.items():
                     family = f"{category}{generation}{kind}"
                     memory, pods = cores * gib * GIB, _PODS[size]
-                    found = allocatable(cores, memory=memory, pods=pods)
+                    amounts = allocatable(cores, memory=memory, pods=pods)
                     price = (cores + cores * gib * _GIB_PRICE) * (0.8 if arch == "arm64" else 1.0)
                     capacity = ResourceAmounts(cores * 1000, memory, pods)
                     labels = {ARCH: arch} | size_labels(f"{family}.{size}", cores=cores, memory=memory)
-                    yield InstanceSize(f"{family}.{size}", found, capacity, price, labels)
+                    yield InstanceSize(f"{family}.{size}", amounts, capacity, price, labels)
 
 
 def size_labels(name: str, *, cores: int, memory: int) -> dict[str, str]:
@@ -120,4 +120,4 @@ def offerings(sizes: Iterable[InstanceSize], *, zones: Iterable[str]) -> tuple[O
         for zone in there
         for kind in (keys.ON_DEMAND, keys.SPOT)
     ]
-    return tuple(sorted(found, key=lambda one: (one.price, one.size.name, one.zone)))
+    return tuple(sorted(found, key=lambda offering: (offering.price, offering.size.name, offering.zone)))

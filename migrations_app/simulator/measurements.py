@@ -83,8 +83,8 @@ class Measurements:
         """Notes that a pod could not be evicted now; `by`: namespace and name of the budget, or `annotation`."""
         if by in self._held_now.get(pod.uid, ()):
             return
-        found = self.held_by.setdefault(by, HeldEvictions(first=self._agenda.now))
-        found.pods.add(f"{pod.namespace}/{pod.name}")
+        evictions = self.held_by.setdefault(by, HeldEvictions(first=self._agenda.now))
+        evictions.pods.add(f"{pod.namespace}/{pod.name}")
         self._held_now.setdefault(pod.uid, set()).add(by)
 
     def draining(self, node: NodeState) -> None:
@@ -93,9 +93,9 @@ class Measurements:
 
     def budget(self, name: str, margin: int) -> None:
         """Notes the margin of a budget."""
-        found = self.margins.setdefault(name, Shortfall(lowest=margin))
-        found.lowest = min(found.lowest, margin)
-        found.note(self._agenda.now, below=margin < 0)
+        shortfall = self.margins.setdefault(name, Shortfall(lowest=margin))
+        shortfall.lowest = min(shortfall.lowest, margin)
+        shortfall.note(self._agenda.now, below=margin < 0)
 
     def sample(self, state: ClusterState, *, coming: int) -> None:
         """Takes the counts of this moment."""
@@ -118,9 +118,9 @@ class Measurements:
         now = self._agenda.now
         for by in {by for every in self._held_now.values() for by in every}:
             self.held_by[by].last = now
-        for found in (*self.margins.values(), *self.without_ready.values()):
-            if found.since is not None:
-                found.note(now, below=False)
+        for shortfall in (*self.margins.values(), *self.without_ready.values()):
+            if shortfall.since is not None:
+                shortfall.note(now, below=False)
         for since in self._waiting_since.values():
             self.longest_wait = max(self.longest_wait, now - since)
 
@@ -132,10 +132,10 @@ class Measurements:
             ready = state.ready_of[uid]
             if ready:
                 self._ever_ready.add(uid)
-            found = self.without_ready.get(uid)
-            if found is not None or (not ready and uid in self._ever_ready):
-                found = self.without_ready.setdefault(uid, Shortfall())
-                found.note(now, below=not ready)
+            shortfall = self.without_ready.get(uid)
+            if shortfall is not None or (not ready and uid in self._ever_ready):
+                shortfall = self.without_ready.setdefault(uid, Shortfall())
+                shortfall.note(now, below=not ready)
 
     def _waiting(self, state: ClusterState, now: float) -> None:
         for uid in self._waiting_since.keys() - state.waiting.keys():

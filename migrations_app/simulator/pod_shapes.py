@@ -57,7 +57,7 @@ class PodShape:
 
     def tolerates(self, taints: Iterable[Document]) -> bool:
         """Whether nothing among the taints keeps the pod off."""
-        return all(any(_tolerated(taint, one) for one in self.tolerations) for taint in hard(taints))
+        return all(any(_tolerated(taint, toleration) for toleration in self.tolerations) for taint in hard(taints))
 
     def selects_in(self, found: Mapping[str, str]) -> bool:
         """The same for labels of which only some are known: what looks at others holds."""
@@ -193,11 +193,13 @@ def _terms(affinity: Mapping[str, Any]) -> tuple[tuple[Expression, ...], ...]:
 
 def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
     yield from unplayed_terms(spec)
-    if any("persistentVolumeClaim" in one or "ephemeral" in one for one in spec.get("volumes") or ()):
+    if any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in spec.get("volumes") or ()):
         yield "volumes"
 
 
 def controller_of(found: Document) -> Document | None:
     """The owner reference that controls the object; the first one if none says so."""
     references: list[Document] = found["metadata"].get("ownerReferences") or []
-    return next((one for one in references if one.get("controller")), references[0] if references else None)
+    return next(
+        (reference for reference in references if reference.get("controller")), references[0] if references else None
+    )

@@ -39,7 +39,7 @@ class PodController:
         if not state.unplaced():
             return
         full: set[PodShape] = set()
-        for pod in sorted(state.waiting.values(), key=lambda one: one.name):
+        for pod in sorted(state.waiting.values(), key=lambda pod_state: pod_state.name):
             if pod.shape in full:
                 continue
             node = state.room_for(pod.shape)

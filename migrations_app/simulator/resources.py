@@ -77,8 +77,10 @@ def requested(spec: Mapping[str, Any]) -> ResourceAmounts:
         if container.get("restartPolicy") == "Always":
             running = running.plus(_of(container))
         else:
-            one = _of(container)
-            largest = ResourceAmounts(max(largest.cpu, one.cpu), max(largest.memory, one.memory))
+            resource_amounts = _of(container)
+            largest = ResourceAmounts(
+                max(largest.cpu, resource_amounts.cpu), max(largest.memory, resource_amounts.memory)
+            )
     overhead = amounts(spec.get("overhead"))
     most = ResourceAmounts(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
     return most.plus(ResourceAmounts(overhead.cpu, overhead.memory))

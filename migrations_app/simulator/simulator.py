@@ -52,7 +52,7 @@ class KarpenterSimulator:
     @property
     def lowest(self) -> dict[str, int]:
         """The smallest margin that each budget ever had: healthy pods above those it asks for."""
-        return {name: found.lowest for name, found in self.measurements.margins.items()}
+        return {name: shortfall.lowest for name, shortfall in self.measurements.margins.items()}
 
     @property
     def no_place(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ class KarpenterSimulator:
 
     def recall(self, memory: SimulatorMemory) -> None:
         """Goes on where another simulator of the same cluster stopped; before the first pass."""
-        self._agenda.recall({one.key[0] if one.single else tuple(one.key): one.at for one in memory.waits})
+        self._agenda.recall({wait.key[0] if wait.single else tuple(wait.key): wait.at for wait in memory.waits})
         self._launcher.recall(memory.made, memory.launches)
         self._disruption.recall(memory.awaited)
 

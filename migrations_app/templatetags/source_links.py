@@ -27,14 +27,14 @@ def source(text: str) -> SafeString:
 def _linked(text: str) -> SafeString:
     pieces: list[tuple[str, str]] = []
     at, repository = 0, ""
-    for found in PLACE.finditer(text):
-        owner, tag, path, asked, number = found.groups()
+    for match in PLACE.finditer(text):
+        owner, tag, path, asked, number = match.groups()
         repository = owner or asked or repository
         if not repository:
             continue
         kind = f"blob/{tag or 'HEAD'}/{path}" if path else f"issues/{number}"
-        pieces += [(text[at : found.start()], ""), (found[0], f"{HOST}/{repository}/{kind}")]
-        at = found.end()
+        pieces += [(text[at : match.start()], ""), (match[0], f"{HOST}/{repository}/{kind}")]
+        at = match.end()
     pieces.append((text[at:], ""))
     return format_html_join("", "{}", ((_piece(words, address),) for words, address in pieces if words))
 

@@ -33,7 +33,7 @@ class Loader(FileLoader):
 
 def unmarked(source: str) -> str:
     """The template with each `_("...")` replaced by its text."""
-    texts = MARKED_TEXT.sub(lambda found: found[1] or found[2] or "", source)
+    texts = MARKED_TEXT.sub(lambda match: match[1] or match[2] or "", source)
     return MARKED_ARGUMENT.sub(r"\1", texts)
 
 

@@ -92,7 +92,7 @@ def forbidden(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
 def invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause]) -> RequestRefused:
     """422: the object breaks these rules; a cause is said once, however often a rule found it."""
     every = tuple(dict.fromkeys(causes))
-    said = [f"{one.field}: {one.message}" for one in every]
+    said = [f"{cause.field}: {cause.message}" for cause in every]
     listed = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
     group = {"group": kind.group} if kind.group else {}
     details = {"name": name, **group, "kind": kind.kind}
@@ -110,7 +110,7 @@ def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause
 def refuse_options(what: str, causes: Iterable[RefusalCause]) -> NoReturn:
     """Raises the refusal of a query parameter or of DeleteOptions; `what` is the kind of the options."""
     every = tuple(causes)
-    message = f'{what}.meta.k8s.io "" is invalid: ' + ", ".join(f"{one.field}: {one.message}" for one in every)
+    message = f'{what}.meta.k8s.io "" is invalid: ' + ", ".join(f"{cause.field}: {cause.message}" for cause in every)
     details = {"group": "meta.k8s.io", "kind": what}
     raise RequestRefused(422, "Invalid", message=message, details=details, causes=every)
 

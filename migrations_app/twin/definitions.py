@@ -44,14 +44,14 @@ class Definition:
 def of_crd(crd: Tree, serial: int) -> Definition:
     """The definition that a CustomResourceDefinition makes."""
     spec = crd["spec"]
-    versions = [one for one in spec["versions"] if one.get("served")]
-    storage = next(one["name"] for one in spec["versions"] if one.get("storage"))
-    with_status = frozenset(one["name"] for one in versions if "status" in (one.get("subresources") or {}))
+    versions = [version for version in spec["versions"] if version.get("served")]
+    storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
+    with_status = frozenset(version["name"] for version in versions if "status" in (version.get("subresources") or {}))
     kind = ServedKind(
         group=spec["group"],
         plural=spec["names"]["plural"],
         kind=spec["names"]["kind"],
-        versions=tuple(one["name"] for one in versions),
+        versions=tuple(version["name"] for version in versions),
         storage=storage,
         namespaced=spec.get("scope") != _CLUSTER,
         counted=True,
@@ -59,9 +59,9 @@ def of_crd(crd: Tree, serial: int) -> Definition:
         unconditional=False,
     )
     schemas = {
-        one["name"]: schema
-        for one in spec["versions"]
-        if (schema := (one.get("schema") or {}).get("openAPIV3Schema")) is not None
+        version["name"]: schema
+        for version in spec["versions"]
+        if (schema := (version.get("schema") or {}).get("openAPIV3Schema")) is not None
     }
     ending = bool(crd["metadata"].get("deletionTimestamp"))
     return Definition(
@@ -71,7 +71,7 @@ def of_crd(crd: Tree, serial: int) -> Definition:
 
 def _opened(made: Definition, crd: Tree, *, converts: bool) -> Definition:
     """The definition with a schema that keeps every field, and with a converter that answers where there is one."""
-    schemas = {one["name"]: _EVERY_FIELD for one in crd["spec"]["versions"]}
+    schemas = {version["name"]: _EVERY_FIELD for version in crd["spec"]["versions"]}
     webhook = CONVERTER if converts and len(schemas) > 1 else ""
     return replace(made, schemas=schemas, with_status=frozenset(made.kind.versions), webhook=webhook)
 
@@ -117,8 +117,8 @@ class Definitions:
 
     def by_kind(self, group: str, kind: str) -> Definition | None:
         if not self._named:
-            for one in self._kinds.values():
-                self._named.setdefault((one.kind.group, one.kind.kind), one)
+            for definition in self._kinds.values():
+                self._named.setdefault((definition.kind.group, definition.kind.kind), definition)
         return self._named.get((group, kind))
 
     def define(self, crd: Tree) -> None:
@@ -212,7 +212,7 @@ def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:
     spec = dict(crd["spec"])
     names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]
     spec |= {"names": names, "conversion": spec.get("conversion") or {"strategy": "None"}}
-    storage = next(one["name"] for one in spec["versions"] if one.get("storage"))
+    storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
     status = dict(crd.get("status") or {})
     stored = list(status.get("storedVersions") or ((old or {}).get("status") or {}).get("storedVersions") or ())
     status["storedVersions"] = stored if storage in stored else [*stored, storage]

@@ -45,7 +45,7 @@ def preference(version: str) -> tuple[int, int, int]:
     """Sorts versions as an API server does: stable ones first, then beta, then alpha, each newest first."""
     digits = "".join(letter if letter.isdigit() else " " for letter in version).split()
     stage = 2 if "alpha" in version else 1 if "beta" in version else 0
-    numbers = [-int(one) for one in digits[:2]] + [0, 0]
+    numbers = [-int(digit) for digit in digits[:2]] + [0, 0]
     return stage, numbers[0], numbers[1]
 
 
@@ -55,8 +55,12 @@ def _group(name: str, versions: list[str]) -> Tree:
 
 
 def _resources(definitions: Definitions, group: str, *, version: str) -> Tree:
-    mine = [one for one in definitions if one.kind.group == group and version in one.kind.versions]
-    resources = [told for one in mine for told in _told(one, version)]
+    mine = [
+        definition
+        for definition in definitions
+        if definition.kind.group == group and version in definition.kind.versions
+    ]
+    resources = [told for definition in mine for told in _told(definition, version)]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 

@@ -77,8 +77,8 @@ def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
     if not labels:
         return []
     names = work.state.budgets.over(work.call.namespace, labels)
-    found = (work.state.store.find(BUDGETS, (work.call.namespace, name)) for name in names)
-    return [stored for stored in found if stored is not None]
+    stored_objects = (work.state.store.find(BUDGETS, (work.call.namespace, name)) for name in names)
+    return [stored for stored in stored_objects if stored is not None]
 
 
 def _count(work: Work, pod: Tree, *, dry: bool) -> None:
@@ -138,7 +138,7 @@ def bind(work: Work) -> Answer:
         why = f"pod {work.call.name} is already assigned to node {held!r}"
         raise conflict(_binding(work.call), work.call.name, why=why)
     status = pod.get("status") or {}
-    others = [one for one in status.get("conditions") or () if one.get("type") != "PodScheduled"]
+    others = [condition for condition in status.get("conditions") or () if condition.get("type") != "PodScheduled"]
     told = {"type": "PodScheduled", "status": "True", "lastTransitionTime": work.state.now()}
     spec = pod["spec"] | {"nodeName": target}
     work.stored(pod | {"spec": spec, "status": status | {"conditions": [*others, told]}})

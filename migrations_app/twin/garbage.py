@@ -42,16 +42,16 @@ class GarbageCollector:
     def _look(self, place: Place, key: Key, *, told: StoredObject) -> None:
         """Looks at an object that was written or deleted; `told` is its form before that, or after it."""
         self._free_owners(told)
-        found = self._state.store.find(place, key)
-        if found is None or found.uid != told.uid:
+        stored_object = self._state.store.find(place, key)
+        if stored_object is None or stored_object.uid != told.uid:
             for one_place, one_key in self._state.store.dependents(told.uid):
                 self._settle(one_place, one_key)
             return
-        finalizers = _finalizers(found)
-        if _is_going(found) and ORPHAN in finalizers:
-            self._orphan(place, key, owner=found)
-        elif _is_going(found) and FOREGROUND in finalizers:
-            self._foreground(place, key, owner=found)
+        finalizers = _finalizers(stored_object)
+        if _is_going(stored_object) and ORPHAN in finalizers:
+            self._orphan(place, key, owner=stored_object)
+        elif _is_going(stored_object) and FOREGROUND in finalizers:
+            self._foreground(place, key, owner=stored_object)
         else:
             self._settle(place, key)
 
@@ -65,10 +65,10 @@ class GarbageCollector:
 
     def _orphan(self, place: Place, key: Key, *, owner: StoredObject) -> None:
         for one_place, one_key in self._state.store.dependents(owner.uid):
-            found = self._state.store.find(one_place, one_key)
-            if found is not None:
-                left = [one for one in _owners(found) if one.get("uid") != owner.uid]
-                self._write(one_place, found.document, changed={"ownerReferences": left})
+            stored_object = self._state.store.find(one_place, one_key)
+            if stored_object is not None:
+                left = [one for one in _owners(stored_object) if one.get("uid") != owner.uid]
+                self._write(one_place, stored_object.document, changed={"ownerReferences": left})
         self._drop_finalizer(place, key, finalizer=ORPHAN)
 
     def _foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
@@ -82,33 +82,33 @@ class GarbageCollector:
 
     def _blocking(self, uid: str) -> bool:
         """Whether a dependent is left that its owner has to wait for."""
-        found = (self._state.store.find(*where) for where in self._state.store.each_dependent(uid))
+        stored_objects = (self._state.store.find(*where) for where in self._state.store.each_dependent(uid))
         return any(
             owner.get("uid") == uid and owner.get("blockOwnerDeletion")
-            for one in found
-            if one is not None
-            for owner in _owners(one)
+            for stored_object in stored_objects
+            if stored_object is not None
+            for owner in _owners(stored_object)
         )
 
     def _settle(self, place: Place, key: Key) -> None:
         """Deletes an object without a living owner; takes references to absent owners off one that has another."""
-        found = self._state.store.find(place, key)
-        if found is None or not _owners(found) or _is_going(found):
+        stored_object = self._state.store.find(place, key)
+        if stored_object is None or not _owners(stored_object) or _is_going(stored_object):
             return
-        told = [(owner, self._told(owner, key)) for owner in _owners(found)]
+        told = [(owner, self._told(owner, key)) for owner in _owners(stored_object)]
         if any(state == "unknown" for _, state in told):
             return
         solid = [owner for owner, state in told if state == "solid"]
         if solid:
             if len(solid) < len(told):
-                self._write(place, found.document, changed={"ownerReferences": solid})
+                self._write(place, stored_object.document, changed={"ownerReferences": solid})
             return
         waiting = any(state == "waiting" for _, state in told)
-        if waiting and self._state.store.dependents(found.uid):
+        if waiting and self._state.store.dependents(stored_object.uid):
             self._unblock(place, key)
             self._delete(place, key, policy="Foreground")
             return
-        finalizers = _finalizers(found)
+        finalizers = _finalizers(stored_object)
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
         self._delete(place, key, policy=policy)
 
@@ -122,28 +122,31 @@ class GarbageCollector:
         if definition is None or not self._state.store.collection(definition.kind.place).used:
             return "unknown"
         where = (key[0] if definition.kind.namespaced else "", str(owner.get("name", "")))
-        found = self._state.store.find(definition.kind.place, where)
-        if found is None or found.uid != owner.get("uid"):
+        stored_object = self._state.store.find(definition.kind.place, where)
+        if stored_object is None or stored_object.uid != owner.get("uid"):
             return "absent"
-        return "waiting" if _is_going(found) and FOREGROUND in _finalizers(found) else "solid"
+        return "waiting" if _is_going(stored_object) and FOREGROUND in _finalizers(stored_object) else "solid"
 
     def _unblock(self, place: Place, key: Key) -> None:
         """In a circle of owners nobody waits for the other."""
-        found = self._state.store.find(place, key)
-        if found is None:
+        stored_object = self._state.store.find(place, key)
+        if stored_object is None:
             return
-        going = [self._state.store.find(*where) for where in self._state.store.dependents(found.uid)]
-        if any(one is not None and _is_going(one) and FOREGROUND in _finalizers(one) for one in going):
-            owners = [{**one, "blockOwnerDeletion": False} for one in _owners(found)]
-            self._write(place, found.document, changed={"ownerReferences": owners})
+        going = [self._state.store.find(*where) for where in self._state.store.dependents(stored_object.uid)]
+        if any(
+            stored_object is not None and _is_going(stored_object) and FOREGROUND in _finalizers(stored_object)
+            for stored_object in going
+        ):
+            owners = [{**owner, "blockOwnerDeletion": False} for owner in _owners(stored_object)]
+            self._write(place, stored_object.document, changed={"ownerReferences": owners})
 
     def _drop_finalizer(self, place: Place, key: Key, *, finalizer: str) -> None:
-        found = self._state.store.find(place, key)
-        if found is None:
+        stored_object = self._state.store.find(place, key)
+        if stored_object is None:
             return
-        left = [name for name in _finalizers(found) if name != finalizer]
+        left = [name for name in _finalizers(stored_object) if name != finalizer]
         if left:
-            self._write(place, found.document, changed={"finalizers": left})
+            self._write(place, stored_object.document, changed={"finalizers": left})
         else:
             self._state.drop(place, key)
 
@@ -182,16 +185,16 @@ def settle_definitions(state: State) -> None:
 
 def _settle_definition(state: State, key: Key) -> None:
     plural, _, group = key[1].partition(".")
-    found = state.store.find(CRD.place, key)
-    if found is None:
+    stored_object = state.store.find(CRD.place, key)
+    if stored_object is None:
         state.definitions.forget((group, plural))
         return
-    state.definitions.define(found.document)
+    state.definitions.define(stored_object.document)
     definition = state.definitions.find((group, plural))
     if definition is None or not definition.ending:
         return
     objects = state.store.collection((group, plural)).objects
-    for namespace, name in [where for where, one in objects.items() if not _is_going(one)]:
+    for namespace, name in [where for where, stored_object in objects.items() if not _is_going(stored_object)]:
         version = definition.kind.storage
         delete(
             Work(state, Call(method="DELETE", definition=definition, version=version, namespace=namespace, name=name))

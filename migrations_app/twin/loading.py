@@ -68,9 +68,9 @@ def _store(state: State, document: Tree) -> None:
 
 
 def _definition(state: State, document: Tree) -> Definition:
-    found = _found(state, document)
-    if found is not None:
-        return found
+    definition = _found(state, document)
+    if definition is not None:
+        return definition
     group, _, version = str(document.get("apiVersion", "")).rpartition("/")
     return state.definitions.serve(_as_shown(document, group=group, version=version))
 

@@ -22,7 +22,9 @@ class SavedTwin(msgspec.Struct, frozen=True, kw_only=True):
 def saved(state: State) -> SavedTwin:
     """Every object as it is stored, definitions first."""
     places = sorted(state.store.places(), key=lambda place: place != CRD.place)
-    documents = [one.document for place in places for one in state.store.collection(place).between("")]
+    documents = [
+        stored_object.document for place in places for stored_object in state.store.collection(place).between("")
+    ]
     return SavedTwin(revision=state.store.revision, made=state.made, documents=documents)
 
 
@@ -32,7 +34,7 @@ def restore(state: State, given: SavedTwin) -> None:
         for key in list(state.store.collection(place).keys):
             state.store.drop(place, key)
     load(state, given.documents)
-    versions = {one["metadata"]["uid"]: one["metadata"]["resourceVersion"] for one in given.documents}
+    versions = {document["metadata"]["uid"]: document["metadata"]["resourceVersion"] for document in given.documents}
     for place in state.store.places():
         for stored in state.store.collection(place).objects.values():
             known = versions.get(stored.uid)

@@ -114,7 +114,7 @@ class Twin:
             if call is None:
                 return None
             changes = watch.take(call.kind.place, call.namespace)
-            return [(self._state.view(call, one.stored), one.gone) for one in changes]
+            return [(self._state.view(call, change.stored), change.gone) for change in changes]
 
     def objects(self, path: str) -> list[Tree] | None:
         """The objects of the list at this path, in order, as a GET of it returns them; None if it is not served.
@@ -126,12 +126,12 @@ class Twin:
             if call is None:
                 return None
             serial, told = call.definition.serial, call.api_version
-            found = self._state.store.collection(call.kind.place).between(call.namespace)
+            stored_objects = self._state.store.collection(call.kind.place).between(call.namespace)
             return [
-                one.document
-                if one.serial == serial and one.document["apiVersion"] == told
-                else self._state.view(call, one)
-                for one in found
+                stored_object.document
+                if stored_object.serial == serial and stored_object.document["apiVersion"] == told
+                else self._state.view(call, stored_object)
+                for stored_object in stored_objects
             ]
 
     def _list_at(self, path: str) -> Call | None:

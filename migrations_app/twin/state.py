@@ -61,10 +61,10 @@ class State:
 
     def find(self, call: Call) -> StoredObject:
         """The object that the call names. Raises RequestRefused."""
-        found = self.store.find(call.kind.place, call.key)
-        if found is None:
+        stored_object = self.store.find(call.kind.place, call.key)
+        if stored_object is None:
             raise not_found(call.kind, call.name)
-        return found
+        return stored_object
 
     def view(self, call: Call, stored: StoredObject) -> Tree:
         return self.definitions.view(call.definition, stored, version=call.version)
@@ -124,12 +124,12 @@ class State:
         """Raises RequestRefused where nothing of that name may be created: the namespace is absent or being deleted."""
         if not call.namespace:
             return
-        found = self.store.find(NAMESPACES, ("", call.namespace))
-        if found is None:
+        stored_object = self.store.find(NAMESPACES, ("", call.namespace))
+        if stored_object is None:
             spaces = self.definitions.find(NAMESPACES)
             if spaces is not None:
                 raise not_found(spaces.kind, call.namespace)
-        elif found.document["metadata"].get("deletionTimestamp"):
+        elif stored_object.document["metadata"].get("deletionTimestamp"):
             message = (
                 f'{call.kind.resource} "{name}" is forbidden: unable to create new content in namespace '
                 f"{call.namespace} because it is being terminated"

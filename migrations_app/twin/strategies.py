@@ -83,12 +83,18 @@ def _pod(pod: Tree) -> Tree:
     given = pod.get("spec") or {}
     spec = _POD_SPEC | given
     tolerations = list(given.get("tolerations") or ())
-    held = {(one.get("key"), one.get("effect")) for one in tolerations if one.get("operator") == "Exists"}
-    everything = any(not one.get("key") and one.get("effect") in (None, "", "NoExecute") for one in tolerations)
+    held = {
+        (toleration.get("key"), toleration.get("effect"))
+        for toleration in tolerations
+        if toleration.get("operator") == "Exists"
+    }
+    everything = any(
+        not toleration.get("key") and toleration.get("effect") in (None, "", "NoExecute") for toleration in tolerations
+    )
     if not everything:
         tolerations += [one for one in _TOLERATED if (one["key"], one["effect"]) not in held]
     spec["tolerations"] = tolerations
-    spec["containers"] = [_container(one) for one in given.get("containers") or ()]
+    spec["containers"] = [_container(container) for container in given.get("containers") or ()]
     return pod | {"spec": spec, "status": {"phase": "Pending", "qosClass": _quality(spec["containers"])}}
 
 
@@ -100,7 +106,10 @@ def _container(one: Tree) -> Tree:
 
 def _quality(containers: list[Tree]) -> str:
     """The class of a pod by its containers' requests and limits for CPU and memory."""
-    each = [(one["resources"].get("requests") or {}, one["resources"].get("limits") or {}) for one in containers]
+    each = [
+        (container["resources"].get("requests") or {}, container["resources"].get("limits") or {})
+        for container in containers
+    ]
     if not any(requests or limits for requests, limits in each):
         return "BestEffort"
     wanted = {"cpu", "memory"}
@@ -111,7 +120,7 @@ def _quality(containers: list[Tree]) -> str:
 def _node(node: Tree) -> Tree:
     spec, status = dict(node.get("spec") or {}), _NODE_STATUS | (node.get("status") or {})
     taints = list(spec.get("taints") or ())
-    if not any((one.get("key"), one.get("effect")) == tuple(_NOT_READY.values()) for one in taints):
+    if not any((taint.get("key"), taint.get("effect")) == tuple(_NOT_READY.values()) for taint in taints):
         taints.append(_NOT_READY)
     if status.get("capacity"):
         status.setdefault("allocatable", status["capacity"])

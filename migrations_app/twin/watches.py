@@ -31,7 +31,7 @@ class Watch:
         if not namespace:
             return list(self._unread.pop(place, {}).values())
         held = self._unread.get(place, {})
-        found = {key: one for key, one in held.items() if one.namespace == namespace}
+        found = {key: change for key, change in held.items() if change.namespace == namespace}
         for key in found:
             del held[key]
         return list(found.values())

@@ -314,12 +314,12 @@ def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
     return _settled(work, live, stored=stored, new=_merged_with(work, live, document=merged), shares=shares)
 
 
-def _conflicts(found: ApplyConflict) -> RequestRefused:
+def _conflicts(apply_conflict: ApplyConflict) -> RequestRefused:
     causes = [
         RefusalCause("FieldManagerConflict", path, f'conflict with "{manager}" using {version}')
-        for manager, version, path in found.found
+        for manager, version, path in apply_conflict.found
     ]
     plural = "" if len(causes) == 1 else "s"
-    told = "\n".join(f"{one.message}:\n- {one.field}" for one in causes)
+    told = "\n".join(f"{cause.message}:\n- {cause.field}" for cause in causes)
     message = f"Apply failed with {len(causes)} conflict{plural}: {told}"
     return RequestRefused(409, "Conflict", message=message, causes=causes)

@@ -83,8 +83,8 @@ def _pages(request: HttpRequest, q: str) -> tuple[Hit, ...]:
 
 
 def _terms(q: str) -> tuple[Hit, ...]:
-    found = (line for section in glossary() for line in section.terms if _fits(q, line.words))
-    return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in found)[:MOST]
+    terms = (line for section in glossary() for line in section.terms if _fits(q, line.words))
+    return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in terms)[:MOST]
 
 
 def _checks(q: str) -> tuple[Hit, ...]:

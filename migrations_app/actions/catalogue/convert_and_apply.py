@@ -58,30 +58,30 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
     """The objects with those names, if they exist already."""
     for name in action.parts:
         refuse_unread(inventory.part(name), name)
-    for one in successors(inventory, parameters):
-        _refuse_unserved(inventory, one.target)
-        yield one.target
+    for successor in successors(inventory, parameters):
+        _refuse_unserved(inventory, successor.target)
+        yield successor.target
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     written: set[tuple[str, str]] = set()
-    for one in successors(scene.inventory, parameters):
-        sources = sources_of(scene.inventory, one)
-        for step in _steps(scene, one):
+    for successor in successors(scene.inventory, parameters):
+        sources = sources_of(scene.inventory, successor)
+        for step in _steps(scene, successor):
             # What an earlier step writes is not what it was when the plan was made; that step compared it.
             left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
             yield msgspec.structs.replace(step, computed_from=left)
-            written.add((one.target.kind, one.target.name))
+            written.add((successor.target.kind, successor.target.name))
 
 
-def _steps(scene: PlanningContext, one: Successor) -> Iterator[Step]:
-    _refuse_unserved(scene.inventory, one.target)
-    read = scene.objects.get(one.target)
+def _steps(scene: PlanningContext, successor: Successor) -> Iterator[Step]:
+    _refuse_unserved(scene.inventory, successor.target)
+    read = scene.objects.get(successor.target)
     if read is None:
-        yield _create(scene.inventory, one)
+        yield _create(scene.inventory, successor)
     else:
-        yield from _over(scene.inventory, one, read=read)
+        yield from _over(scene.inventory, successor, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
@@ -92,52 +92,52 @@ def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
         raise Unavailable(words, code="not_served")
 
 
-def _create(inventory: Inventory, one: Successor) -> Step:
-    is_pool = one.target.kind == kinds.NODE_POOL.kind
-    source = f"{one.item.kind} {one.item.name}"
-    old = object_of(inventory, one.item.kind, name=one.item.name)
+def _create(inventory: Inventory, successor: Successor) -> Step:
+    is_pool = successor.target.kind == kinds.NODE_POOL.kind
+    source = f"{successor.item.kind} {successor.item.name}"
+    old = object_of(inventory, successor.item.kind, name=successor.item.name)
     by = managed(old.metadata).by if old else "hand"
     kept = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
     note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
     return create_step(
-        one.target,
-        one.body,
-        title=f"Create {one.target.said} from {source}",
+        successor.target,
+        successor.body,
+        title=f"Create {successor.target.said} from {source}",
         risk="medium" if is_pool else "low",
-        note=pools.joined(note, kept, *_warnings(one)),
+        note=pools.joined(note, kept, *_warnings(successor)),
     )
 
 
-def _over(inventory: Inventory, one: Successor, *, read: Tree) -> Iterator[Step]:
+def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
     """Server-side apply over the existing object; fields to remove are not owned by karpdash, so a separate patch
     removes them.
     """
-    target = with_uid(one.target, read)
+    target = with_uid(successor.target, read)
     existing = object_of(inventory, target.kind, name=target.name)
     by = keeper_of(existing.metadata) if existing else ""
     note = pools.joined(
-        pools.source_note(existing.metadata) if existing else "", _nodes(inventory, one), *_warnings(one)
+        pools.source_note(existing.metadata) if existing else "", _nodes(inventory, successor), *_warnings(successor)
     )
     step = apply_step(
-        target, read, body=one.body, title=f"Apply {target.said} as {target.version}", risk="high",
+        target, read, body=successor.body, title=f"Apply {target.said} as {target.version}", risk="high",
         manager=by, note=note,
     )  # fmt: skip
     if not all_hold(step.postconditions, read):
         yield step
-    gone = fields_gone(one)
+    gone = fields_gone(successor)
     if gone:
         title = f"Take out of {target.said} what its new form does not have"
         yield patch_step(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
 
 
-def _nodes(inventory: Inventory, one: Successor) -> str:
-    many = nodes_by_pool(inventory)[one.target.name] if one.target.kind == kinds.NODE_POOL.kind else 0
+def _nodes(inventory: Inventory, successor: Successor) -> str:
+    many = nodes_by_pool(inventory)[successor.target.name] if successor.target.kind == kinds.NODE_POOL.kind else 0
     return f"{counted(many, 'node')} may drift by it" if many else ""
 
 
-def _warnings(one: Successor) -> tuple[str, ...]:
-    more = len(one.warnings) - WARNINGS_SAID
-    return (*one.warnings[:WARNINGS_SAID], f"and {more} more warnings of the conversion" if more > 0 else "")
+def _warnings(successor: Successor) -> tuple[str, ...]:
+    more = len(successor.warnings) - WARNINGS_SAID
+    return (*successor.warnings[:WARNINGS_SAID], f"and {more} more warnings of the conversion" if more > 0 else "")
 
 
 @action.foresee

@@ -45,7 +45,7 @@ Old = Provisioner | NodePool
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     chosen = _chosen(scene.inventory, parameters)
-    nodes.refuse_controllers(scene.inventory, {one.name for old in chosen for one in _nodes_of(scene.inventory, old)})
+    nodes.refuse_controllers(scene.inventory, {node.name for old in chosen for node in _nodes_of(scene.inventory, old)})
     for old in chosen:
         old_nodes = _nodes_of(scene.inventory, old)
         if old_nodes:
@@ -69,7 +69,11 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
 def _nodes_of(inventory: Inventory, old: Old) -> tuple[NodeRemoval, ...]:
     is_old = isinstance(old, Provisioner)
     every = nodes.karpenters(inventory)
-    return tuple(one for one in every if one.owned.pool == old.name and (one.owned.owner == nodes.ALPHA) is is_old)
+    return tuple(
+        node_removal
+        for node_removal in every
+        if node_removal.owned.pool == old.name and (node_removal.owned.owner == nodes.ALPHA) is is_old
+    )
 
 
 def _refuse_without_successor(inventory: Inventory, old: Old, *, chosen: tuple[Old, ...]) -> None:
@@ -98,7 +102,7 @@ def _delete(scene: PlanningContext, old: Old, *, many: int) -> Step:
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     chosen = _chosen(scene.inventory, parameters)
-    going = {one.name for old in chosen for one in _nodes_of(scene.inventory, old)}
+    going = {node.name for old in chosen for node in _nodes_of(scene.inventory, old)}
     lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)
     everything = (*lost, f"{nodes.counted(len(going), 'node')}, all at once")
     return nodes.forecast(scene.inventory, going, lost=everything, also=nodes.held_pods(scene.inventory, going))

@@ -34,20 +34,20 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(delivery_target(one)) for one in _chosen(inventory, parameters))
+    yield from (bare(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    found = _chosen(scene.inventory, parameters)
-    refuse_owned(found)
-    for one in found:
-        read = scene.objects.get(bare(delivery_target(one)))
+    deliveries = _chosen(scene.inventory, parameters)
+    refuse_owned(deliveries)
+    for delivery in deliveries:
+        read = scene.objects.get(bare(delivery_target(delivery)))
         if read is None:
-            raise Unavailable(f"{one.kind} {one.name} could not be read, or is gone", code="not_seen")
-        yield pause_step(one, read)
+            raise Unavailable(f"{delivery.kind} {delivery.name} could not be read, or is gone", code="not_seen")
+        yield pause_step(delivery, read)
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
     """Those that act by themselves: nothing else has to be paused."""
-    return tuple(one for one in deliveries_named(inventory, parameters) if acts(one))
+    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if acts(delivery))

@@ -39,18 +39,24 @@ action = Action(
 @action.reads
 def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
     for kind in DELETED:
-        yield from (_target(kind, one) for one in _items(inventory, kind))
+        yield from (_target(kind, named_object) for named_object in _items(inventory, kind))
     yield from (crd_target(kind.crd_name) for kind in kinds.ALPHA_KINDS if find_crd(inventory, kind.crd_name))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     acting = _refuse_acting(scene)
-    going = [one for one in scene.inventory.provisioners.items if not _holding(scene.inventory, one)]
-    used = templates_used(scene.inventory, without={one.name for one in going})
-    templates = [one for one in scene.inventory.awsnodetemplates.items if one.name not in used]
-    yield from (_delete_object(scene, kinds.PROVISIONER, one=one) for one in going)
-    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, one=one) for one in templates)
+    going = [
+        provisioner for provisioner in scene.inventory.provisioners.items if not _holding(scene.inventory, provisioner)
+    ]
+    used = templates_used(scene.inventory, without={provisioner.name for provisioner in going})
+    templates = [
+        awsnodetemplate
+        for awsnodetemplate in scene.inventory.awsnodetemplates.items
+        if awsnodetemplate.name not in used
+    ]
+    yield from (_delete_object(scene, kinds.PROVISIONER, named_object=provisioner) for provisioner in going)
+    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, named_object=template) for template in templates)
     empty = [kind for kind in kinds.ALPHA_KINDS if not acting and not _items(scene.inventory, kind)]
     yield from (_delete_crd(scene, kind) for kind in empty if find_crd(scene.inventory, kind.crd_name))
     if not going and not templates:
@@ -78,15 +84,15 @@ def _refuse_acting(scene: PlanningContext) -> bool:
     return alpha
 
 
-def _holding(inventory: Inventory, one: Provisioner) -> str:
+def _holding(inventory: Inventory, provisioner: Provisioner) -> str:
     """What still depends on the Provisioner, as text; empty if nothing does."""
-    nodes, machines = nodes_of(inventory, one.name), machines_of(inventory, one.name)
-    return f"Provisioner {one.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
+    nodes, machines = nodes_of(inventory, provisioner.name), machines_of(inventory, provisioner.name)
+    return f"Provisioner {provisioner.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
 
 
 def _refuse_held(inventory: Inventory) -> None:
     """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
-    held = [why for one in inventory.provisioners.items if (why := _holding(inventory, one))]
+    held = [why for provisioner in inventory.provisioners.items if (why := _holding(inventory, provisioner))]
     if held and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
         raise Unavailable("; ".join(held[:5]), code="in_use")
 
@@ -99,16 +105,20 @@ def _items(inventory: Inventory, kind: Kind) -> tuple[NamedObject, ...]:
     return tuple(one for one in inventory.part(PARTS[kind]).items if isinstance(one, NamedObject))
 
 
-def _target(kind: Kind, one: NamedObject) -> ObjectTarget:
-    return object_target(kind, kind.versions[0], name=one.name)
+def _target(kind: Kind, named_object: NamedObject) -> ObjectTarget:
+    return object_target(kind, kind.versions[0], name=named_object.name)
 
 
-def _delete_object(scene: PlanningContext, kind: Kind, *, one: NamedObject) -> Step:
+def _delete_object(scene: PlanningContext, kind: Kind, *, named_object: NamedObject) -> Step:
     preconditions: tuple[Field, ...] = (("spec",), ("status", "resources"))
     step = _delete(
-        scene, _target(kind, one), uid=one.metadata.uid or "", preconditions=preconditions, risk="destructive"
+        scene,
+        _target(kind, named_object),
+        uid=named_object.metadata.uid or "",
+        preconditions=preconditions,
+        risk="destructive",
     )
-    return msgspec.structs.replace(step, manager=keeper_of(one.metadata), note="Nothing depends on it.")
+    return msgspec.structs.replace(step, manager=keeper_of(named_object.metadata), note="Nothing depends on it.")
 
 
 def _delete_crd(scene: PlanningContext, kind: Kind) -> Step:

@@ -36,7 +36,7 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
-    return (_target(one) for one in _ours(inventory))
+    return (_target(configuration) for configuration in _ours(inventory))
 
 
 @action.prepare
@@ -45,15 +45,15 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if running is None:
         raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
     off = _webhooks_off(scene.inventory)
-    for one in _ours(scene.inventory):
-        whole = scene.objects.get(_target(one))
-        if whole is not None and _is_stale(one, running, webhooks_off=off):
-            yield _delete(one, whole, running=running)
+    for configuration in _ours(scene.inventory):
+        whole = scene.objects.get(_target(configuration))
+        if whole is not None and _is_stale(configuration, running, webhooks_off=off):
+            yield _delete(configuration, whole, running=running)
 
 
 def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
     """The configurations that some Karpenter chart shipped; configurations created by users are left out."""
-    return (one for one in inventory.webhooks.items if admission_row(one.name) is not None)
+    return (webhook for webhook in inventory.webhooks.items if admission_row(webhook.name) is not None)
 
 
 def _webhooks_off(inventory: Inventory) -> bool:
@@ -61,19 +61,19 @@ def _webhooks_off(inventory: Inventory) -> bool:
     return controller is not None and controller.webhook_disabled
 
 
-def _is_stale(one: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
+def _is_stale(configuration: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
     """Whether that release does not serve the webhook, by the table; False if the table does not know the release."""
-    row, answers = admission_row(one.name), admits(running, webhooks_off=webhooks_off)
+    row, answers = admission_row(configuration.name), admits(running, webhooks_off=webhooks_off)
     return row is not None and answers is not None and not (answers and row.shipped_by(running))
 
 
-def _target(one: WebhookConfiguration, uid: str = "") -> ObjectTarget:
-    row = next(row for row in ROWS if row.kind == one.kind)
-    return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, one.name, uid=uid)
+def _target(configuration: WebhookConfiguration, uid: str = "") -> ObjectTarget:
+    row = next(row for row in ROWS if row.kind == configuration.kind)
+    return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, configuration.name, uid=uid)
 
 
-def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step:
-    target = _target(one, one.metadata.uid or "")
+def _delete(configuration: WebhookConfiguration, whole: Tree, *, running: Release) -> Step:
+    target = _target(configuration, configuration.metadata.uid or "")
     return Step(
         id="",
         title=f"Delete {target.said}",
@@ -83,6 +83,6 @@ def _delete(one: WebhookConfiguration, whole: Tree, *, running: Release) -> Step
         undo=creation(msgspec.structs.replace(target, uid=""), restorable(whole)),
         undo_postconditions=(Exists(),),
         risk="high",
-        manager=keeper_of(one.metadata),
+        manager=keeper_of(configuration.metadata),
         note=f"{running} does not answer it. Taken back, it is made again as it was, and refuses writes again.",
     )

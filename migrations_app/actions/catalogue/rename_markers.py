@@ -68,8 +68,8 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    found = _found(scene, parameters)
-    return Forecast(pods=found.restarting, pods_without_budget=None, blocked=found.left)
+    rename_work = _found(scene, parameters)
+    return Forecast(pods=rename_work.restarting, pods_without_budget=None, blocked=rename_work.left)
 
 
 def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:

@@ -33,18 +33,18 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(delivery_target(one)) for one in _chosen(inventory, parameters))
+    yield from (bare(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    for one in _chosen(scene.inventory, parameters):
-        read = scene.objects.get(bare(delivery_target(one)))
+    for delivery in _chosen(scene.inventory, parameters):
+        read = scene.objects.get(bare(delivery_target(delivery)))
         if read is None:
-            raise Unavailable(f"{one.kind} {one.name} could not be read, or is gone", code="not_seen")
-        yield resume_step(one, read)
+            raise Unavailable(f"{delivery.kind} {delivery.name} could not be read, or is gone", code="not_seen")
+        yield resume_step(delivery, read)
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
     named = bool(parameters.get(NAMES)) and parameters.get(AHEAD) is True
-    return tuple(one for one in deliveries_named(inventory, parameters) if named or is_paused_by_us(one))
+    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if named or is_paused_by_us(delivery))

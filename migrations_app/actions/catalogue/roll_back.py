@@ -25,23 +25,27 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if not scene.applied:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
     undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
-    if not any(one.sends for one in undo_steps):
+    if not any(undo_step.sends for undo_step in undo_steps):
         raise Unavailable(f"nothing can be taken back: {undo_steps[0].step.note}", code="nothing_to_do")
-    yield from (one.step for one in undo_steps)
+    yield from (undo_step.step for undo_step in undo_steps)
 
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
     undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
-    pools = {target.name for one in undo_steps if (target := one.deletes) and target.plural == kinds.NODE_POOL.plural}
-    nodes = sum(one.pool in pools for one in ownership(scene.inventory).nodes) if pools else 0
+    pools = {
+        target.name
+        for undo_step in undo_steps
+        if (target := undo_step.deletes) and target.plural == kinds.NODE_POOL.plural
+    }
+    nodes = sum(node.pool in pools for node in ownership(scene.inventory).nodes) if pools else 0
     return Forecast(
         nodes=nodes,
         pods=None if nodes else 0,
-        cannot_be_undone=tuple(_kept(one) for one in undo_steps if not one.sends),
+        cannot_be_undone=tuple(_kept(undo_step) for undo_step in undo_steps if not undo_step.sends),
     )
 
 
-def _kept(one: UndoStep) -> str:
-    return f"{one.step.title}: {one.step.note}"
+def _kept(undo_step: UndoStep) -> str:
+    return f"{undo_step.step.title}: {undo_step.step.note}"

@@ -47,9 +47,9 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     going, rest = _parted(scene.inventory, old, by=by)
     if by == DRIFT:
         _refuse_without_drift(scene, old, going=going, rest=rest)
-    nodes.refuse_controllers(scene.inventory, [one.name for one in going])
+    nodes.refuse_controllers(scene.inventory, [node_removal.name for node_removal in going])
     seconds = _seconds(parameters) if by == BY_EXPIRY else None
-    fences = [step for one in old for step in _fence(one, going=going, rest=rest, seconds=seconds)]
+    fences = [step for provisioner in old for step in _fence(provisioner, going=going, rest=rest, seconds=seconds)]
     yield from fences
     if going:
         yield _watch(scene.inventory, going, rest=rest, compared=bool(fences))
@@ -71,7 +71,7 @@ def _seconds(parameters: Parameters) -> int:
 
 
 def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
-    living = [one for one in inventory.provisioners.items if not one.metadata.deleting]
+    living = [provisioner for provisioner in inventory.provisioners.items if not provisioner.metadata.deleting]
     if not living:
         raise Unavailable("no Provisioner is left", code="nothing_to_do")
     return pools.chosen(living, parameters, name="provisioners")
@@ -81,9 +81,9 @@ def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
-    every = list(nodes.alpha(inventory, {one.name for one in old}))
+    every = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
     going = every if by == BY_EXPIRY else drift.reached(inventory, old)
-    return going, [one for one in every if one not in going]
+    return going, [node_removal for node_removal in every if node_removal not in going]
 
 
 def _refuse_without_drift(
@@ -92,24 +92,26 @@ def _refuse_without_drift(
     if not drift.is_on(scene):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if rest and not going:
-        owners = nodes.said(one.name for one in old)
+        owners = nodes.said(provisioner.name for provisioner in old)
         words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
 def _fence(
-    one: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
+    provisioner: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
 ) -> Iterator[Step]:
-    spec = {} if seconds is None or one.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
-    if pools.fenced(one) and not spec:
+    spec = {} if seconds is None or provisioner.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
+    if pools.fenced(provisioner) and not spec:
         return
-    own_count = sum(row.owned.pool == one.name for row in going)
-    node_count = own_count + sum(row.owned.pool == one.name for row in rest)
-    what = "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(one) else "Shorten"
+    own_count = sum(row.owned.pool == provisioner.name for row in going)
+    node_count = own_count + sum(row.owned.pool == provisioner.name for row in rest)
+    what = (
+        "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(provisioner) else "Shorten"
+    )
     how = "expire" if seconds is not None else "can drift"
-    title = f"{what} Provisioner {one.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
+    title = f"{what} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
-    yield pools.fence(one, title=title, spec=spec, note=note)
+    yield pools.fence(provisioner, title=title, spec=spec, note=note)
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
@@ -118,7 +120,7 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
     """
     whole = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
-        gone=() if whole else tuple(one.target for one in going),
+        gone=() if whole else tuple(node_removal.target for node_removal in going),
         replaced=compared,
         no_legacy_nodes=whole,
         pending_above=0 if compared else None,
@@ -129,7 +131,7 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
 
 
 def _rest(rest: list[NodeRemoval]) -> str:
-    names = nodes.said(one.name for one in rest)
+    names = nodes.said(node_removal.name for node_removal in rest)
     return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
 
 
@@ -139,4 +141,4 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going, rest = _parted(scene.inventory, old, by=_way(parameters))
     lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()
     also = (_rest(rest),) if rest else ()
-    return nodes.forecast(scene.inventory, {one.name for one in going}, lost=lost, also=also)
+    return nodes.forecast(scene.inventory, {node_removal.name for node_removal in going}, lost=lost, also=also)

@@ -55,32 +55,32 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    one, wanted = _chosen(inventory, parameters), parse(str(parameters.get("release") or ""))
-    if wanted is not None and parse(one.version) == wanted and brought(inventory, one, release=wanted):
+    delivery, wanted = _chosen(inventory, parameters), parse(str(parameters.get("release") or ""))
+    if wanted is not None and parse(delivery.version) == wanted and brought(inventory, delivery, release=wanted):
         # Told before rights are asked for: what a person did meanwhile needs none.
-        raise Unavailable(f"{one.said} is at {wanted} already", code="nothing_to_do")
-    yield bare(delivery_target(one.delivery))
+        raise Unavailable(f"{delivery.said} is at {wanted} already", code="nothing_to_do")
+    yield bare(delivery_target(delivery.delivery))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    one = _chosen(scene.inventory, parameters)
-    target = delivery_target(one.delivery)
+    delivery = _chosen(scene.inventory, parameters)
+    target = delivery_target(delivery.delivery)
     read = scene.objects.get(bare(target))
     if scene.edits is None or read is None:
         raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
-    refuse_written(one, read)
+    refuse_written(delivery, read)
     if read.get("operation") is not None:
-        raise Unavailable(f"{one.said} is being synced: wait until that has ended", code="busy")
+        raise Unavailable(f"{delivery.said} is being synced: wait until that has ended", code="busy")
     to = _lands(scene, parameters)
-    patch = upgrade_patch(read, place_of(one), version=as_tag(to), edits=scene.edits)
+    patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=scene.edits)
     if patch == {"spec": {}}:
-        raise Unavailable(f"{one.said} is at {to} already", code="nothing_to_do")
-    title = f"Upgrade {one.chart} in {one.said} from {one.version or 'no version'} to {as_tag(to)}"
+        raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
+    title = f"Upgrade {delivery.chart} in {delivery.said} from {delivery.version or 'no version'} to {as_tag(to)}"
     made = patch_step(
-        target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, one, to=to)
+        target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, delivery, to=to)
     )
-    yield _with_way_back(made, one, read=read, to=to)
+    yield _with_way_back(made, delivery, read=read, to=to)
 
 
 @action.foresee
@@ -98,15 +98,15 @@ def _lands(scene: PlanningContext, parameters: Parameters) -> Release:
     return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
 
 
-def _no_way_back(one: ChartDelivery, to: Release) -> str:
-    return no_way_back(to, parse(one.version))
+def _no_way_back(delivery: ChartDelivery, to: Release) -> str:
+    return no_way_back(to, parse(delivery.version))
 
 
-def _with_way_back(step: Step, one: ChartDelivery, *, read: Tree, to: Release) -> Step:
+def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
     """The step with what starts a sync, the whole object as its condition, and its undo where the tables know one."""
-    by_hand = one.delivery.kind == APPLICATION and not acts(one.delivery)
+    by_hand = delivery.delivery.kind == APPLICATION and not acts(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
-    change, why = step.change, _no_way_back(one, to)
+    change, why = step.change, _no_way_back(delivery, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
     notes = (note, f"It is not taken back by karpdash: {why}." if why else "Taken back: the former version and values.")
     undo: Change | None = None
@@ -120,6 +120,6 @@ def _with_way_back(step: Step, one: ChartDelivery, *, read: Tree, to: Release) -
         digest=projected(read, WHOLE),
         undo=undo,
         undo_postconditions=held(step.undo.body) if step.undo and undo else (),
-        undo_after=gate_of_way_back(step.after, one) if undo and step.after else None,
+        undo_after=gate_of_way_back(step.after, delivery) if undo and step.after else None,
         note=" ".join(filter(None, notes)),
     )

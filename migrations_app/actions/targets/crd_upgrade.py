@@ -84,7 +84,7 @@ def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 def _refuse_dropping(target: ObjectTarget, before: Tree, *, wanted: Body) -> None:
     stored = value_at(before, ("status", "storedVersions")) or []
-    lost = sorted(set(stored) - {one["name"] for one in _versions(wanted)})
+    lost = sorted(set(stored) - {version["name"] for version in _versions(wanted)})
     if lost:
         words = f"{target.name} still lists {', '.join(lost)} as stored: rewrite its objects first"
         raise Unavailable(words, code="still_stored")
@@ -102,12 +102,12 @@ def _versions(crd: Tree) -> list[Tree]:
 
 
 def _storage(crd: Tree) -> str:
-    return next((str(one["name"]) for one in _versions(crd) if one.get("storage")), "")
+    return next((str(version["name"]) for version in _versions(crd) if version.get("storage")), "")
 
 
 def _dropped(before: Tree, after: Tree) -> list[str]:
-    kept = {one["name"] for one in _versions(after)}
-    return [str(one["name"]) for one in _versions(before) if one["name"] not in kept]
+    kept = {version["name"] for version in _versions(after)}
+    return [str(version["name"]) for version in _versions(before) if version["name"] not in kept]
 
 
 def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
@@ -117,7 +117,7 @@ def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
     undo = way_back(patch, before)
     if not _keeps(before, wanted):
         return undo
-    new = next(one for one in _versions(wanted) if one.get("storage"))
+    new = next(version for version in _versions(wanted) if version.get("storage"))
     spec = {key: value for key, value in undo["spec"].items() if key != "conversion"}
     return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
 
@@ -125,7 +125,7 @@ def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
 def _keeps(before: Tree, wanted: Body) -> str:
     """The version that stays served after the undo; empty if none must."""
     new = _storage(wanted)
-    return "" if new in {one["name"] for one in _versions(before)} else new
+    return "" if new in {version["name"] for version in _versions(before)} else new
 
 
 def _versions_of(undo: Body, before: Tree) -> Tree:
@@ -140,8 +140,8 @@ def _postconditions(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Conditi
 def _conditions(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
     """The conditions that a read verifies. Schemas are not compared, because old servers drop CEL rules."""
     yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
-    for one in _versions(wanted):
-        flags = {"name": one["name"], "served": one["served"], "storage": one["storage"]}
+    for version in _versions(wanted):
+        flags = {"name": version["name"], "served": version["served"], "storage": version["storage"]}
         yield ListContains(field=("spec", "versions"), element=flags)
     for name in _dropped(before, wanted):
         yield ListContains(field=("spec", "versions"), element={"name": name}, absent=True)
@@ -151,7 +151,7 @@ def _conditions(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Conditio
 
 
 def _versions_text(wanted: Body) -> str:
-    served = [str(one["name"]) for one in _versions(wanted) if one.get("served")]
+    served = [str(version["name"]) for version in _versions(wanted) if version.get("served")]
     return f"{', '.join(served)} served, {_storage(wanted)} stored"
 
 

@@ -63,8 +63,8 @@ def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
     address = aim(inventory, release)
     if address is not None:
         return address.name, address.namespace, address.port
-    found = webhook_service(inventory)
-    return (found.name, found.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if found else MAIN_CHART_WEBHOOK_SERVICE
+    service = webhook_service(inventory)
+    return (service.name, service.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if service else MAIN_CHART_WEBHOOK_SERVICE
 
 
 def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
@@ -97,7 +97,7 @@ def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
     shipped = crd_set(release)
     if shipped is None:
         raise Unavailable(f"the CRDs of {release} are not known", code="unknown_release")
-    found = {str(value_at(one, ("metadata", "name"))): one for one in _documents(files)}
+    found = {str(value_at(document, ("metadata", "name"))): document for document in _documents(files)}
     missing = [row.name for row in shipped.crds if row.name not in found]
     strange = sorted(set(found) - {row.name for row in shipped.crds})
     if missing or strange:
@@ -141,8 +141,13 @@ def _read(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
 def _refuse_odd(crd: Body, row: Crd) -> None:
     """Raises Unavailable unless names and versions are those of the release; schemas are not compared."""
     versions = value_at(crd, ("spec", "versions"))
-    version_bodies = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
-    flags = {(one.get("name"), one.get("served"), one.get("storage")) for one in version_bodies}
+    version_bodies = (
+        [version for version in versions if isinstance(version, dict)] if isinstance(versions, list) else []
+    )
+    flags = {
+        (version_body.get("name"), version_body.get("served"), version_body.get("storage"))
+        for version_body in version_bodies
+    }
     names = (
         crd.get("apiVersion"),
         value_at(crd, ("spec", "group")),
@@ -150,7 +155,7 @@ def _refuse_odd(crd: Body, row: Crd) -> None:
         value_at(crd, ("spec", "names", "kind")),
     )
     alike = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
-    if not alike or flags != {(one.name, one.served, one.storage) for one in row.versions}:
+    if not alike or flags != {(version.name, version.served, version.storage) for version in row.versions}:
         words = f"{row.name} of the chart serves or stores other versions than its release does"
         raise Unavailable(words, code="strange_chart")
 
@@ -203,7 +208,7 @@ def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "")
     """
     if parse(wanted) is not None and parse(wanted) == running.release:
         return _running(running)
-    version = next((one.git_version for one in inventory.version.items), "")
+    version = next((server_version.git_version for server_version in inventory.version.items), "")
     way = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
     if not way.steps:
         raise Unavailable(f"{way.current} is as far as the way goes", code="nothing_to_do")

@@ -48,48 +48,48 @@ _TYPED = re.compile(r"true|false|0|-?[1-9]\d{0,17}")
 """What a parameter of Argo CD means other than text, unless it forces text."""
 
 
-def delivery_target(one: GitOpsDelivery) -> ObjectTarget:
+def delivery_target(delivery: GitOpsDelivery) -> ObjectTarget:
     """The object by uid, in the version in which it was read."""
-    return target_of(ROWS[one.kind], one, version=one.api_version.rpartition("/")[2])
+    return target_of(ROWS[delivery.kind], delivery, version=delivery.api_version.rpartition("/")[2])
 
 
 def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
     """The one object that delivers the chart and may be changed. Raises Unavailable with the reason."""
-    found = chart_deliveries(inventory, chart)
-    if not found:
+    deliveries = chart_deliveries(inventory, chart)
+    if not deliveries:
         words = f"no HelmRelease of Flux and no Application of Argo CD delivers the chart {chart} to this cluster"
         raise Unavailable(words, code="no_delivery")
-    if len(found) > 1:
-        names = ", ".join(sorted(one.said for one in found))
-        raise Unavailable(f"{len(found)} objects deliver the chart {chart}: {names}", code="two_deliveries")
-    (one,) = found
-    if one.elsewhere:
-        _refuse_kept(one.said, one.elsewhere)
-    if one.delivery.kind == HELM_RELEASE and not acts(one.delivery):
-        raise Unavailable(f"{one.said} is suspended and would bring nothing: resume it first", code="suspended")
-    return one
+    if len(deliveries) > 1:
+        names = ", ".join(sorted(delivery.said for delivery in deliveries))
+        raise Unavailable(f"{len(deliveries)} objects deliver the chart {chart}: {names}", code="two_deliveries")
+    (delivery,) = deliveries
+    if delivery.elsewhere:
+        _refuse_kept(delivery.said, delivery.elsewhere)
+    if delivery.delivery.kind == HELM_RELEASE and not acts(delivery.delivery):
+        raise Unavailable(f"{delivery.said} is suspended and would bring nothing: resume it first", code="suspended")
+    return delivery
 
 
-def place_of(one: ChartDelivery) -> ChartPlace:
+def place_of(delivery: ChartDelivery) -> ChartPlace:
     """Where it names the version. Raises Unavailable if another object does."""
-    if one.place is None:
-        _refuse_kept(one.said, one.elsewhere)
-    return one.place
+    if delivery.place is None:
+        _refuse_kept(delivery.said, delivery.elsewhere)
+    return delivery.place
 
 
 def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
     raise Unavailable(f"{delivery_name} is not its own source, but {writer}: change it there", code="kept")
 
 
-def refuse_written(one: ChartDelivery, read: Tree) -> None:
+def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
     """Raises Unavailable if the API server says that a tool wrote the version into the object."""
-    place = place_of(one)
+    place = place_of(delivery)
     written = value_at(read, ("metadata", "managedFields"))
     for entry in written if isinstance(written, list) else ():
         name = str(entry.get("manager") or "").lower()
         tool = name.startswith(WRITERS) and not name.startswith(PEOPLE)
         if tool and _owns(entry.get("fieldsV1"), ("spec", *place.at, place.version)):
-            _refuse_kept(one.said, f"what the field manager {entry.get('manager')} applies")
+            _refuse_kept(delivery.said, f"what the field manager {entry.get('manager')} applies")
 
 
 def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain JSON

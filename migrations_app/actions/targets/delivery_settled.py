@@ -17,27 +17,27 @@ SETTLE_SECONDS = 1800
 """Flux looks at a changed object at once, Argo CD within three minutes; both then wait for the chart's hooks."""
 
 
-def settled_gate(inventory: Inventory, one: ChartDelivery, *, to: Release) -> Gate:
+def settled_gate(inventory: Inventory, chart_delivery: ChartDelivery, *, to: Release) -> Gate:
     """The delivery says that it has brought that release, and the controller's chart has its controller run."""
-    delivery = DeliveryGate(target=delivery_target(one.delivery), version=as_tag(to))
-    controller = _controller(inventory, to) if one.chart == CHART else None
+    delivery = DeliveryGate(target=delivery_target(chart_delivery.delivery), version=as_tag(to))
+    controller = _controller(inventory, to) if chart_delivery.chart == CHART else None
     return Gate(delivery=delivery, controller=controller, seconds=SETTLE_SECONDS)
 
 
-def brought(inventory: Inventory, one: ChartDelivery, *, release: Release) -> bool:
+def brought(inventory: Inventory, delivery: ChartDelivery, *, release: Release) -> bool:
     """Whether that release of the chart is installed: the controller's by its image; other charts have no further
     evidence.
     """
-    controller = installation(inventory) if one.chart == CHART else None
+    controller = installation(inventory) if delivery.chart == CHART else None
     images = [each.image or "" for each in controller.workload.template.spec.containers or ()] if controller else []
-    return one.chart != CHART or any(image_release(image) == release for image in images)
+    return delivery.chart != CHART or any(image_release(image) == release for image in images)
 
 
-def gate_of_way_back(gate: Gate, one: ChartDelivery) -> Gate:
+def gate_of_way_back(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
     """The same for the version that it asks for now."""
-    delivery, controller, former = gate.delivery, gate.controller, parse(one.version)
+    delivery, controller, former = gate.delivery, gate.controller, parse(chart_delivery.version)
     if delivery is not None:
-        delivery = msgspec.structs.replace(delivery, version=one.version)
+        delivery = msgspec.structs.replace(delivery, version=chart_delivery.version)
     if controller is not None and controller.release and former is not None:
         controller = msgspec.structs.replace(controller, release=str(former))
     return msgspec.structs.replace(gate, delivery=delivery, controller=controller)
@@ -50,8 +50,8 @@ def _controller(inventory: Inventory, to: Release) -> ControllerGate | None:
     controller = installation(inventory)
     if controller is None:
         return None
-    images = [one.image or "" for one in controller.workload.template.spec.containers or ()]
-    named = any(image_release(one) for one in images)
+    images = [container.image or "" for container in controller.workload.template.spec.containers or ()]
+    named = any(image_release(image) for image in images)
     return ControllerGate(
         namespace=controller.namespace,
         deployment=controller.name,

@@ -31,7 +31,11 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
 
     Raises InvalidInput for a name that none has.
     """
-    by_name = {said_of(one): one for one in inventory.deliveries.items if one.kind in ROWS and stays_here(one)}
+    by_name = {
+        said_of(delivery): delivery
+        for delivery in inventory.deliveries.items
+        if delivery.kind in ROWS and stays_here(delivery)
+    }
     given = parameters.get(NAMES) or ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
@@ -46,23 +50,23 @@ def switch_of(target: ObjectTarget) -> Field:
     return AUTOMATED if target.kind == APPLICATION else SUSPEND
 
 
-def pause_step(one: GitOpsDelivery, read: Tree) -> Step:
+def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     """A step that switches it off and writes down what the switch said; its undo switches it on as it was."""
-    target = _checked(one)
+    target = _checked(delivery)
     made = patch_step(
-        target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(one)}",
-        risk="medium", note=reverted_by(one), manager=_switched_on_again(one, read),
+        target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(delivery)}",
+        risk="medium", note=reverted_by(delivery), manager=_switched_on_again(delivery, read),
     )  # fmt: skip
     return _whole(made, target, read=read)
 
 
-def resume_step(one: GitOpsDelivery, read: Tree) -> Step:
+def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     """A step that switches it on as it was before the pause; one that was not paused, as it is now."""
-    target = _checked(one)
+    target = _checked(delivery)
     before = before_pause(target, read)
     off, on = pausing(target, before), resuming(target, before)
     made = patch_step(
-        target, read, patch=on, title=f"Resume {said_of(one)}", risk="medium",
+        target, read, patch=on, title=f"Resume {said_of(delivery)}", risk="medium",
         note="It applies its source at once: what the source says otherwise is taken back by it.",
     )  # fmt: skip
     # Its undo is that of a delivery which is paused, also where the plan is made before the pause.
@@ -108,29 +112,29 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
     return found
 
 
-def reverted_by(one: GitOpsDelivery) -> str:
+def reverted_by(delivery: GitOpsDelivery) -> str:
     """The note for an object that another tool writes."""
-    writer = writer_of(one)
+    writer = writer_of(delivery)
     return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
 
 
-def _switched_on_again(one: GitOpsDelivery, read: Tree) -> str:
+def _switched_on_again(delivery: GitOpsDelivery, read: Tree) -> str:
     """The tool that would resume it: what writes an Application writes its sync policy too, while Flux does not touch
     `suspend` if its source does not set it.
     """
-    writer = writer_of(one)
-    states = one.kind == APPLICATION or value_at(read, SUSPEND) is not None
+    writer = writer_of(delivery)
+    states = delivery.kind == APPLICATION or value_at(read, SUSPEND) is not None
     return writer if writer and states else ""
 
 
-def _checked(one: GitOpsDelivery) -> ObjectTarget:
-    checked_name(one.name)
-    return delivery_target(one)
+def _checked(delivery: GitOpsDelivery) -> ObjectTarget:
+    checked_name(delivery.name)
+    return delivery_target(delivery)
 
 
-def refuse_owned(found: Iterable[GitOpsDelivery]) -> None:
+def refuse_owned(deliveries: Iterable[GitOpsDelivery]) -> None:
     """Raises Unavailable for Applications of an ApplicationSet, which writes the policy again at once."""
-    owned = [said_of(one) for one in found if one.metadata.owner("ApplicationSet") is not None]
+    owned = [said_of(delivery) for delivery in deliveries if delivery.metadata.owner("ApplicationSet") is not None]
     if owned:
         words = f"an ApplicationSet writes {', '.join(owned)}, and would undo the pause: pause it there"
         raise Unavailable(words, code="kept")

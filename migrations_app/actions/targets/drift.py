@@ -26,9 +26,11 @@ def is_on(scene: PlanningContext) -> bool | None:
 
 def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that a change of these Provisioners makes drift: nothing drifts without a hash on both sides."""
-    hashed = {one.name for one in old if one.metadata.annotation(labels.PROVISIONER_HASH) is not None}
-    pool_nodes = nodes.alpha(inventory, {one.name for one in old}) if old else ()
-    return [one for one in pool_nodes if one.owned.can_drift and one.owned.pool in hashed]
+    hashed = {
+        provisioner.name for provisioner in old if provisioner.metadata.annotation(labels.PROVISIONER_HASH) is not None
+    }
+    pool_nodes = nodes.alpha(inventory, {provisioner.name for provisioner in old}) if old else ()
+    return [pool_node for pool_node in pool_nodes if pool_node.owned.can_drift and pool_node.owned.pool in hashed]
 
 
 def beside(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
@@ -38,7 +40,7 @@ def beside(scene: PlanningContext, changing: Collection[Provisioner]) -> list[No
 
 def words(drifting: Iterable[NodeRemoval]) -> str:
     """The forecast of it as text; empty without such nodes."""
-    names = [one.name for one in drifting]
+    names = [node_removal.name for node_removal in drifting]
     if not names:
         return ""
     count = nodes.counted(len(names), "node")

@@ -15,14 +15,14 @@ def one_release(inventory: Inventory, chart: str) -> HelmRelease:
     """
     if why := records_unread(inventory):
         raise Unavailable(f"Helm's release records could not all be read: {why}", code="not_seen")
-    found = [one for one in inventory.helm_releases.items if one.chart == chart]
-    if not found:
+    releases = [helm_release for helm_release in inventory.helm_releases.items if helm_release.chart == chart]
+    if not releases:
         raise Unavailable(f"no Helm release of the chart {chart} is installed", code="no_release")
-    if len(found) > 1:
-        names = ", ".join(sorted(f"{one.namespace}/{one.name}" for one in found))
-        raise Unavailable(f"{len(found)} releases of the chart {chart} are installed: {names}", code="two_releases")
+    if len(releases) > 1:
+        names = ", ".join(sorted(f"{helm_release.namespace}/{helm_release.name}" for helm_release in releases))
+        raise Unavailable(f"{len(releases)} releases of the chart {chart} are installed: {names}", code="two_releases")
     _refuse_kept(inventory)
-    return found[0]
+    return releases[0]
 
 
 def _refuse_kept(inventory: Inventory) -> None:

@@ -61,19 +61,23 @@ def node_target(node: Node) -> ObjectTarget:
 def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and that is not being deleted, in the order read."""
     node_of = {node.name: node for node in inventory.nodes.items}
-    owned = (one for one in ownership(inventory).nodes if one.owner in OWNERS)
-    return tuple(NodeRemoval(node_of[one.name], one) for one in owned if not node_of[one.name].metadata.deleting)
+    owned = (node for node in ownership(inventory).nodes if node.owner in OWNERS)
+    return tuple(
+        NodeRemoval(node_of[owned_node.name], owned_node)
+        for owned_node in owned
+        if not node_of[owned_node.name].metadata.deleting
+    )
 
 
 def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
     """The nodes behind Machines; with `pools` only those of these Provisioners."""
-    found = (one for one in karpenters(inventory) if one.owned.owner == ALPHA)
-    return tuple(one for one in found if not pools or one.owned.pool in pools)
+    removals = (karpenter for karpenter in karpenters(inventory) if karpenter.owned.owner == ALPHA)
+    return tuple(node_removal for node_removal in removals if not pools or node_removal.owned.pool in pools)
 
 
 def nodes_by_pool(inventory: Inventory) -> Counter[str]:
     """The number of nodes of each NodePool. Nodes of a Provisioner with the same name are not counted."""
-    return Counter(one.pool for one in ownership(inventory).nodes if one.owner in OWNERS and one.owner != ALPHA)
+    return Counter(node.pool for node in ownership(inventory).nodes if node.owner in OWNERS and node.owner != ALPHA)
 
 
 def said(names: Iterable[str]) -> str:
@@ -105,16 +109,18 @@ def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[
     for group in moving(inventory):
         for name in group.nodes:
             load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
-    return tuple(sorted(going, key=lambda one: (load.get(one.name, Fraction(0)), natural(one.name))))
+    return tuple(
+        sorted(going, key=lambda node_removal: (load.get(node_removal.name, Fraction(0)), natural(node_removal.name)))
+    )
 
 
 def batches(
     going: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
 ) -> Iterator[tuple[NodeRemoval, ...]]:
     """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
-    sizes = Counter(one.pool for one in every)
-    for pool in dict.fromkeys(one.pool for one in going):
-        pool_nodes = [one for one in going if one.pool == pool]
+    sizes = Counter(node_removal.pool for node_removal in every)
+    for pool in dict.fromkeys(node_removal.pool for node_removal in going):
+        pool_nodes = [node_removal for node_removal in going if node_removal.pool == pool]
         share = sizes.get(pool, len(pool_nodes)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
         for start in range(0, len(pool_nodes), many):
@@ -137,7 +143,11 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
 
 def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
     """Raises Unavailable with the nodes that a deletion would not drain (A31)."""
-    bare = [one.name for one in going if labels.TERMINATION_FINALIZER not in (one.node.metadata.finalizers or ())]
+    bare = [
+        node_removal.name
+        for node_removal in going
+        if labels.TERMINATION_FINALIZER not in (node_removal.node.metadata.finalizers or ())
+    ]
     if bare:
         words = f"without the finalizer {labels.TERMINATION_FINALIZER} nothing drains {said(bare)}"
         raise Unavailable(words, code="finalizer_missing")

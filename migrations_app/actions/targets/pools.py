@@ -33,20 +33,20 @@ from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
     """Number of its nodes. An alpha node whose Provisioner is not known counts for each of them."""
     owned = ownership(inventory).nodes
-    return sum(one.owner == "karpenter_alpha" and one.pool in ("", provisioner) for one in owned)
+    return sum(owned_node.owner == "karpenter_alpha" and owned_node.pool in ("", provisioner) for owned_node in owned)
 
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
     """Number of its Machines; a Machine without the label counts for each Provisioner."""
-    pool_names = (one.metadata.label(labels.PROVISIONER_NAME) or "" for one in inventory.machines.items)
+    pool_names = (machine.metadata.label(labels.PROVISIONER_NAME) or "" for machine in inventory.machines.items)
     return sum(name in ("", provisioner) for name in pool_names)
 
 
 def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozenset[str]:
     """The node templates that Machines, and Provisioners other than those in `without`, refer to."""
-    staying = (one for one in inventory.provisioners.items if one.name not in without)
-    by_provisioners = {str(one.get("spec.providerRef.name", "")) for one in staying}
-    references = (one.spec.machine_template_ref for one in inventory.machines.items)
+    staying = (provisioner for provisioner in inventory.provisioners.items if provisioner.name not in without)
+    by_provisioners = {str(provisioner.get("spec.providerRef.name", "")) for provisioner in staying}
+    references = (machine.spec.machine_template_ref for machine in inventory.machines.items)
     return frozenset(by_provisioners | {reference.name or "" for reference in references if reference})
 
 
@@ -61,16 +61,16 @@ def keeper_of(metadata: Metadata) -> str:
 T = TypeVar("T", bound=NamedObject)
 
 
-def target_of(row: kinds.Kind, one: NamedObject, *, version: str = "") -> ObjectTarget:
+def target_of(row: kinds.Kind, named_object: NamedObject, *, version: str = "") -> ObjectTarget:
     """The object by uid, in the given version or the newest one."""
     return ObjectTarget(
         row.group,
         version or row.versions[0],
         row.plural,
         row.kind,
-        one.name,
-        namespace=one.namespace,
-        uid=one.metadata.uid or "",
+        named_object.name,
+        namespace=named_object.namespace,
+        uid=named_object.metadata.uid or "",
     )
 
 
@@ -147,11 +147,11 @@ def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 
 def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
     """Raises Unavailable with the Provisioners whose pods no ready NodePool can take over."""
-    for one in old:
-        reasons = [_against(one, pool) for pool in living_pools(inventory)]
+    for provisioner in old:
+        reasons = [_against(provisioner, pool) for pool in living_pools(inventory)]
         if all(reasons):
             why = min(reasons, key=len) if reasons else "there is no NodePool"
-            raise Unavailable(f"nothing takes over from Provisioner {one.name}: {why}", code="no_successor")
+            raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {why}", code="no_successor")
 
 
 def _against(old: Provisioner, pool: NodePool) -> str:
@@ -170,30 +170,32 @@ def refuse_other_release(scene: PlanningContext) -> None:
         raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
 
 
-def fenced(one: Provisioner) -> bool:
+def fenced(provisioner: Provisioner) -> bool:
     """Whether it has the drain taint already."""
-    return any(row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(one))
-
-
-def fence(one: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
-    """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
-    taints = {} if fenced(one) else {"taints": [*_taints(one), DRAIN_TAINT.taint]}
-    return patch_step(
-        target_of(kinds.PROVISIONER, one),
-        {"spec": one.spec or {}},
-        patch={"spec": taints | (spec or {})},
-        title=title,
-        risk="medium",
-        manager=keeper_of(one.metadata),
-        note=joined(note, source_note(one.metadata)),
+    return any(
+        row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(provisioner)
     )
 
 
-def _taints(one: Provisioner) -> list[dict[str, Any]]:
+def fence(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
+    """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
+    taints = {} if fenced(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
+    return patch_step(
+        target_of(kinds.PROVISIONER, provisioner),
+        {"spec": provisioner.spec or {}},
+        patch={"spec": taints | (spec or {})},
+        title=title,
+        risk="medium",
+        manager=keeper_of(provisioner.metadata),
+        note=joined(note, source_note(provisioner.metadata)),
+    )
+
+
+def _taints(provisioner: Provisioner) -> list[dict[str, Any]]:
     """Its taints. Raises Unavailable if the list cannot be read, since a patch would replace it as a whole."""
-    found = one.get("spec.taints", [])
+    found = provisioner.get("spec.taints", [])
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise Unavailable(f"Provisioner {one.name}: spec.taints cannot be read", code="not_seen")
+        raise Unavailable(f"Provisioner {provisioner.name}: spec.taints cannot be read", code="not_seen")
     return list(found)
 
 
@@ -237,7 +239,7 @@ def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor,
     _refuse_losses([loss for item in items for loss in item.losses])
     found = [Successor(body, item) for item in items for body in item.objects if not item.view_only]
     _refuse_placeholders(found)
-    return tuple(sorted(found, key=lambda one: one.body["kind"] in POOLS))
+    return tuple(sorted(found, key=lambda successor: successor.body["kind"] in POOLS))
 
 
 def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
@@ -339,6 +341,6 @@ def _refuse_losses(losses: list[ConversionFinding]) -> None:
 
 
 def _refuse_placeholders(found: list[Successor]) -> None:
-    for one in found:
-        if any(True for _ in placeholder_paths(one.body)):
-            raise Unavailable(f"{one.target.said} still holds a placeholder: name the node role", code="loss")
+    for successor in found:
+        if any(True for _ in placeholder_paths(successor.body)):
+            raise Unavailable(f"{successor.target.said} still holds a placeholder: name the node role", code="loss")

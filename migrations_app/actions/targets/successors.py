@@ -10,9 +10,9 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 
 
-def sources_of(inventory: Inventory, one: Successor) -> tuple[SourceObject, ...]:
+def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject, ...]:
     """What the object was computed from: its pool or class, and the class or pools whose settings go into it."""
-    own = dict(one.item.source)
+    own = dict(successor.item.source)
     wanted = _class_named(own)
     of_kinds = next(pair for pair in zip(POOLS, CLASSES, strict=True) if own["kind"] in pair)
     others = [tree for tree in convertible(inventory) if tree["kind"] in of_kinds and tree != own]
@@ -33,12 +33,12 @@ def _source(inventory: Inventory, tree: Tree) -> SourceObject:
     return SourceObject(target=target_of(row, read, version=version), digest=content_digest(tree))
 
 
-def fields_gone(one: Successor) -> Tree:
+def fields_gone(successor: Successor) -> Tree:
     """For an object that is only cleaned: the fields that it no longer has."""
-    if not one.own or one.item.generation != "v1":
+    if not successor.own or successor.item.generation != "v1":
         return {}
-    before = {"metadata": one.item.source["metadata"], "spec": one.item.source["spec"]}
-    after = {"metadata": one.body["metadata"], "spec": one.body["spec"]}
+    before = {"metadata": successor.item.source["metadata"], "spec": successor.item.source["spec"]}
+    after = {"metadata": successor.body["metadata"], "spec": successor.body["spec"]}
     return _only_removed(between(before, after))
 
 

@@ -216,25 +216,25 @@ def _replicas(target: ObjectTarget, read: Tree) -> int:
 
 def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
     """The workloads that name an old key, except the controller, whose chart rewrites its own rules."""
-    own = {(one.namespace, one.name) for one in inventory.controller.items}
-    named = (one for one in _named(inventory, parameters) if (one.namespace, one.name) not in own)
-    return tuple(dict.fromkeys(target for one in named if (target := _target(inventory, one)) is not None))
+    own = {(workload.namespace, workload.name) for workload in inventory.controller.items}
+    named = (mention for mention in _named(inventory, parameters) if (mention.namespace, mention.name) not in own)
+    return tuple(dict.fromkeys(target for mention in named if (target := _target(inventory, mention)) is not None))
 
 
 def argo_rollouts(inventory: Inventory, parameters: Parameters) -> tuple[str, ...]:
     """Namespace and name of the Rollouts that name an old key: they are left to people."""
-    found = (one for one in _named(inventory, parameters) if one.kind == ROLLOUT)
-    return tuple(dict.fromkeys(f"{one.namespace}/{one.name}" for one in found))
+    mentions = (mention for mention in _named(inventory, parameters) if mention.kind == ROLLOUT)
+    return tuple(dict.fromkeys(f"{mention.namespace}/{mention.name}" for mention in mentions))
 
 
 def _named(inventory: Inventory, parameters: Parameters) -> list[Mention]:
-    found = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
-    found += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
-    return [one for one in found if _in(parameters, one.namespace)]
+    mentions = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
+    mentions += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
+    return [mention for mention in mentions if _in(parameters, mention.namespace)]
 
 
-def _target(inventory: Inventory, one: Mention) -> ObjectTarget | None:
-    return target_of(inventory, kind=one.kind, namespace=one.namespace, name=one.name)
+def _target(inventory: Inventory, mention: Mention) -> ObjectTarget | None:
+    return target_of(inventory, kind=mention.kind, namespace=mention.namespace, name=mention.name)
 
 
 def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodGroup]:

@@ -203,7 +203,7 @@ def campaign_request(said: Mapping[str, Any]) -> CampaignRequest:
         waves=tuple(said["waves"]),
         order=tuple(said["order"]),
         destroys=tuple(said["destroys"]),
-        windows=tuple(dict(one) for one in said["windows"]),
+        windows=tuple(dict(window) for window in said["windows"]),
     )
 
 

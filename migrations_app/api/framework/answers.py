@@ -72,7 +72,7 @@ def _field(hint: Any, **options: Any) -> serializers.Field[Any, Any, Any, Any]: 
     if origin is Annotated:
         return _field(arguments[0], help_text=arguments[1].description, **options)
     if origin in (Union, types.UnionType):
-        (kind,) = (one for one in arguments if one is not types.NoneType)
+        (kind,) = (argument for argument in arguments if argument is not types.NoneType)
         return _field(kind, allow_null=True, **options)
     if origin is Literal:
         return serializers.ChoiceField(choices=arguments, **options)

@@ -137,8 +137,8 @@ class KarpdashSchema(AutoSchema):
 
     @property
     def _operation(self) -> Operation:
-        found: Operation = self.view.operations[self.method]
-        return found
+        operation: Operation = self.view.operations[self.method]
+        return operation
 
     def is_excluded(self) -> bool:
         """Whether the endpoint declares nothing for the method."""
@@ -156,16 +156,22 @@ class KarpdashSchema(AutoSchema):
 
     def get_response_serializers(self) -> Any:  # noqa: ANN401 - as above
         """The successful answers, and each problem."""
-        found, named = self._operation, self._operation.named
-        usual = () if found.unmatched else _FOR_METHOD[self.method]
+        operation, named = self._operation, self._operation.named
+        usual = () if operation.unmatched else _FOR_METHOD[self.method]
         missing = (404,) if ("{" in self.path if named is None else named) else ()
-        statuses = sorted({*_ALWAYS, *usual, *missing, *((412, 428) if found.guarded else ())})
+        statuses = sorted({*_ALWAYS, *usual, *missing, *((412, 428) if operation.guarded else ())})
         said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBodySerializer, _WORDS[status]) for status in statuses}
-        return {**found.answers, **said}
+        return {**operation.answers, **said}
 
     def get_override_parameters(self) -> list[Any]:
         """The query's parameters, and the headers that the method needs."""
-        found = self._operation
-        headers = [KEY_NEEDED, IF_MATCH] if found.guarded else [] if found.unmatched else _HEADERS_FOR[self.method]
-        given = {one.name for one in found.more}
-        return [*([found.query] if found.query else []), *(h for h in headers if h.name not in given), *found.more]
+        operation = self._operation
+        headers = (
+            [KEY_NEEDED, IF_MATCH] if operation.guarded else [] if operation.unmatched else _HEADERS_FOR[self.method]
+        )
+        given = {parameter.name for parameter in operation.more}
+        return [
+            *([operation.query] if operation.query else []),
+            *(h for h in headers if h.name not in given),
+            *operation.more,
+        ]

@@ -72,8 +72,8 @@ class DeclaredPermission(BasePermission):
 def _sight(request: Request, key: object) -> VisibilityScope:
     """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
     standing = permissions_of(request.user)
-    found = request.resolver_match
-    first = found.route.removeprefix(ROOT).partition("/")[0] if found else ""
+    match = request.resolver_match
+    first = match.route.removeprefix(ROOT).partition("/")[0] if match else ""
     kind = SUBJECTS.get(first)
     named = kind is not None and isinstance(key, uuid.UUID)
     return VisibilityScope(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one

@@ -226,7 +226,7 @@ def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     told["going_back"] = detail.going_back
     told["paused_deliveries"] = detail.paused_deliveries
     told["disruption_hold"] = detail.disruption_hold
-    told["steps"] = [_step(one) for one in detail.steps]
+    told["steps"] = [_step(step) for step in detail.steps]
     answer = Response(JourneyWholeSerializer(told).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)
     return answer
@@ -242,6 +242,6 @@ _STANDING = (
 )  # fmt: skip
 
 
-def _step(one: StepRow) -> dict[str, Any]:
-    defined = {name: getattr(one.definition, name) for name in _DEFINED}
-    return defined | {name: getattr(one, name) for name in _STANDING}
+def _step(step_row: StepRow) -> dict[str, Any]:
+    defined = {name: getattr(step_row.definition, name) for name in _DEFINED}
+    return defined | {name: getattr(step_row, name) for name in _STANDING}

@@ -83,15 +83,15 @@ class OpeningSerializer(StrictSerializer):
     digest = Text(max_length=64)
 
 
-def proposal_body(found: Proposal | None) -> dict[str, Any] | None:
+def proposal_body(proposal: Proposal | None) -> dict[str, Any] | None:
     """What the request holds, as the API answers it."""
-    if found is None:
+    if proposal is None:
         return None
-    files = [{"path": one.path, "diff": one.diff} for one in found.files]
+    files = [{"path": file.path, "diff": file.diff} for file in proposal.files]
     return {
-        "title": found.title,
-        "body": found.body,
+        "title": proposal.title,
+        "body": proposal.body,
         "files": files,
-        "missing": list(found.missing),
-        "beside": list(found.beside),
+        "missing": list(proposal.missing),
+        "beside": list(proposal.beside),
     }

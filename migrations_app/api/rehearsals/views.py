@@ -55,7 +55,7 @@ class PlanRehearsalsView(Endpoint):
             id, asking(request), failures=failures_of(said["failures"]), seed=said["seed"], by=actor()
         )
         transaction.on_commit(partial(wake_rehearsal, made))
-        row = next(one for one in rehearsals_of(id, limit=MOST_LISTED) if one.id == made)
+        row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == made)
         answer = Response(rehearsal_body(row), status=202)
         answer["Location"] = reverse("api-plan-rehearsals", kwargs={"id": id}, request=request)
         return answer

@@ -41,10 +41,10 @@ def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
 
 def read_path(text: str) -> tuple[str, str, str]:
     """Attribute in small letters, filter in brackets and sub-attribute. Raises ScimError `invalidPath`."""
-    found = _PATH.fullmatch(text.strip()) if len(text) <= LONGEST_FILTER else None
-    if found is None:
+    match = _PATH.fullmatch(text.strip()) if len(text) <= LONGEST_FILTER else None
+    if match is None:
         raise ScimError("is no path of an attribute", kind="invalidPath")
-    return plain_name(found[1]), found[2] or "", (found[3] or "").lower()
+    return plain_name(match[1]), match[2] or "", (match[3] or "").lower()
 
 
 def plain_name(text: str) -> str:

@@ -52,7 +52,7 @@ def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     given = {name.lower(): value for name, value in body.items()}
     rows = given.get("operations")
     schemas = given.get("schemas")
-    if isinstance(schemas, list) and schemas and PATCH_OP not in [str(one).lower() for one in schemas]:
+    if isinstance(schemas, list) and schemas and PATCH_OP not in [str(schema).lower() for schema in schemas]:
         raise ScimError("a PatchOp is needed", kind="invalidSyntax")
     if not isinstance(rows, list) or not rows or len(rows) > MOST_OPERATIONS:
         raise ScimError(f"1 to {MOST_OPERATIONS} operations are needed", kind="invalidSyntax")

@@ -45,7 +45,7 @@ def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
 
 def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
     """What lets 1.0 tag instances with their cluster, and the call that tags those ids; empty ids are left out."""
-    every = [one for one in dict.fromkeys(ids) if one]
+    every = [fromkey for fromkey in dict.fromkeys(ids) if fromkey]
     allow = PersonTask(
         what=f"see that the controller may call ec2:CreateTags with {labels.CLUSTER_NAME_TAG} among aws:TagKeys",
         why="1.0 then writes the tag and the annotation by itself",
@@ -76,7 +76,7 @@ def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> Obj
 
 def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     """How to make the profile, or to put a role into one that has none."""
-    known = [one.name for one in seen.node_roles.items if one.role.items]
+    known = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
     named = ("--instance-profile-name", profile.name)
     gone = called("iam", "delete-instance-profile", *named)
     make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=gone)]

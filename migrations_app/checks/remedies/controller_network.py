@@ -24,7 +24,10 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     """Opens the ports of the evidence in the policy that it names first, in addition to what that policy allows."""
     first = evidence[0]
     value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
-    policies = {(one.namespace, one.name): one for one in inventory.network_policies.items}
+    policies = {
+        (network_policy.namespace, network_policy.name): network_policy
+        for network_policy in inventory.network_policies.items
+    }
     rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
     target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
     body: Body = {"op": "add", "path": INGRESS, "value": [value]}
@@ -42,10 +45,10 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     return in_cluster(patch)
 
 
-def without_sidecars(found: Installation) -> Remedy:
+def without_sidecars(installation: Installation) -> Remedy:
     """Recreates the controller's pods outside of every service mesh."""
-    target = ChangeTarget("Deployment", found.name, found.namespace)
-    template = found.workload.template.metadata
+    target = ChangeTarget("Deployment", installation.name, installation.namespace)
+    template = installation.workload.template.metadata
     annotations, labels = template.annotations or {}, template.labels or {}
     label = BY_LABEL in labels
     patch = ObjectPatch(

@@ -36,14 +36,14 @@ def crds_kept(crds: Sequence[CRD]) -> Remedy:
 
 def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
     """The delivery of the main chart says that it leaves the CRDs alone, in the cluster or rather in its source."""
-    every = {(one.kind, one.namespace, one.name): one for one in inventory.deliveries.items}
+    every = {(delivery.kind, delivery.namespace, delivery.name): delivery for delivery in inventory.deliveries.items}
     body = nested(row.path, True if row.kind == "Application" else "Skip")
     target = ChangeTarget(row.kind, row.name, row.namespace)
     patch = ObjectPatch(target=target, body=body, done=f"{row.path} is {row.wanted}")
-    one = every.get((row.kind, row.namespace, row.name))
-    if one is None:
+    delivery = every.get((row.kind, row.namespace, row.name))
+    if delivery is None:
         return patch
-    return replace(patch, undo=replace(patch, body=merge_undone(body, {"spec": one.spec or {}}), done=""))
+    return replace(patch, undo=replace(patch, body=merge_undone(body, {"spec": delivery.spec or {}}), done=""))
 
 
 def every_crd_kept() -> Remedy:

@@ -34,7 +34,7 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
         return
     wanted = entry.statement(_conditions(entry, fit))
     try:
-        present = [one for one in statements_of(role.trust, name=role.name) if one != wanted]
+        present = [statement for statement in statements_of(role.trust, name=role.name) if statement != wanted]
     except InvalidInput:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}

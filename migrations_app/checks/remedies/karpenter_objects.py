@@ -44,8 +44,8 @@ StepOf = Callable[[Evidence], Change]
 
 def kept(inventory: Inventory, row: Evidence) -> Managed:
     """The tool that manages the object of the evidence; none if the object is not in the inventory."""
-    found = found_object(inventory, row)
-    return managed(found.metadata) if found else BY_HAND
+    named_object = found_object(inventory, row)
+    return managed(named_object.metadata) if named_object else BY_HAND
 
 
 def found_object(inventory: Inventory, row: Evidence) -> NamedObject | None:
@@ -103,17 +103,19 @@ def patched(path: str, value: object) -> StepOf:
 def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
     """The kubelet settings that the annotation `mark` of a pool holds, written to its class; for a person where pools
     that share the class hold different ones, or the class has its own."""
-    pools = {one.name: one for one in own_pools(inventory)}
+    pools = {own_pool.name: own_pool for own_pool in own_pools(inventory)}
     name = text(pools[row.name], f"{REFERENCE}.name") if row.name in pools else ""
-    sharing = [one.metadata.annotation(mark) for one in pools.values() if text(one, f"{REFERENCE}.name") == name]
+    sharing = [pool.metadata.annotation(mark) for pool in pools.values() if text(pool, f"{REFERENCE}.name") == name]
     target = ChangeTarget("EC2NodeClass", name, resource=_resource("EC2NodeClass"))
-    found = next((one for one in inventory.ec2nodeclasses.items if one.name == name), None)
+    ec2_node_class = next(
+        (ec2nodeclass for ec2nodeclass in inventory.ec2nodeclasses.items if ec2nodeclass.name == name), None
+    )
     settings = _same_settings(sharing)
-    if found is None or settings is None or found.get("spec.kubelet") not in (None, {}, settings):
+    if ec2_node_class is None or settings is None or ec2_node_class.get("spec.kubelet") not in (None, {}, settings):
         why = "pools that share a class may want different settings"
         return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=why)
     body: Body = {"spec": {"kubelet": settings}}
-    undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": found.spec or {}}))
+    undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": ec2_node_class.spec or {}}))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
 
 
@@ -157,17 +159,17 @@ def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
     return tuple(dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN] if row.kind == kind))
 
 
-def appended(one: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
+def appended(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that adds the value to a list which may be absent: nothing can be added to what is not there."""
-    at, there = pointer(path), one.get(path)
+    at, there = pointer(path), whole_object.get(path)
     if isinstance(there, list) and there:
         return [{"op": "add", "path": f"{at}/-", "value": value}]
     return [{"op": "add", "path": at, "value": [value]}]
 
 
-def appended_undone(one: WholeObject, path: str) -> list[dict[str, object]]:
+def appended_undone(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
     """The JSON patch that takes out what `appended` adds, as long as nothing else was added behind it."""
-    at, there = pointer(path), one.get(path)
+    at, there = pointer(path), whole_object.get(path)
     return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
 
 
@@ -198,13 +200,13 @@ def finalizers_removed(
     columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
     note = "First check that the instance is terminated: without the finalizer it keeps running and is billed"
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
-    every = (*beside, *((ChangeTarget("Node", one.name, resource="node"), one) for one in nodes))
-    return in_cluster(group(look, *(_without_finalizers(target, one) for target, one in every)))
+    every = (*beside, *((ChangeTarget("Node", node.name, resource="node"), node) for node in nodes))
+    return in_cluster(group(look, *(_without_finalizers(target, named_object) for target, named_object in every)))
 
 
-def _without_finalizers(target: ChangeTarget, one: NamedObject) -> Change:
+def _without_finalizers(target: ChangeTarget, named_object: NamedObject) -> Change:
     """Those of others stay; the patch is refused where the list has changed meanwhile."""
-    found = [(at, name) for at, name in enumerate(one.metadata.finalizers or ()) if is_karpenter(name)]
+    found = [(at, name) for at, name in enumerate(named_object.metadata.finalizers or ()) if is_karpenter(name)]
     steps: list[dict[str, Any]] = []
     for at, name in reversed(found):
         path = f"/metadata/finalizers/{at}"
@@ -213,5 +215,5 @@ def _without_finalizers(target: ChangeTarget, one: NamedObject) -> Change:
         target=target,
         body=tuple(steps),
         final="nobody ends what it stands for in AWS any more",
-        done=f"{target.kind} {one.name} has no finalizer of Karpenter",
+        done=f"{target.kind} {named_object.name} has no finalizer of Karpenter",
     )

@@ -30,7 +30,7 @@ def _ended_by_controller(case: CheckContext) -> frozenset[str]:
     running = case.running.release
     if running is None:
         return frozenset()
-    finalized = {one.name for one in case.inventory.nodes.items if TERMINATION in (one.metadata.finalizers or ())}
+    finalized = {node.name for node in case.inventory.nodes.items if TERMINATION in (node.metadata.finalizers or ())}
     minor = minor_order(running.minor)
     return frozenset(
         node.name

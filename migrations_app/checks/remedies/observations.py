@@ -14,7 +14,7 @@ def shown(*words: str, notes: tuple[str, ...] = ()) -> Observation:
 
 def way_back(change: Change, head: str) -> Iterator[str]:
     """Comments: the head, and the commands of kubectl that undo what can be undone; none where nothing can be."""
-    lines = [kubectl.text(one.undo) for one in leaves(change) if one.undo is not None]
+    lines = [kubectl.text(leave.undo) for leave in leaves(change) if leave.undo is not None]
     if lines:
         yield head
         yield from dict.fromkeys(lines[:SHOWN])

@@ -19,8 +19,8 @@ def text(change: Change) -> str:
     steps = tuple(leaves(change))
     own = any(map(_of_aws, steps))
     ours = (IamStatements, AwsCall, Observation, PersonTask)
-    named = all(not one.role or read_role_arn(one.role) for one in steps if isinstance(one, IamStatements))
-    if not own or not named or not all(isinstance(one, ours) for one in steps):
+    named = all(not step.role or read_role_arn(step.role) for step in steps if isinstance(step, IamStatements))
+    if not own or not named or not all(isinstance(step, ours) for step in steps):
         return ""
     return "\n".join(_lines(change))
 

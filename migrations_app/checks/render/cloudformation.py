@@ -10,18 +10,18 @@ from migrations_app.inventory.objects.cluster_arn import read_role_arn
 def text(change: Change) -> str:
     """A whole template as JSON, for a stack beside the one that holds the role; empty where the change is more than
     statements that a role gets."""
-    steps = [one for one in leaves(change) if isinstance(one, IamStatements)]
-    roles = [role for one in steps if not one.removed and (role := read_role_arn(one.role))]
+    steps = [leave for leave in leaves(change) if isinstance(leave, IamStatements)]
+    roles = [role for step in steps if not step.removed and (role := read_role_arn(step.role))]
     if len(roles) < sum(1 for _ in leaves(change)):
         return ""
     resources = {}
-    for number, (one, role) in enumerate(zip(steps, roles, strict=True), start=1):
-        resources[f"{_logical(one.policy)}{number if len(steps) > 1 else ''}"] = {
-            "Type": "AWS::IAM::Policy" if one.inline else "AWS::IAM::ManagedPolicy",
+    for number, (statements, role) in enumerate(zip(steps, roles, strict=True), start=1):
+        resources[f"{_logical(statements.policy)}{number if len(steps) > 1 else ''}"] = {
+            "Type": "AWS::IAM::Policy" if statements.inline else "AWS::IAM::ManagedPolicy",
             "Properties": {
-                "PolicyName" if one.inline else "ManagedPolicyName": one.policy,
+                "PolicyName" if statements.inline else "ManagedPolicyName": statements.policy,
                 "Roles": [role.name],
-                "PolicyDocument": {"Version": WITH_VARIABLES, "Statement": list(one.statements)},
+                "PolicyDocument": {"Version": WITH_VARIABLES, "Statement": list(statements.statements)},
             },
         }
     role_names = ", ".join(dict.fromkeys(role.name for role in roles))

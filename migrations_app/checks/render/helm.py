@@ -56,8 +56,8 @@ def upgrade_lines(upgrade: Upgrade) -> str:
 
 def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
     yield "# What changes; null takes a value out"
-    yield from (note(f"  {one.key}: {one.why}") for one in changes if one.why)
-    yield from printed(yaml_of({one.key: one.text or "null" for one in changes}))
+    yield from (note(f"  {change.key}: {change.why}") for change in changes if change.why)
+    yield from printed(yaml_of({change.key: change.text or "null" for change in changes}))
     yield f"  > {file}"
 
 
@@ -87,8 +87,8 @@ def change_note(change: HelmChange, *, landing: str) -> str:
     return "\n".join(lines)
 
 
-def _line(one: HelmValue) -> str:
-    return note(f"  set {one.key}: {one.text}" if one.text else f"  take out {one.key}")
+def _line(helm_value: HelmValue) -> str:
+    return note(f"  set {helm_value.key}: {helm_value.text}" if helm_value.text else f"  take out {helm_value.key}")
 
 
 def _file(release: str, what: str) -> str:

@@ -37,8 +37,8 @@ _METRIC: Final = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 def text(change: Change) -> str:
     """The lines; empty where a part of the change is not for kubectl."""
-    steps = [one for one in leaves(change) if isinstance(one, (*OF_OBJECTS, *NEUTRAL))]
-    if len(steps) < sum(1 for _ in leaves(change)) or any(_of_aws(one) for one in steps if isinstance(one, NEUTRAL)):
+    steps = [leave for leave in leaves(change) if isinstance(leave, (*OF_OBJECTS, *NEUTRAL))]
+    if len(steps) < sum(1 for _ in leaves(change)) or any(_of_aws(step) for step in steps if isinstance(step, NEUTRAL)):
         return ""
     return "\n".join(_lines(change))
 
@@ -147,7 +147,7 @@ def _renamed(change: QueryRename) -> Iterator[str]:
 
 
 def _names(steps: Sequence[Change]) -> str:
-    return words(one.target.name for one in steps if one.target is not None)
+    return words(step.target.name for step in steps if step.target is not None)
 
 
 def _on(verb: str, target: ChangeTarget, *, names: str = "") -> str:

@@ -29,7 +29,7 @@ OF_OBJECTS: Final = (
 def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
     """The change in words for the source of that tool; empty where it keeps no object of the change."""
     own = by.by == tool and any(map(_of_object, leaves(change)))
-    gone = tuple(dict.fromkeys(one.target for one in leaves(change) if isinstance(one, ObjectDelete)))
+    gone = tuple(dict.fromkeys(leave.target for leave in leaves(change) if isinstance(leave, ObjectDelete)))
     return source_note(by, _change_text(change), gone=gone) if own else ""
 
 
@@ -41,7 +41,7 @@ def _change_text(change: Change) -> str:
     if change.what:
         return change.what
     if isinstance(change, ChangeGroup):
-        return "; ".join(dict.fromkeys(_change_text(one) for one in change.steps if one.target is not None))
+        return "; ".join(dict.fromkeys(_change_text(step) for step in change.steps if step.target is not None))
     target = change.target
     return f"change {target.kind} {target.name}" if target else ""
 
@@ -71,7 +71,7 @@ def _applied(by: Managed, gone: tuple[ChangeTarget, ...]) -> str:
         return TERRAFORM
     if by.by == "argocd" and by.name:
         name = words([f"{by.namespace}/{by.name}" if by.namespace else by.name])
-        only = [f"--resource {word(f'{_group_of(one)}:{one.kind}:{one.name}')}" for one in gone]
+        only = [f"--resource {word(f'{_group_of(target)}:{target.kind}:{target.name}')}" for target in gone]
         return f"Then argocd app sync {' '.join((name, '--prune' * bool(only), *only)).strip()}".replace("  ", " ")
     if by.by == "flux" and by.name and by.told_by in _FLUX:
         home = f" --namespace {word(by.namespace)}" if by.namespace else ""

@@ -47,8 +47,8 @@ def _code(change: Change) -> str:
     if isinstance(change, HelmChange):
         tree = yaml_of(change.given)
         return values_text(change.release, tree=tree, version=tag_of(change), about=reasons(change))
-    if all(isinstance(one, IamStatements) for one in steps):
-        blocks = [_policy(one) for one in steps if isinstance(one, IamStatements)]
+    if all(isinstance(step, IamStatements) for step in steps):
+        blocks = [_policy(step) for step in steps if isinstance(step, IamStatements)]
         return "\n\n".join(blocks) if all(blocks) else ""
     return ""
 

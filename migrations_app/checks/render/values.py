@@ -59,7 +59,7 @@ def below(head: str, tree: str, *, depth: int) -> str:
 
 def reasons(change: HelmChange) -> str:
     """Why the values change, as lines of comments, each reason once; empty where none is told."""
-    return "".join(f"{note(one)}\n" for one in dict.fromkeys(_reasons(change)) if one)
+    return "".join(f"{note(fromkey)}\n" for fromkey in dict.fromkeys(_reasons(change)) if fromkey)
 
 
 def _reasons(change: HelmChange) -> Iterator[str]:

@@ -39,11 +39,11 @@ def shortage(case: CheckContext, line: CapacityLine) -> Evidence:
     kind, path, unit = KINDS[line.what]
     seen = f"{line.free} free" + (f" ({line.why})" if line.why else "")
     wanted = f"{line.need} {unit} at the peak of the rollout"
-    found = Evidence(kind=kind, name=line.name, path=path, seen=seen, wanted=wanted)
-    quota = next((one for one in case.inventory.aws.quotas.items if one.code == line.code), None)
+    evidence = Evidence(kind=kind, name=line.name, path=path, seen=seen, wanted=wanted)
+    quota = next((vcpu_quota for vcpu_quota in case.inventory.aws.quotas.items if vcpu_quota.code == line.code), None)
     if quota is None:
-        return found
-    return found.with_data(code=quota.code, value=str((quota.used or 0) + (line.need or 0)))
+        return evidence
+    return evidence.with_data(code=quota.code, value=str((quota.used or 0) + (line.need or 0)))
 
 
 def not_known(case: CheckContext, line: CapacityLine) -> Unknown:

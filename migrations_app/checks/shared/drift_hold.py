@@ -27,11 +27,11 @@ _KEEPS_REASONS: Final = (1, 0)
 def is_held(pool: NodePool) -> bool:
     """Whether it has a budget of nothing without a schedule, for every reason or for drift."""
     return any(
-        isinstance(one, dict)
-        and str(one.get("nodes")) in ("0", "0%")
-        and not one.get("schedule")
-        and DRIFTED in (one.get("reasons") or [DRIFTED])
-        for one in _budgets(pool)
+        isinstance(budget, dict)
+        and str(budget.get("nodes")) in ("0", "0%")
+        and not budget.get("schedule")
+        and DRIFTED in (budget.get("reasons") or [DRIFTED])
+        for budget in _budgets(pool)
     )
 
 
@@ -49,7 +49,7 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
     notes = [_MILD] if _keeps_reasons(running) else [_HARD, "before 1.0 a budget has no reasons, so take it back soon"]
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes.append(f"{running} keeps no budgets: set it when the new CRDs are there, before the controller")
-        steps = [replace(one, when="landing", needs=("hop_crds_installed",)) for one in steps]
+        steps = [replace(step, when="landing", needs=("hop_crds_installed",)) for step in steps]
     return group(*steps, what=_settings_text(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
 
 
@@ -61,7 +61,7 @@ def _held(pool: NodePool, running: Release | None) -> ObjectPatch:
 
 
 def _settings_text(steps: list[ObjectPatch]) -> str:
-    return "; ".join(f"of NodePool {one.target.name} set {json_word(one.body)}" for one in steps[:SHOWN])
+    return "; ".join(f"of NodePool {step.target.name} set {json_word(step.body)}" for step in steps[:SHOWN])
 
 
 def _patch(pool: NodePool, budgets: list[Any]) -> ObjectPatch:

@@ -70,7 +70,7 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
 
     def asked(release: str) -> dict[tuple[str, str], None]:
         probes = probes_for(minor_of(release))
-        return {(one.action, one.kind): None for one in probes if seen.issuperset(one.features)}
+        return {(probe.action, probe.kind): None for probe in probes if seen.issuperset(probe.features)}
 
     before = asked(str(case.step.start))
     known = {action for action, _ in before}
@@ -114,7 +114,8 @@ def lacks(
     except InvalidInput as wrong:
         return Unknown(str(wrong))
     return tuple(
-        RoleGaps(seen=seen, role=one, report=_narrowed(report, mine, legacy=legacy)) for one, report in reports
+        RoleGaps(seen=seen, role=policies, report=_narrowed(report, mine, legacy=legacy))
+        for policies, report in reports
     )
 
 
@@ -162,7 +163,7 @@ def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
 
 def _asked(gap: Gap) -> str:
     """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
-    return f"{gap.action} on {', '.join(sorted({one.probe.kind for one in gap.refusals if one.applies}))}"
+    return f"{gap.action} on {', '.join(sorted({refusal.probe.kind for refusal in gap.refusals if refusal.applies}))}"
 
 
 def _why(gap: Gap) -> Iterator[str]:
@@ -171,11 +172,11 @@ def _why(gap: Gap) -> Iterator[str]:
     yield from (f"The controller logs: {log}." for log in gap.logs)
 
 
-def name_of(one: RolePolicies) -> str:
+def name_of(policies: RolePolicies) -> str:
     """The name of the role, or the names of the documents if they were uploaded without a role."""
-    if one.role.arn:
-        return one.role.arn.rpartition("/")[2]
-    return ", ".join(policy.name for policy in one.policies)[:200] or "none"
+    if policies.role.arn:
+        return policies.role.arn.rpartition("/")[2]
+    return ", ".join(policy.name for policy in policies.policies)[:200] or "none"
 
 
 def _doubt(seen: Permissions, gap: Gap) -> str:

@@ -49,13 +49,14 @@ def placed_policies(case: CheckContext) -> PlacedPolicies:
     seen = permissions(case.inventory)
     if not isinstance(seen, Permissions):
         return {}
-    names = _FreeNames({document.name for one in seen.roles for document in one.role.policies.items})
-    rooms = {one.role.arn: _RoleRoom(one.role) for one in seen.roles}
+    names = _FreeNames({document.name for role in seen.roles for document in role.role.policies.items})
+    rooms = {role.role.arn: _RoleRoom(role.role) for role in seen.roles}
     found: dict[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]] = {}
     for part, arn, release, documents in _documents(case, seen):
         stem = f"karpenter-{seen.site.cluster}-{release}-{part}"
         found[arn, part] = tuple(
-            PlacedPolicy(name=names.take(stem), document=one, place=rooms[arn].take(size_of(one))) for one in documents
+            PlacedPolicy(name=names.take(stem), document=document, place=rooms[arn].take(size_of(document)))
+            for document in documents
         )
     return found
 
@@ -68,7 +69,7 @@ def of_release(placed: PlacedPolicies, role: RolePolicies) -> list[tuple[PlacedP
 
 def filled_to(role: RolePolicies) -> str:
     """How much of its quotas a role has used, in words."""
-    attached = sum(one.kind != "inline" for one in role.role.policies.items)
+    attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     return (
         f"{attached} managed policies are attached, of {MOST_ATTACHED} that a role takes, and {role.role.inline_size:,}"
         f" of the {INLINE_LIMIT:,} characters that all its inline policies may have are used"
@@ -94,12 +95,14 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
             if documents:
                 before.setdefault(lack.role.role.arn, []).extend(documents)
                 yield _PartDocuments(part, lack.role.role.arn, lack.report.release, documents)
-    refused = [one for one in instance_requests(case, seen) if is_refused(one)]
+    refused = [instance_request for instance_request in instance_requests(case, seen) if is_refused(instance_request)]
     for role in seen.roles:
         arn = role.role.arn
-        role_refusals = [one for one in refused if one.role.role.arn == arn]
-        left = [one for one in role_refusals if one.answer.verdict is not RequestVerdict.DENIED]
-        left = [one for one in left if not allowed_with(one, before.get(arn, ()), seen=seen)]
+        role_refusals = [answer for answer in refused if answer.role.role.arn == arn]
+        left = [
+            role_refusal for role_refusal in role_refusals if role_refusal.answer.verdict is not RequestVerdict.DENIED
+        ]
+        left = [answer for answer in left if not allowed_with(answer, before.get(arn, ()), seen=seen)]
         documents = fitted(statements_for(left, seen.site), limit=MANAGED_LIMIT)
         if documents:
             yield _PartDocuments("instances", arn, str(case.step.release), documents)
@@ -113,15 +116,15 @@ def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRe
     return at_hop(seen, groups, running=now, start=start, end=end)
 
 
-def is_refused(one: InstanceRequestAnswer) -> bool:
-    return one.answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN)
+def is_refused(answer: InstanceRequestAnswer) -> bool:
+    return answer.answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN)
 
 
-def allowed_with(one: InstanceRequestAnswer, added: Iterable[Document], *, seen: Permissions) -> bool:
+def allowed_with(answer: InstanceRequestAnswer, added: Iterable[Document], *, seen: Permissions) -> bool:
     """Whether the request is allowed once the role has these documents as well."""
     more = [parse_policy(json.dumps(document), name="added") for document in added]
-    policies = [filled(policy, seen.site) for policy in (*one.role.policies, *more)]
-    return evaluate(one.request, policies, boundary=_boundary(one.role, seen)).verdict is RequestVerdict.ALLOWED
+    policies = [filled(policy, seen.site) for policy in (*answer.role.policies, *more)]
+    return evaluate(answer.request, policies, boundary=_boundary(answer.role, seen)).verdict is RequestVerdict.ALLOWED
 
 
 def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | None:
@@ -146,7 +149,7 @@ class _RoleRoom:
     """What a role still takes: managed policies by their number, and characters in the role."""
 
     def __init__(self, role: ControllerRole) -> None:
-        self._managed = MOST_ATTACHED - sum(one.kind != "inline" for one in role.policies.items)
+        self._managed = MOST_ATTACHED - sum(policy.kind != "inline" for policy in role.policies.items)
         self._inline = INLINE_LIMIT - role.inline_size
 
     def take(self, size: int) -> PolicyPlace:

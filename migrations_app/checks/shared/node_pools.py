@@ -107,10 +107,10 @@ def requirements(inventory: Inventory) -> Iterator[Requirement]:
         yield from _rows(provisioner, kind="Provisioner", path=PROVISIONER_PATH)
 
 
-def _rows(one: WholeObject, *, kind: str, path: str) -> Iterator[Requirement]:
-    found: Any = one.get(path, [])
+def _rows(whole_object: WholeObject, *, kind: str, path: str) -> Iterator[Requirement]:
+    found: Any = whole_object.get(path, [])
     for row in found if isinstance(found, list) else ():
         if isinstance(row, dict) and isinstance(row.get("key"), str):
             values = row.get("values")
             texts = tuple(str(value) for value in values) if isinstance(values, list) else ()
-            yield Requirement(kind, one.name, path, row["key"], str(row.get("operator", "")), texts)
+            yield Requirement(kind, whole_object.name, path, row["key"], str(row.get("operator", "")), texts)

@@ -31,5 +31,5 @@ def _release(name: str, image: str) -> str:
     if name == BOTTLEROCKET:
         version = bottlerocket_version(image)
         return f"v{'.'.join(map(str, version))}" if version else ""
-    found = _DATED.fullmatch(image)
-    return found[1] if found else ""
+    match = _DATED.fullmatch(image)
+    return match[1] if match else ""

@@ -78,17 +78,17 @@ def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
     return remedies_of(change, managed(provisioners[0].metadata))
 
 
-def fenced(one: Provisioner) -> ObjectPatch:
+def fenced(provisioner: Provisioner) -> ObjectPatch:
     """The change that keeps new pods off its nodes, with the way back."""
-    path, before = "/spec/taints", one.get("spec.taints")
+    path, before = "/spec/taints", provisioner.get("spec.taints")
     back: tuple[Body, ...] = ({"op": "remove", "path": path},)
     if before:
         back = ({"op": "add", "path": path, "value": before},)
-    target = ChangeTarget("Provisioner", one.name, resource=RESOURCES["Provisioner"][1])
+    target = ChangeTarget("Provisioner", provisioner.name, resource=RESOURCES["Provisioner"][1])
     return ObjectPatch(
         target=target,
-        body=tuple(appended(one, "spec.taints", value=LEGACY_TAINT)),
+        body=tuple(appended(provisioner, "spec.taints", value=LEGACY_TAINT)),
         needs=("pools_admit_provisioner_pods",),
-        done=f"Provisioner {one.name} has the taint {LEGACY_TAINT['key']}",
+        done=f"Provisioner {provisioner.name} has the taint {LEGACY_TAINT['key']}",
         undo=ObjectPatch(target=target, body=back),
     )

@@ -152,5 +152,10 @@ def _table(rollout: dict[str, Any]) -> str:
     names = ("id", "cluster_name", "title", "state", "cause", "risk", "digest", "approvals", "needed", "ticket")
     facts = columns([(f"{name.replace('_name', '')}:", str(rollout[name])) for name in names if rollout.get(name)])
     steps = columns([(str(step.get("standing")), str(step.get("title"))) for step in rollout.get("steps", ())])
-    skipped = columns([("skipped:", str(one["node"]), str(one["reason"])) for one in rollout.get("skipped_nodes", ())])
+    skipped = columns(
+        [
+            ("skipped:", str(skipped_node["node"]), str(skipped_node["reason"]))
+            for skipped_node in rollout.get("skipped_nodes", ())
+        ]
+    )
     return facts + (f"\n{steps}" if steps else "") + (f"\n{skipped}" if skipped else "")

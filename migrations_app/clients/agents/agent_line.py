@@ -73,9 +73,9 @@ class AgentLine:
     def piece(self, nonce: str, index: int) -> AgentPiece:
         """The next piece of an answer, within the deadline of this thread."""
         while True:
-            found = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
-            if found is not None:
-                return found
+            agent_piece = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
+            if agent_piece is not None:
+                return agent_piece
             self.require_agent()
 
     def drop(self, nonce: str) -> None:

@@ -110,10 +110,10 @@ def _of_helm(call: AgentCall, target: _Target) -> str:
 def _name_in(body: bytes | None) -> str:
     """The name of the object that is created; empty if the body holds none."""
     try:
-        found = msgspec.json.decode(body or b"", type=_Created)
+        created = msgspec.json.decode(body or b"", type=_Created)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return ""
-    return found.metadata.name
+    return created.metadata.name
 
 
 class _CreatedMetadata(msgspec.Struct, frozen=True):

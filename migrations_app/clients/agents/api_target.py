@@ -55,8 +55,8 @@ class ApiTarget:
 
     def _open(self) -> tuple[DirectLine, Secret | None]:
         # The line before is left to the calls under way: their connections end with them.
-        found = self._source()
-        if (found.server, digest_of_ca(found)) != (self._first.server, self.ca_digest):
+        connection = self._source()
+        if (connection.server, digest_of_ca(connection)) != (self._first.server, self.ca_digest):
             self._changed = True
             self.require_same()
-        return DirectLine(found, reach=self._reach, limits=self._limits), found.token
+        return DirectLine(connection, reach=self._reach, limits=self._limits), connection.token

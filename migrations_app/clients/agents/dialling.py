@@ -131,13 +131,13 @@ class Agent:
     def _poll(self, pool: ThreadPoolExecutor) -> None:
         """Polls once. A line that breaks keeps its session: the server takes the agent up again where it was."""
         room = MOST_CALLS - self._under_way
-        found = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
-        for call in found.calls[:room]:
+        agent_calls = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
+        for call in agent_calls.calls[:room]:
             if call.nonce not in self._seen:
                 self._seen.append(call.nonce)
                 self._counted(1)
                 pool.submit(self._serve, call)
-        if wait := found.wait or (WHILE_BUSY if not room else 0.0):
+        if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 
     def _counted(self, change: int) -> None:
@@ -147,10 +147,10 @@ class Agent:
     def _serve(self, call: AgentCall) -> None:
         ends = time.monotonic() + call.seconds
         try:
-            found = relayed(
+            agent_pieces = relayed(
                 call, target=self._target, allowed=self._allowed, limits=self._limits, begin=self._is_awaited
             )
-            with closing(found) as pieces:  # in this thread, which the deadline of the call belongs to
+            with closing(agent_pieces) as pieces:  # in this thread, which the deadline of the call belongs to
                 for piece in pieces:
                     if not self._delivered(piece, ends=ends):
                         return

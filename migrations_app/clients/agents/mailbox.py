@@ -109,20 +109,20 @@ class AgentMailbox:
 
     def take(self, most: int, *, seconds: float) -> tuple[AgentCall, ...]:
         """The calls that wait, at most `most`; after `seconds` none."""
-        found: list[AgentCall] = []
+        agent_calls: list[AgentCall] = []
         ends = time.monotonic() + seconds
-        while len(found) < most:
-            left = 0.0 if found else ends - time.monotonic()
+        while len(agent_calls) < most:
+            left = 0.0 if agent_calls else ends - time.monotonic()
             item = self._next(left)
             if item is None:
-                if found or left <= 0:
+                if agent_calls or left <= 0:
                     break
                 continue
             nonce, _, text = item.partition(b":")
             left = self._left(nonce.decode("ascii", "replace"))
             if left > 0 and (call := self._opened(text, nonce)):
-                found.append(msgspec.structs.replace(call, seconds=min(call.seconds, left)))
-        return tuple(found)
+                agent_calls.append(msgspec.structs.replace(call, seconds=min(call.seconds, left)))
+        return tuple(agent_calls)
 
     def _left(self, nonce: str) -> float:
         """Seconds of the call's time that are left by the broker's clock; none if nobody waits for it."""

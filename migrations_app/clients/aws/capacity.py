@@ -27,35 +27,39 @@ class CapacityReads:
         self._calls = calls
 
     def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:
-        found = self._calls.pages(
+        tagged_subnets = self._calls.pages(
             rights.DESCRIBE_SUBNETS,
-            lambda page: [answers.tagged_subnet(one, keys) for one in page["Subnets"]],
+            lambda page: [answers.tagged_subnet(subnet, keys) for subnet in page["Subnets"]],
             Filters=[{"Name": "vpc-id", "Values": [vpc]}],
             PaginationConfig={"PageSize": _PAGE},
         )
-        return tuple(found)
+        return tuple(tagged_subnets)
 
     def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
-        found = self._calls.pages(
+        quotas = self._calls.pages(
             rights.LIST_QUOTAS,
             lambda page: [quota for one in page["Quotas"] if (quota := answers.listed_quota(one))],
             ServiceCode="ec2",
             PaginationConfig={"PageSize": _QUOTAS_A_PAGE},
         )
-        listed = tuple({one.quota.code: one for one in found}.values())
-        used = self._used([one for one in listed if one.dimensions])
-        return tuple(replace(one.quota, **used.get(one.quota.code, {})) for one in listed)
+        listed = tuple({listed_quota.quota.code: listed_quota for listed_quota in quotas}.values())
+        used = self._used([listed_quota for listed_quota in listed if listed_quota.dimensions])
+        return tuple(replace(listed_quota.quota, **used.get(listed_quota.quota.code, {})) for listed_quota in listed)
 
     def _used(self, measured: list[ListedQuota]) -> dict[str, dict[str, Any]]:
         """By code what was measured last; without the codes of which AWS published nothing."""
         if not measured:
             return {}
-        codes = {f"q{number}": one.quota.code for number, one in enumerate(measured)}
+        codes = {f"q{number}": listed_quota.quota.code for number, listed_quota in enumerate(measured)}
         ends = datetime.now(UTC)
         found = self._calls.pages(
             rights.GET_USAGE,
-            lambda page: [row for one in page["MetricDataResults"] if (row := answers.measurement(one))],
-            MetricDataQueries=[_query(name, one) for name, one in zip(codes, measured, strict=True)],
+            lambda page: [
+                row
+                for metric_data_result in page["MetricDataResults"]
+                if (row := answers.measurement(metric_data_result))
+            ],
+            MetricDataQueries=[_query(name, listed_quota) for name, listed_quota in zip(codes, measured, strict=True)],
             StartTime=ends - _MEASURED,
             EndTime=ends,
             ScanBy="TimestampDescending",
@@ -67,31 +71,35 @@ class CapacityReads:
         return newest
 
     def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
-        found = self._calls.pages(
+        reservations = self._calls.pages(
             rights.DESCRIBE_RESERVATIONS,
-            lambda page: [answers.reservation(one) for one in page["CapacityReservations"]],
+            lambda page: [
+                answers.reservation(capacity_reservation) for capacity_reservation in page["CapacityReservations"]
+            ],
             Filters=[{"Name": "state", "Values": ["active"]}],
             PaginationConfig={"PageSize": _PAGE},
         )
-        return tuple(found)
+        return tuple(reservations)
 
     def offerings(self, instance_types: Iterable[str]) -> tuple[InstanceOffering, ...]:
         names = sorted(set(instance_types))
         chunks = [names[start : start + _TYPES_A_CALL] for start in range(0, len(names), _TYPES_A_CALL)]
-        return tuple(one for chunk in chunks for one in self._offered(chunk))
+        return tuple(offering for chunk in chunks for offering in self._offered(chunk))
 
     def _offered(self, names: list[str]) -> Iterable[InstanceOffering]:
         return self._calls.pages(
             rights.DESCRIBE_OFFERINGS,
-            lambda page: [answers.offering(one) for one in page["InstanceTypeOfferings"]],
+            lambda page: [
+                answers.offering(instance_type_offering) for instance_type_offering in page["InstanceTypeOfferings"]
+            ],
             LocationType="availability-zone",
             Filters=[{"Name": "instance-type", "Values": names}],
             PaginationConfig={"PageSize": _PAGE},
         )
 
 
-def _query(name: str, one: ListedQuota) -> dict[str, Any]:
-    dimensions = [{"Name": key, "Value": value} for key, value in one.dimensions]
+def _query(name: str, listed_quota: ListedQuota) -> dict[str, Any]:
+    dimensions = [{"Name": key, "Value": value} for key, value in listed_quota.dimensions]
     metric = {"Namespace": answers.USAGE, "MetricName": answers.COUNT, "Dimensions": dimensions}
     return {"Id": name, "MetricStat": {"Metric": metric, "Period": _PERIOD_SECONDS, "Stat": "Maximum"}}
 

@@ -41,7 +41,7 @@ def tagged_subnet(found: Answer, keys: Collection[str]) -> TaggedSubnet:
         free=_number(found["AvailableIpAddressCount"]),
         ipv6_only=found.get("Ipv6Native") is True,
     )
-    tags = {str(one["Key"]): str(one.get("Value", "")) for one in found.get("Tags", ()) if one["Key"] in keys}
+    tags = {str(tag["Key"]): str(tag.get("Value", "")) for tag in found.get("Tags", ()) if tag["Key"] in keys}
     return TaggedSubnet(subnet=subnet, tags=tuple(sorted(tags.items())))
 
 

@@ -92,13 +92,13 @@ class LiveAws(CapacityReads):
     def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
         listed = self._calls.pages(
             rights.LIST_ASSOCIATIONS,
-            lambda page: [one["associationId"] for one in page["associations"]],
+            lambda page: [association["associationId"] for association in page["associations"]],
             clusterName=self._place.cluster,
             namespace=namespace,
             serviceAccount=service_account,
         )
         found = (self._association(identity) for identity in listed)
-        return tuple(one for one in found if one is not None)
+        return tuple(association for association in found if association is not None)
 
     def _association(self, identity: str) -> Association | None:
         return self._calls.find(
@@ -153,15 +153,15 @@ class LiveAws(CapacityReads):
         return answers.tagged_instances(found)
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
-        found = self._calls.pages(
+        replies = self._calls.pages(
             rights.SIMULATE,
-            lambda page: [answers.reply(one) for one in page["EvaluationResults"]],
+            lambda page: [answers.reply(evaluation_result) for evaluation_result in page["EvaluationResults"]],
             PolicySourceArn=role_arn,
             ActionNames=list(question.actions),
             ResourceArns=[question.resource],
             ContextEntries=[_context(key, values) for key, values in question.context],
         )
-        return tuple(found)
+        return tuple(replies)
 
     def close(self) -> None:
         self._calls.close()

@@ -42,31 +42,31 @@ def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
             code="wrong_account",
             where="account",
         )
-    found = api.cluster()
-    if found is None:
+    eks_cluster = api.cluster()
+    if eks_cluster is None:
         raise InvalidInput(f"EKS has no cluster {place.cluster} in {place.region}", code="no_cluster", where="cluster")
-    _check(found, AwsPlace(region=place.region, cluster=place.cluster, account=caller.account))
+    _check(eks_cluster, AwsPlace(region=place.region, cluster=place.cluster, account=caller.account))
     return Connection(
-        server=parse_server(found.endpoint, where="endpoint"),
-        ca_pem=_ca(found),
-        context=found.arn,
-        eks=EksToken(found.name, place.region, entry.role_arn, entry.external_id),
+        server=parse_server(eks_cluster.endpoint, where="endpoint"),
+        ca_pem=_ca(eks_cluster),
+        context=eks_cluster.arn,
+        eks=EksToken(eks_cluster.name, place.region, entry.role_arn, entry.external_id),
     )
 
 
-def _check(found: EksCluster, wanted: AwsPlace) -> None:
-    if read_place(found.arn) != wanted:
+def _check(eks_cluster: EksCluster, wanted: AwsPlace) -> None:
+    if read_place(eks_cluster.arn) != wanted:
         raise InvalidInput(
             "AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster"
         )
-    if found.status not in REACHABLE:
+    if eks_cluster.status not in REACHABLE:
         raise InvalidInput(
-            f"the cluster is {found.status or 'in no known state'}", code="cluster_not_ready", where="cluster"
+            f"the cluster is {eks_cluster.status or 'in no known state'}", code="cluster_not_ready", where="cluster"
         )
 
 
-def _ca(found: EksCluster) -> str:
-    pem = decoded(found.ca_data, where="certificateAuthority")
+def _ca(eks_cluster: EksCluster) -> str:
+    pem = decoded(eks_cluster.ca_data, where="certificateAuthority")
     certificates(pem, where="certificateAuthority")
     return pem
 

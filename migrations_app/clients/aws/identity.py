@@ -43,8 +43,8 @@ def principal_of(arn: str) -> str:
 
     AWS omits the role's path from a session ARN, so a role with a path has to be completed by hand.
     """
-    found = _SESSION.fullmatch(arn)
-    return f"arn:{found['partition']}:iam::{found['account']}:role/{found['role']}" if found else arn
+    match = _SESSION.fullmatch(arn)
+    return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}" if match else arn
 
 
 SHORTEST = 900
@@ -78,10 +78,10 @@ def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, 
             RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **given
         )
     except errors.CAUGHT as wrong:
-        found = errors.from_exception(wrong, ASSUME)
-        if isinstance(wrong, ClientError) and isinstance(found, Forbidden):
+        read_error = errors.from_exception(wrong, ASSUME)
+        if isinstance(wrong, ClientError) and isinstance(read_error, Forbidden):
             return False
-        raise found from None
+        raise read_error from None
     return True
 
 

@@ -19,8 +19,8 @@ def organization_accounts(
 ) -> tuple[OrganizationAccount, ...]:
     """Every account, whatever its state. `hub` is the access to the hub role. Raises ReadError, InvalidInput."""
     with _calls(hub, own, limits=limits) as calls:
-        found = calls.pages(LIST_ACCOUNTS, lambda page: [_account(one) for one in page["Accounts"]])
-        return tuple(found)
+        accounts = calls.pages(LIST_ACCOUNTS, lambda page: [_account(account) for account in page["Accounts"]])
+        return tuple(accounts)
 
 
 def cluster_names(member: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits = DEFAULT) -> tuple[str, ...]:

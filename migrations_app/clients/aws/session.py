@@ -191,10 +191,10 @@ def own_keys(own: OwnIdentity, *, region: str, config: Config) -> AwsCredentials
     """The keys of karpdash's own identity. Raises Unauthorized with code `no_identity` if it has none."""
     if own.keys is not None:
         return own.keys
-    found = _ambient(region, config) if own.ambient else None
-    if found is None:
+    credentials = _ambient(region, config) if own.ambient else None
+    if credentials is None:
         raise Unauthorized("karpdash has no AWS identity of its own that could take the role", code="no_identity")
-    return found
+    return credentials
 
 
 def _ambient(region: str, config: Config) -> AwsCredentials | None:
@@ -203,7 +203,7 @@ def _ambient(region: str, config: Config) -> AwsCredentials | None:
     core.set_default_client_config(config)
     try:
         resolver: Any = core.get_component("credential_provider")
-        resolver.providers = [one for one in resolver.providers if one.METHOD in AMBIENT]
+        resolver.providers = [provider for provider in resolver.providers if provider.METHOD in AMBIENT]
         found: Any = core.get_credentials()
         frozen = found.get_frozen_credentials() if found else None
     except errors.CAUGHT as wrong:

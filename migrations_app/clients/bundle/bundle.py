@@ -65,23 +65,23 @@ class BundleManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         A list may have failed in one version and answered in another.
         """
         covering = (part for part in self.asked if part.covers(resource))
-        found = sorted(covering, key=lambda part: (part.version not in ("", resource.version), not part.seen))
-        return found[0] if found else None
+        parts = sorted(covering, key=lambda part: (part.version not in ("", resource.version), not part.seen))
+        return parts[0] if parts else None
 
 
 def read_manifest(body: bytes) -> BundleManifest:
     """The decoded manifest. Raises InvalidBundle with code `bad_manifest_file`."""
     try:
-        found = msgspec.json.decode(body, type=BundleManifest)
+        manifest = msgspec.json.decode(body, type=BundleManifest)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
         raise InvalidBundle(
             f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME
         ) from None
-    if found.schema != SCHEMA:
+    if manifest.schema != SCHEMA:
         raise InvalidBundle(
             f"made for another release of karpdash: {SCHEMA} is read here", code="bad_manifest_file", where=NAME
         )
-    return found
+    return manifest
 
 
 def unseen(part: RequestedPart) -> ReadError:
@@ -141,9 +141,9 @@ class Bundle:
             return self._version
         wanted = api_request("get", path)
         place = self._index.places.get((wanted.group, wanted.plural), {})
-        found = place.get((wanted.namespace, wanted.name))
-        if found is not None:
-            return bytes(found.raw)
+        bundle = place.get((wanted.namespace, wanted.name))
+        if bundle is not None:
+            return bytes(bundle.raw)
         self._check(Resource(wanted.group, "", wanted.plural, wanted.namespace))
         raise NotServed(f"there is no {wanted.name} among {wanted.what}", code="absent")
 
@@ -239,8 +239,8 @@ class _BundleReader:
             self._objects(name, body)
 
     def _objects(self, name: str, body: bytes) -> None:
-        for found in documents(body, name=name, limits=self._limits):
-            self._index.add(found)
+        for document in documents(body, name=name, limits=self._limits):
+            self._index.add(document)
             if self._index.count > self._limits.objects:
                 raise InvalidBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
 
@@ -253,8 +253,8 @@ class _BundleReader:
 
 def _server_version(body: bytes, name: str) -> bytes:
     try:
-        found = msgspec.json.decode(body, type=_ServerVersionDocument)
-        inner = bytes(found.server_version)
+        document = msgspec.json.decode(body, type=_ServerVersionDocument)
+        inner = bytes(document.server_version)
         if inner:
             msgspec.json.decode(inner, type=_ServerVersionDocument)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

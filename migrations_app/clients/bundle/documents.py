@@ -168,20 +168,20 @@ def _items(
     if kind:
         yield ListedKind(envelope.api_version.rpartition("/")[0], kind)
     for item in items:
-        found = _found(item)
-        inner = _list_in(found) if depth < DEEPEST else None
+        bundle = _found(item)
+        inner = _list_in(bundle) if depth < DEEPEST else None
         if inner is not None:
             yield from _items(inner.items or (), inner, depth=depth + 1)
         else:
-            yield replace(found, api_version=envelope.api_version, kind=kind) if kind and not found.kind else found
+            yield replace(bundle, api_version=envelope.api_version, kind=kind) if kind and not bundle.kind else bundle
 
 
-def _list_in(found: BundleObject) -> _Envelope | None:
+def _list_in(bundle: BundleObject) -> _Envelope | None:
     """The nested list that this item is, as in merged dumps; None if it is an ordinary object."""
-    if not found.kind.endswith("List"):
+    if not bundle.kind.endswith("List"):
         return None
     try:
-        inner = _envelopes.decode(found.raw)
+        inner = _envelopes.decode(bundle.raw)
     except _BROKEN:
         return None
     return inner if inner.items is not None else None

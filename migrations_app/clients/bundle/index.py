@@ -64,9 +64,9 @@ class Index:
 
     def crds(self) -> Iterator[CRD]:
         """The CRDs that can be decoded."""
-        for found in self.places.get(_CRD_PLACE, {}).values():
+        for bundle in self.places.get(_CRD_PLACE, {}).values():
             try:
-                yield msgspec.json.decode(found.raw, type=CRD)
+                yield msgspec.json.decode(bundle.raw, type=CRD)
             except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 continue
 
@@ -75,8 +75,8 @@ class Index:
 
         Empty where none of them says.
         """
-        heard = (beat for found in self.places.get(_NODE_PLACE, {}).values() for beat in _heartbeats(found))
-        made = (found.moment for every in self.places.values() for found in every.values())
+        heard = (beat for bundle in self.places.get(_NODE_PLACE, {}).values() for beat in _heartbeats(bundle))
+        made = (bundle.moment for every in self.places.values() for bundle in every.values())
         return max((*heard, *made), default="")
 
     @property
@@ -88,12 +88,12 @@ class Index:
         place = (resource.group, resource.plural)
         again = self._again.get(place, {})
         every = (
-            again.get((*key, resource.version), found) if again else found
-            for key, found in self.places.get(place, {}).items()
+            again.get((*key, resource.version), bundle) if again else bundle
+            for key, bundle in self.places.get(place, {}).items()
         )
         wanted = selector(resource)
         home = resource.namespace
-        return [found.raw for found in every if (not home or found.namespace == home) and wanted(found)]
+        return [bundle.raw for bundle in every if (not home or bundle.namespace == home) and wanted(bundle)]
 
     def served(self) -> list[ServedResource]:
         """The resources that the objects and CRDs show to be served."""
@@ -133,9 +133,9 @@ class Index:
             again.setdefault((*key, found.version), found)
 
 
-def _heartbeats(found: BundleObject) -> Iterator[str]:
+def _heartbeats(bundle: BundleObject) -> Iterator[str]:
     try:
-        status = msgspec.json.decode(found.raw, type=_BundleNode).status
+        status = msgspec.json.decode(bundle.raw, type=_BundleNode).status
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return
     for condition in (status and status.conditions) or ():
@@ -164,8 +164,8 @@ def selector(resource: Resource) -> Callable[[BundleObject], bool]:
     if not labels and not fields:
         return lambda _: True
 
-    def wanted(found: BundleObject) -> bool:
-        whole = _tree(found.raw)
+    def wanted(bundle: BundleObject) -> bool:
+        whole = _tree(bundle.raw)
         given = _at(whole, "metadata.labels")
         held = given if isinstance(given, dict) else {}
         return all(term.fits(held.get(term.key)) for term in labels) and all(

@@ -70,7 +70,7 @@ def _sketches(walked: Doc, doc: Doc) -> Doc:
     versions, schemas = spec.get("versions"), _schemas(doc)
     if not isinstance(versions, list):
         return {}
-    drawn = [_drawn(one, name, schemas=schemas) if isinstance(one, dict) else one for one in versions]
+    drawn = [_drawn(version, name, schemas=schemas) if isinstance(version, dict) else version for version in versions]
     return {"spec": spec | {"versions": drawn}}
 
 
@@ -84,7 +84,7 @@ def _drawn(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
 
 def _schemas(doc: Doc) -> dict[str, Doc]:
     versions = _inner(doc, "spec").get("versions")
-    found = [one for one in versions if isinstance(one, dict)] if isinstance(versions, list) else []
+    found = [version for version in versions if isinstance(version, dict)] if isinstance(versions, list) else []
     return {str(one.get("name")): _inner(_inner(one, "schema"), "openAPIV3Schema") for one in found}
 
 
@@ -144,7 +144,7 @@ def _pod(doc: Doc, _: bytes) -> Doc:
 
 def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
     """Restart counts of the containers and why they terminated."""
-    found = [one for one in statuses if isinstance(one, dict)] if isinstance(statuses, list) else []
+    found = [status for status in statuses if isinstance(status, dict)] if isinstance(statuses, list) else []
     return [
         {
             "name": one.get("name"),
@@ -171,11 +171,11 @@ def _config_map(doc: Doc, raw: bytes) -> Doc | None:
 def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
     """Only the queries that name a Karpenter metric, in the shape of a dashboard."""
     try:
-        found = msgspec.json.decode(raw, type=ConfigMap)
+        config_map = msgspec.json.decode(raw, type=ConfigMap)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
     files: dict[str, list[Doc]] = {}
-    for query in dashboard_queries(found):
+    for query in dashboard_queries(config_map):
         name, _, title = query.path.removeprefix("data[").partition("]")
         files.setdefault(name, []).append({"title": title.removeprefix(": "), "expr": query.text})
     data = {name: msgspec.json.encode(queries).decode() for name, queries in files.items()}

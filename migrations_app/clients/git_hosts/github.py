@@ -72,8 +72,8 @@ class GitHubRepository:
     def open_request(self, branch: str, base: str) -> HostRequest | None:
         query = {"state": "open", "head": f"{self._owner}:{branch}", "base": base}
         # An owner that GitHub does not know makes it leave the filter out, so that the branch is compared here, too.
-        found = (_request(one) for one in rows(self._server.get(f"{self._at}/pulls", query)) if _from(one) == branch)
-        return next(found, None)
+        requests = (_request(row) for row in rows(self._server.get(f"{self._at}/pulls", query)) if _from(row) == branch)
+        return next(requests, None)
 
     def make_branch(self, order: BranchOrder) -> str:
         tree = field(self._server.get(f"{self._at}/git/commits/{quote(order.commit)}"), "tree", "sha")

@@ -48,7 +48,7 @@ class GitLabProject:
             if told is None:
                 break
             entries = rows(told)
-            found |= {field(one, "path"): field(one, "id") for one in entries if one.get("mode") == PLAIN}
+            found |= {field(entry, "path"): field(entry, "id") for entry in entries if entry.get("mode") == PLAIN}
             if len(entries) < PAGE:
                 break
         else:
@@ -70,8 +70,8 @@ class GitLabProject:
 
     def open_request(self, branch: str, base: str) -> HostRequest | None:
         query = {"state": "opened", "source_branch": branch, "target_branch": base}
-        found = (_request(one) for one in rows(self._server.get(f"{self._at}/merge_requests", query)))
-        return next(found, None)
+        requests = (_request(row) for row in rows(self._server.get(f"{self._at}/merge_requests", query)))
+        return next(requests, None)
 
     def make_branch(self, order: BranchOrder) -> str:
         actions = [

@@ -107,10 +107,10 @@ def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
 def _listed(folder: Path) -> list[Path]:
     if _kind(folder) != "folder":
         return []
-    found = sorted(path for path in folder.iterdir() if wanted_name(path.name))
-    if len(found) > ARCHIVE.members:
+    paths = sorted(path for path in folder.iterdir() if wanted_name(path.name))
+    if len(paths) > ARCHIVE.members:
         raise InvalidInput("the chart has more files than a chart may have", code="chart_too_large")
-    return found
+    return paths
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -147,7 +147,7 @@ def _kept(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
 
 def _documents(name: str, body: bytes) -> bytes:
     try:
-        read = [one for one in read_documents(body, limits=YAML) if one is not None]
+        read = [read_document for read_document in read_documents(body, limits=YAML) if read_document is not None]
     except InvalidInput as wrong:
         raise InvalidInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
     return msgspec.json.encode(read[0] if name == CHART and len(read) == 1 else read)
@@ -228,12 +228,12 @@ class _Pull:
 
     def manifest(self, tag: str) -> bytes:
         url = f"{self._root}/manifests/{tag}"
-        found = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
-        if found.status == 401 and not self.token:
-            self.token = self._fetch_token(found.headers.get("WWW-Authenticate", ""))
-            found = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
-        body = self._good(found, f"{self.name}:{tag}")
-        stated_digest = found.headers.get("Docker-Content-Digest", "")
+        http_answer = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
+        if http_answer.status == 401 and not self.token:
+            self.token = self._fetch_token(http_answer.headers.get("WWW-Authenticate", ""))
+            http_answer = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
+        body = self._good(http_answer, f"{self.name}:{tag}")
+        stated_digest = http_answer.headers.get("Docker-Content-Digest", "")
         if _DIGEST.fullmatch(stated_digest) and stated_digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             raise InvalidResponse("the registry's manifest is not what its digest says", code="digest")
         return body
@@ -242,10 +242,10 @@ class _Pull:
         url = f"{self._root}/blobs/{digest}"
         for _ in range(REDIRECTS + 1):
             at_home = _origin(url) == _origin(self._root)
-            found = self._get(url, most=most, token=self.token if at_home else "")
-            if found.status not in (301, 302, 303, 307, 308):
-                return self._good(found, self.name)
-            url = _joined(url, found.headers.get("Location", ""))
+            http_answer = self._get(url, most=most, token=self.token if at_home else "")
+            if http_answer.status not in (301, 302, 303, 307, 308):
+                return self._good(http_answer, self.name)
+            url = _joined(url, http_answer.headers.get("Location", ""))
         raise InvalidResponse("the registry redirects without end", code="redirected")
 
     @property
@@ -269,16 +269,16 @@ class _Pull:
             raise InvalidResponse("the registry's token cannot be used")
         return token
 
-    def _good(self, found: HttpAnswer, what: str) -> bytes:
-        if found.status == 200:
-            return found.body
-        if found.status in (401, 403):
+    def _good(self, http_answer: HttpAnswer, what: str) -> bytes:
+        if http_answer.status == 200:
+            return http_answer.body
+        if http_answer.status in (401, 403):
             raise Unauthorized(f"the registry does not give {what} to strangers")
-        if found.status == 404:
+        if http_answer.status == 404:
             raise NotServed(f"the registry has no {what}", code="absent")
-        if 300 <= found.status < 400:
+        if 300 <= http_answer.status < 400:
             raise InvalidResponse("the registry redirects where that is not followed", code="redirected")
-        raise ServerFailed(f"the registry answers HTTP {found.status} for {what}")
+        raise ServerFailed(f"the registry answers HTTP {http_answer.status} for {what}")
 
     def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> HttpAnswer:
         server, path = _taken_apart(url)

@@ -38,10 +38,10 @@ def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> Packed
     """The chart, if it is the one that is wanted. Raises InvalidInput; a link or an unsafe name in it as well (T05)."""
     if len(raw) > MOST_BYTES:
         raise InvalidInput("the packed chart is larger than a chart may be", where="source", code="chart_too_large")
-    found = [_read(body) for path, body in members(io.BytesIO(raw), ARCHIVE) if _is_head(path)]
-    if len(found) != 1:
+    chart_names = [_read(body) for path, body in members(io.BytesIO(raw), ARCHIVE) if _is_head(path)]
+    if len(chart_names) != 1:
         raise InvalidInput("this is no chart: it has not one Chart.yaml", where="source", code="strange_chart")
-    head = found[0]
+    head = chart_names[0]
     if head.name != name or head.version.removeprefix("v") != version.removeprefix("v"):
         message = f"the chart says {head.name[:60]} {head.version[:40]}, and {name} {version} is wanted"
         raise InvalidInput(message, where="source", code="other_release")

@@ -70,15 +70,15 @@ def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
     with private_folder() as folder:
         words = ("version", "--template", "{{.Version}}")
         end = run(program, words, folder=folder, stdin=b"", seconds=VERSION_SECONDS)
-    found = _VERSION.search(end.words) if end.done else None
-    if found is None:
+    match = _VERSION.search(end.words) if end.done else None
+    if match is None:
         raise InvalidSetting("the program does not tell its version as helm does", where=where, code="helm_version")
-    if int(found[1]) != MAJOR or int(found[2]) < FIRST_MINOR:
+    if int(match[1]) != MAJOR or int(match[2]) < FIRST_MINOR:
         message = (
-            f"helm {found[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
+            f"helm {match[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
         )
         raise InvalidSetting(message, where=where, code="helm_version")
-    return found[0]
+    return match[0]
 
 
 @contextmanager
@@ -95,10 +95,10 @@ def private_folder() -> Iterator[Path]:
 def _sweep(top: Path) -> None:
     for left in top.glob(f"{PREFIX}*"):
         try:
-            found = left.lstat()
+            stat_result = left.lstat()
         except OSError:
             continue
-        if found.st_uid == os.getuid() and time.time() - found.st_mtime > _LEFT_SECONDS:
+        if stat_result.st_uid == os.getuid() and time.time() - stat_result.st_mtime > _LEFT_SECONDS:
             shutil.rmtree(left, ignore_errors=True)
 
 

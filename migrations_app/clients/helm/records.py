@@ -78,8 +78,8 @@ class ReleaseRecord(msgspec.Struct, frozen=True):
     def hook_objects(self, events: Iterable[str]) -> dict[str, dict[str, Any]]:
         """The objects of the hooks that run at one of these events."""
         wanted = set(events)
-        ours = [one for one in self.hooks or () if wanted & set(one.events or ())]
-        return {name: tree for one in ours for name, tree in _named(one.manifest, self.namespace)}
+        ours = [hook for hook in self.hooks or () if wanted & set(hook.events or ())]
+        return {name: tree for record_hook in ours for name, tree in _named(record_hook.manifest, self.namespace)}
 
 
 def read_record(secret: dict[str, Any]) -> ReleaseRecord:

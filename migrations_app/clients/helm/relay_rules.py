@@ -204,12 +204,17 @@ class PlannedRules:
         if asked.is_record:
             writes = {self.record: ("POST", "PUT"), self.former: ("PUT",)}
             return asked.method in writes.get(asked.object_path, ())
-        found = next(
-            (one for one in self.requests if one.allows(asked.method, asked.object_path, digest=asked.digest)), None
+        helm_request = next(
+            (
+                request
+                for request in self.requests
+                if request.allows(asked.method, asked.object_path, digest=asked.digest)
+            ),
+            None,
         )
-        if found is None or (found in self._used and not found.again):
+        if helm_request is None or (helm_request in self._used and not helm_request.again):
             return False
-        self._used.add(found)
+        self._used.add(helm_request)
         return True
 
 

@@ -204,7 +204,7 @@ def _release(body: bytes, metadata: _ManifestMetadata) -> HelmRelease | None:
 
 def _projected(release: _Release, chart: _Chart, *, metadata: _ManifestMetadata) -> HelmRelease:
     info = release.info or _Progress()
-    found = declared(release.manifest)
+    declared_objects = declared(release.manifest)
     return HelmRelease(
         name=release.name[:253],
         namespace=(release.namespace or metadata.namespace)[:253],
@@ -215,8 +215,8 @@ def _projected(release: _Release, chart: _Chart, *, metadata: _ManifestMetadata)
         app_version=chart.app_version[:80],
         config=kept_values(release.config),
         defaults=kept_values(release.chart.values if release.chart else None),
-        crds=list(found.crds),
-        packaged=[f"{version} {kind}" for version, kind in found.packaged],
+        crds=list(declared_objects.crds),
+        packaged=[f"{version} {kind}" for version, kind in declared_objects.packaged],
         updated=info.last_deployed[:40],
     )
 

@@ -70,20 +70,20 @@ def served(ask: DiscoveryRequest) -> Served:
     """Every resource that can be listed. A group/version that fails is recorded in `failed`; only a failure of /apis
     itself raises.
     """
-    found: list[ServedResource] = []
+    resources: list[ServedResource] = []
     failed: dict[str, str] = {}
     groups = _decode(bytes(ask("/apis", ACCEPT)), _Groups)
     if groups.kind == "APIGroupDiscoveryList":
         core = _decode(bytes(ask("/api", ACCEPT)), _Groups)
         for group in (*(core.items or ()), *(groups.items or ())):
-            found += _from_discovery(group, failed)
+            resources += _from_discovery(group, failed)
     else:
         for group, version in _group_versions(groups):
             try:
-                found += _asked_one_by_one(ask, group, version=version)
+                resources += _asked_one_by_one(ask, group, version=version)
             except ReadError as reason:
                 failed[f"{group}/{version}" if group else version] = reason.code
-    return Served(tuple(found), failed)
+    return Served(tuple(resources), failed)
 
 
 def _group_versions(groups: _Groups) -> list[tuple[str, str]]:

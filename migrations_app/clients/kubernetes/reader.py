@@ -117,11 +117,11 @@ class LiveApi:
             trail = _Pagination(self._limits.pages)
             body, size = self._page(resource, "", size=resource.page_size)
             while True:
-                found = _decoded(body, resource)
-                token = trail.follow(found.metadata)
+                list_page = _decoded(body, resource)
+                token = trail.follow(list_page.metadata)
                 read = partial(self._page, resource, token, size=size)
                 coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
-                yield ListPage(found.items or [], found.metadata.resource_version, len(body), found.kind)
+                yield ListPage(list_page.items or [], list_page.metadata.resource_version, len(body), list_page.kind)
                 if not token:
                     return
                 body, size = coming()
@@ -179,12 +179,12 @@ def _query(resource: Resource, token: str, *, size: int) -> list[tuple[str, str]
 
 def _decoded(body: bytearray, resource: Resource) -> _ListPage:
     try:
-        found = _decoded_or_salvaged(body)
+        list_page = _decoded_or_salvaged(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
-    if found.items is None and not found.kind.endswith("List"):
+    if list_page.items is None and not list_page.kind.endswith("List"):
         raise InvalidResponse(f"the list of {resource.plural} holds no items")
-    return found
+    return list_page
 
 
 def _decoded_or_salvaged(body: bytearray) -> _ListPage:

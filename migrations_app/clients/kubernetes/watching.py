@@ -72,12 +72,12 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
     """The state of the list now, and how many objects it holds, if the server tells."""
     body = transport.get(resource.path, [("limit", "1")], verb="list").body
     try:
-        found = _lists.decode(body)
+        shortest = _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
-    if found.metadata.token and found.metadata.remaining is None:
-        return found.metadata, None
-    return found.metadata, len(found.items) + (found.metadata.remaining or 0)
+    if shortest.metadata.token and shortest.metadata.remaining is None:
+        return shortest.metadata, None
+    return shortest.metadata, len(shortest.items) + (shortest.metadata.remaining or 0)
 
 
 @contextmanager

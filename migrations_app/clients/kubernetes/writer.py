@@ -148,7 +148,7 @@ def write_result(response: WriteResponse) -> WriteResult:
         )
     error_status = _status(response.body)
     details = error_status.details or _WriteStatusDetails()
-    kept = [one.message for one in details.causes or () if one.reason == "FieldManagerConflict"]
+    kept = [cause.message for cause in details.causes or () if cause.reason == "FieldManagerConflict"]
     managers = {name for message in kept for name in _MANAGER.findall(message)}
     after = response.retry_after if response.retry_after is not None else details.retry_after_seconds
     return WriteResult(

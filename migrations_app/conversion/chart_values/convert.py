@@ -44,7 +44,7 @@ def convert_values(old: Tree, *, chart: str, start: Release, lands: Release) -> 
     """The values for the chart of the release `lands`, which were given to that of `start`."""
     changes = tuple(_changes(old, chart=chart, lands=lands))
     rows = side_by_side(old, changes, chart=chart, start=start, lands=lands)
-    tree = laid(old, ((one.key, one.text) for one in changes), prune=True)
+    tree = laid(old, ((change.key, change.text) for change in changes), prune=True)
     found = (*_row_findings(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
     return ConvertedValues(tree, changes, rows, found)
 
@@ -89,7 +89,7 @@ def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:
     if not isinstance(rows, list):
         return
     names = [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
-    gone = {one.key for one in unread_env_names(names, lands)}
+    gone = {unread_env_name.key for unread_env_name in unread_env_names(names, lands)}
     if gone:
         left = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
         text = json.dumps(left, ensure_ascii=False) if left else ""

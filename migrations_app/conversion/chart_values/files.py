@@ -70,12 +70,12 @@ def convert_files(
     every = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
     after = _together(tree, every)
     text, kept = _written(files, every, after=after)
-    found = [_placed(one, above) for above, values in every.items() for one in values.findings]
+    findings = [_placed(finding, above) for above, values in every.items() for finding in values.findings]
     if not kept:
         what = "the values are written anew: comments between them are gone"
-        found.append(ConversionFinding("values-comments-lost", KIND, chart, (), what))
+        findings.append(ConversionFinding("values-comments-lost", KIND, chart, (), what))
     rows = tuple(row for values in every.values() for row in values.rows)
-    return ValuesReport(text, after, rows, tuple(found), hidden(after) != after)
+    return ValuesReport(text, after, rows, tuple(findings), hidden(after) != after)
 
 
 def _read(name: str, raw: bytes) -> ValuesFile | ConversionFinding:
@@ -148,12 +148,12 @@ def _written(
 
 def _edits(values: ConvertedValues, above: str) -> Iterator[MapEdit]:
     prefix = (above,) if above else ()
-    moved = {one.source for one in values.changes}
+    moved = {change.source for change in values.changes}
     lost = {row.key: row.loss for row in values.rows}
-    for one in values.changes:
-        source = (*prefix, *steps_of(one.source)) if one.source else ()
-        why = "" if one.key in moved else lost.get(one.key) or one.why
-        yield MapEdit((*prefix, *steps_of(one.key)), one.text, why, source)
+    for change in values.changes:
+        source = (*prefix, *steps_of(change.source)) if change.source else ()
+        why = "" if change.key in moved else lost.get(change.key) or change.why
+        yield MapEdit((*prefix, *steps_of(change.key)), change.text, why, source)
 
 
 def as_json(report: ValuesReport) -> str:
@@ -161,6 +161,6 @@ def as_json(report: ValuesReport) -> str:
     document = {
         "values": hidden(report.tree),
         "rows": [msgspec.to_builtins(row) for row in report.rows],
-        "findings": [one.as_dict() for one in report.findings],
+        "findings": [finding.as_dict() for finding in report.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

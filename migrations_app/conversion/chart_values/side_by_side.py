@@ -61,18 +61,25 @@ def side_by_side(
 ) -> tuple[ValueRow, ...]:
     """A row for each value that is given before or after the changes, and for each default that changes between the
     two releases; none of the latter where `start` is not known. Rows that change something come first."""
-    change_of = {one.key: one for one in changes}
-    old_leaves, new_leaves = leaves(old), leaves(laid(old, ((one.key, one.text) for one in change_of.values())))
+    change_of = {change.key: change for change in changes}
+    old_leaves, new_leaves = (
+        leaves(old),
+        leaves(laid(old, ((value_change.key, value_change.text) for value_change in change_of.values()))),
+    )
     rows = list(_Compared(old_leaves, new_leaves, change_of=change_of, chart=chart, lands=lands).rows())
     if chart == MAIN and start is not None:
         given = (*old_leaves, *new_leaves)
-        rows += [_default(one) for one in changed_defaults(start, lands) if not _is_given(one.key, given)]
+        rows += [
+            _default(changed_default)
+            for changed_default in changed_defaults(start, lands)
+            if not _is_given(changed_default.key, given)
+        ]
     return tuple(sorted(rows, key=lambda row: KINDS.index(row.kind)))
 
 
 def after(old: Tree, changes: Iterable[ValueChange]) -> dict[str, Any]:
     """The values as they are then: the old ones of the next hop."""
-    return laid(old, ((one.key, one.text) for one in changes))
+    return laid(old, ((change.key, change.text) for change in changes))
 
 
 def unread_at(key: str, release: Release, *, chart: str) -> UnreadKey | None:
@@ -100,7 +107,9 @@ class _Compared:
         self.chart, self.lands = chart, lands
 
     def rows(self) -> Iterator[ValueRow]:
-        unread = {key: found for key in self.old_leaves if (found := unread_at(key, self.lands, chart=self.chart))}
+        unread = {
+            key: unread_key for key in self.old_leaves if (unread_key := unread_at(key, self.lands, chart=self.chart))
+        }
         gone = [key for key in self.old_leaves if key not in self.new_leaves]
         new = {key for key in self.new_leaves if key not in self.old_leaves}
         moved = {key: unread[key].replacement for key in gone if key in unread and unread[key].replacement in new}
@@ -145,7 +154,7 @@ class _Compared:
     def _why(self, key: str) -> str:
         """The reason of the change of that key, or of one that holds it."""
         holds = (key, VARIABLES) if key.startswith(f"{VARIABLES}[") else (key,)
-        return next((self.change_of[one].why for one in holds if one in self.change_of), "")
+        return next((self.change_of[hold].why for hold in holds if hold in self.change_of), "")
 
 
 def shown(key: str, value: object) -> tuple[str, bool]:
@@ -162,5 +171,5 @@ def _is_given(key: str, given: Iterable[str]) -> bool:
     return any(one == key or key.startswith(f"{one}.") for one in given)
 
 
-def _default(one: ChangedDefault) -> ValueRow:
-    return ValueRow(key=one.key, kind="default_changed", old=one.old, new=one.new, why=one.why)
+def _default(default: ChangedDefault) -> ValueRow:
+    return ValueRow(key=default.key, kind="default_changed", old=default.old, new=default.new, why=default.why)

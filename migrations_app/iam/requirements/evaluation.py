@@ -76,7 +76,7 @@ def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
     report = find_gaps(
         asked.policies, release=asked.release, site=site, assumed=asked.assumed(), boundary=asked.boundary
     )
-    odd = tuple(dict.fromkeys(line for one in documents for line in oddities(filled(one, site))))
+    odd = tuple(dict.fromkeys(line for document in documents for line in oddities(filled(document, site))))
     return EvaluationResult(report=report, site=site, policies=asked.policies, read=read, odd=odd)
 
 

@@ -136,10 +136,10 @@ def minor_of(release: str, *, table: Table = RELEASES) -> Minor:
     """The minor of a release such as `0.32`, `v1.0.14` or the hop `0.33+`. Raises InvalidInput if its needs are not
     known.
     """
-    found = _RELEASE.fullmatch(release.strip())
-    if found is None:
+    match = _RELEASE.fullmatch(release.strip())
+    if match is None:
         raise InvalidInput(f"{release[:40]!r} is not a release; write it like 0.32 or 1.0.14")
-    minor = int(found[1]), int(found[2])
+    minor = int(match[1]), int(match[2])
     if minor not in every_minor(table=table):
         raise InvalidInput(f"permissions are known for {_known(table)}, not for {minor_text(minor)}")
     return minor

@@ -129,8 +129,8 @@ def find_gaps(
         for request in probe.requests(site, minor)
         if (answer := _answer(request, judged, boundary=limit)).verdict is not RequestVerdict.ALLOWED
     )
-    legacy = tuple(one for one in refusals if minor == (0, 32) and one.probe.mode == "provisioner")
-    current = tuple(one for one in refusals if one not in legacy)
+    legacy = tuple(refusal for refusal in refusals if minor == (0, 32) and refusal.probe.mode == "provisioner")
+    current = tuple(refusal for refusal in refusals if refusal not in legacy)
     return GapReport(
         release=release.strip().removeprefix("v"),
         minor=minor,
@@ -151,25 +151,30 @@ def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Seq
 
 
 def _by_action(refusals: Iterable[RefusedRequest], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
-    ordered = sorted(refusals, key=lambda one: one.probe.action)
-    gaps = [_gap(tuple(group), minor, needs=needs) for _, group in groupby(ordered, key=lambda one: one.probe.action)]
+    ordered = sorted(refusals, key=lambda request: request.probe.action)
+    gaps = [
+        _gap(tuple(group), minor, needs=needs)
+        for _, group in groupby(ordered, key=lambda request: request.probe.action)
+    ]
     return tuple(sorted(gaps, key=lambda gap: (gap.required, gap.action)))
 
 
 def _gap(refusals: tuple[RefusedRequest, ...], minor: Minor, *, needs: tuple[Need, ...]) -> Gap:
-    needed = tuple(one for one in refusals if one.applies) or refusals
-    leading = sorted(needed, key=lambda one: _WORST_FIRST.index(one.answer.verdict))
-    rows = [need_for(one.probe.action, minor, existing=_on_existing(one.probe), table=needs) for one in needed]
+    needed = tuple(refusal for refusal in refusals if refusal.applies) or refusals
+    leading = sorted(needed, key=lambda request: _WORST_FIRST.index(request.answer.verdict))
+    rows = [
+        need_for(request.probe.action, minor, existing=_on_existing(request.probe), table=needs) for request in needed
+    ]
     return Gap(
         action=refusals[0].probe.action,
-        resource=tuple(sorted({one.probe.kind for one in refusals})),
+        resource=tuple(sorted({refusal.probe.kind for refusal in refusals})),
         verdict=leading[0].answer.verdict,
         required="always" if needed[0].applies else "conditional",
         when=_when(refusals, needed),
-        needed_for=tuple(sorted({one.probe.capability for one in needed})),
+        needed_for=tuple(sorted({request.probe.capability for request in needed})),
         effect=" ".join(dict.fromkeys(row.effect for row in rows)),
-        severity=min(one.probe.severity for one in needed),
-        causes=tuple(dict.fromkeys(one.answer.because for one in leading)),
+        severity=min(request.probe.severity for request in needed),
+        causes=tuple(dict.fromkeys(request.answer.because for request in leading)),
         logs=tuple(dict.fromkeys(row.log for row in rows if row.log)),
         refusals=refusals,
     )
@@ -182,15 +187,17 @@ def _on_existing(probe: RequiredRequest) -> bool:
 def _when(refusals: tuple[RefusedRequest, ...], needed: tuple[RefusedRequest, ...]) -> str:
     """The settings on which the entry depends; empty if some refusal depends on none and no other is rarer."""
     parts = []
-    if all(one.probe.features for one in needed):
+    if all(request.probe.features for request in needed):
         parts.append("; ".join(_meanings(needed)))
-    rarer = [one for one in refusals if one not in needed]
+    rarer = [refusal for refusal in refusals if refusal not in needed]
     parts += [
-        f"{kind} only when {' or '.join(_meanings(one for one in rarer if one.probe.kind == kind))}"
-        for kind in sorted({one.probe.kind for one in rarer} - {one.probe.kind for one in needed})
+        f"{kind} only when {' or '.join(_meanings(request for request in rarer if request.probe.kind == kind))}"
+        for kind in sorted({request.probe.kind for request in rarer} - {request.probe.kind for request in needed})
     ]
     return "; ".join(parts)
 
 
 def _meanings(refusals: Iterable[RefusedRequest]) -> list[str]:
-    return list(dict.fromkeys(" and ".join(MEANING[feature] for feature in one.probe.features) for one in refusals))
+    return list(
+        dict.fromkeys(" and ".join(MEANING[feature] for feature in refusal.probe.features) for refusal in refusals)
+    )

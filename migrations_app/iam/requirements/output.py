@@ -157,7 +157,8 @@ class PolicyRemedy:
     def remarks(self) -> tuple[str, ...]:
         """Notes for the user: names that were not given, refusals that no statement fixes, nothing to add."""
         stubborn = (
-            f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in self.added.stubborn
+            f"{request.probe.action}: no added statement helps, {request.answer.because}"
+            for request in self.added.stubborn
         )
         nothing = () if self.added.statements else ("no statement has to be added",)
         return (*stand_ins(self.site), *dict.fromkeys(stubborn), *nothing)
@@ -189,13 +190,14 @@ def stand_ins(site: AwsSite) -> tuple[str, ...]:
 def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
     """One line for each removal; a line that says so if there is none."""
     found = tuple(
-        f"{one.statement.where}: {'whole statement' if one.whole else ', '.join(one.actions)}" for one in removals
+        f"{removal.statement.where}: {'whole statement' if removal.whole else ', '.join(removal.actions)}"
+        for removal in removals
     )
     return found or ("nothing",)
 
 
 def _setting(setting: ModuleSetting, added: Closing, *, major: int) -> str:
     if setting.variable == "iam_policy_statements":
-        wanted = [one for one in added.statements if set(one.actions) & set(setting.closes)]
+        wanted = [statement for statement in added.statements if set(statement.actions) & set(setting.closes)]
         return as_module_statements(wanted, major=major)
     return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'

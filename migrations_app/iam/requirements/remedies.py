@@ -42,14 +42,16 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
     `legacy` includes capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
     """
     gaps = (*report.gaps, *(report.legacy_gaps if legacy else ()))
-    refusals = [one for gap in gaps if conditional or gap.required == "always" for one in _counted(gap, conditional)]
-    stubborn = tuple(one for one in refusals if one.answer.verdict is RequestVerdict.DENIED)
+    refusals = [
+        request for gap in gaps if conditional or gap.required == "always" for request in _counted(gap, conditional)
+    ]
+    stubborn = tuple(refusal for refusal in refusals if refusal.answer.verdict is RequestVerdict.DENIED)
     asked: dict[StatementGrant, tuple[set[str], set[str]]] = {}
-    for one in refusals:
-        if one.answer.verdict is not RequestVerdict.DENIED:
-            actions, kinds = asked.setdefault(_grant_for(one, report.minor, site=site), (set(), set()))
-            actions.add(one.probe.action)
-            kinds.add(one.probe.kind)
+    for refusal in refusals:
+        if refusal.answer.verdict is not RequestVerdict.DENIED:
+            actions, kinds = asked.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
+            actions.add(refusal.probe.action)
+            kinds.add(refusal.probe.kind)
     return Closing(
         statements=tuple(
             grant.statement(site, actions=frozenset(asked[grant][0]), kinds=frozenset(asked[grant][1]))
@@ -61,7 +63,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
 
 
 def _counted(gap: Gap, conditional: bool) -> tuple[RefusedRequest, ...]:
-    return gap.refusals if conditional else tuple(one for one in gap.refusals if one.applies)
+    return gap.refusals if conditional else tuple(refusal for refusal in gap.refusals if refusal.applies)
 
 
 def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> StatementGrant:
@@ -196,8 +198,8 @@ def _is_ours(statement: PolicyStatement) -> bool:
 
 def _grants(requests: Sequence[IamRequest], statements: Sequence[PolicyStatement]) -> list[set[int]]:
     """For each allowed request, the indexes of the statements that allow it."""
-    denials = [one for one in statements if not one.allow]
-    open_to = [one for one in requests if all(reaches(denial, one) is False for denial in denials)]
-    allows = [(index, one) for index, one in enumerate(statements) if one.allow]
-    found = [{index for index, one in allows if reaches(one, request)} for request in open_to]
+    denials = [statement for statement in statements if not statement.allow]
+    open_to = [request for request in requests if all(reaches(denial, request) is False for denial in denials)]
+    allows = [(index, statement) for index, statement in enumerate(statements) if statement.allow]
+    found = [{index for index, statement in allows if reaches(statement, request)} for request in open_to]
     return [granting for granting in found if granting]

@@ -79,19 +79,19 @@ _ROWS = (
 
 def module_version(text: str) -> ModuleVersion:
     """Major and minor of a module version such as `20.24.3` or `~> 21.0`. Raises InvalidInput if there is none."""
-    found = re.fullmatch(r"[~>=v ]{0,4}(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?", text.strip())
-    if found is None:
+    match = re.fullmatch(r"[~>=v ]{0,4}(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?", text.strip())
+    if match is None:
         raise InvalidInput(f"{text[:40]!r} is not a version of the Terraform EKS module; write it like 20.24.0")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def module_settings(report: GapReport, version: ModuleVersion) -> tuple[ModuleSetting, ...]:
     """What to set, or to which version to upgrade, for the gaps of a report; remaining gaps become statements."""
     open_gaps = {gap.action: gap for gap in report.gaps if gap.required == "always"}
-    found = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
-    closed = {action for setting in found for action in setting.closes}
+    settings = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
+    closed = {action for setting in settings for action in setting.closes}
     left = tuple(action for action in open_gaps if action not in closed)
-    return (*found, *_statements(left, version))
+    return (*settings, *_statements(left, version))
 
 
 def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: ModuleVersion) -> ModuleSetting | None:

@@ -158,9 +158,9 @@ def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLin
 
 
 def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], mode: AddressMode) -> CapacityLine:
-    subnets = [one for one in part.items if one.zone == zone and any(name in needs for name in one.classes)]
-    whole_need, free = _sum(needs.values()), sum(by_count(one) for one in subnets if not one.ipv6_only)
-    without = sorted(name for name in needs if not any(name in one.classes for one in subnets))
+    subnets = [subnet for subnet in part.items if subnet.zone == zone and any(name in needs for name in subnet.classes)]
+    whole_need, free = _sum(needs.values()), sum(by_count(subnet) for subnet in subnets if not subnet.ipv6_only)
+    without = sorted(name for name in needs if not any(name in subnet.classes for subnet in subnets))
     if without or not zone or whole_need is None:
         why = _zone_unknown(zone, without, known=whole_need is not None)
         return _line("addresses", zone, need=whole_need, free=None, why=why)
@@ -184,7 +184,9 @@ def _zone_unknown(zone: str, without: list[str], *, known: bool) -> str:
 
 
 def _elsewhere(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -> str:
-    others = sum(one.free for one in part.items if one.zone != zone and any(name in needs for name in one.classes))
+    others = sum(
+        subnet.free for subnet in part.items if subnet.zone != zone and any(name in needs for name in subnet.classes)
+    )
     return f"; {others} are free in other zones" if others else ""
 
 
@@ -204,10 +206,16 @@ def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine
         if isinstance(part, Unseen):
             yield _unread("reserved", name, need=need, field="reservations", part=part)
             continue
-        alike = [one for one in part.items if one.instance_type == kind]
-        others = sum(one.free for one in alike if one.zone != zone)
+        alike = [reservation for reservation in part.items if reservation.instance_type == kind]
+        others = sum(reservation.free for reservation in alike if reservation.zone != zone)
         why = f"{others} are free in other zones, which do not count" if others else ""
-        yield _line("reserved", name, need=need, free=sum(one.free for one in alike if one.zone == zone), why=why)
+        yield _line(
+            "reserved",
+            name,
+            need=need,
+            free=sum(reservation.free for reservation in alike if reservation.zone == zone),
+            why=why,
+        )
 
 
 def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
@@ -219,7 +227,7 @@ def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]
     if isinstance(part, Unseen):
         yield _unread("offered", "instance types by zone", need=len(pairs), field="offerings", part=part)
         return
-    offered = {(one.instance_type, one.zone) for one in part.items}
+    offered = {(offering.instance_type, offering.zone) for offering in part.items}
     lost = [f"{kind} in {zone}" for kind, zone in pairs if (kind, zone) not in offered]
     why = f"not offered: {', '.join(lost[:5])}" if lost else ""
     yield _line("offered", "instance types by zone", need=len(pairs), free=len(pairs) - len(lost), why=why)

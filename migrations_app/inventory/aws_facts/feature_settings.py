@@ -50,23 +50,23 @@ def _no_template(inventory: Inventory) -> bool:
 
 
 def _spec_role(inventory: Inventory) -> Word:
-    def by_profile(one: EC2NodeClass) -> bool:
-        return bool(one.get("spec.instanceProfile")) and not one.get("spec.role")
+    def by_profile(ec2_node_class: EC2NodeClass) -> bool:
+        return bool(ec2_node_class.get("spec.instanceProfile")) and not ec2_node_class.get("spec.role")
 
     return False if _no_template(inventory) and _every_class(inventory, by_profile) else None
 
 
 def _ami_alias(inventory: Inventory) -> Word:
-    def by_term(one: EC2NodeClass) -> bool:
-        terms = _terms(one)
+    def by_term(ec2_node_class: EC2NodeClass) -> bool:
+        terms = _terms(ec2_node_class)
         return bool(terms) and not any("alias" in term or "ssmParameter" in term for term in terms)
 
     return False if _no_template(inventory) and _every_class(inventory, by_term) else None
 
 
-def _terms(one: EC2NodeClass) -> list[Mapping[str, object]]:
+def _terms(ec2_node_class: EC2NodeClass) -> list[Mapping[str, object]]:
     """The AMI selector terms; empty if they are malformed, which decides nothing."""
-    terms = one.get("spec.amiSelectorTerms", [])
+    terms = ec2_node_class.get("spec.amiSelectorTerms", [])
     readable = isinstance(terms, list) and all(isinstance(term, dict) for term in terms)
     return terms if readable else []
 
@@ -110,7 +110,7 @@ def _in_place(inventory: Inventory) -> Word:
         return None
     own = [claim for claim in claims.items if _is_own(claim)]
     marked = all(claim.metadata.annotation(labels.CLUSTER_NAME_TAGGED) == "true" for claim in own)
-    untagged = any(labels.CLUSTER_NAME_TAG not in dict(one.tags) for one in inventory.aws.instances.items)
+    untagged = any(labels.CLUSTER_NAME_TAG not in dict(instances.tags) for instances in inventory.aws.instances.items)
     return False if own and marked and not untagged else None
 
 
@@ -125,8 +125,11 @@ def _endpoint_lookup(inventory: Inventory) -> Word:
     return False if certain and _every_class(inventory, _is_not_al2023) else None
 
 
-def _is_not_al2023(one: EC2NodeClass) -> bool:
-    family, aliases = one.get("spec.amiFamily"), [str(term["alias"]) for term in _terms(one) if "alias" in term]
+def _is_not_al2023(ec2_node_class: EC2NodeClass) -> bool:
+    family, aliases = (
+        ec2_node_class.get("spec.amiFamily"),
+        [str(term["alias"]) for term in _terms(ec2_node_class) if "alias" in term],
+    )
     if any(alias.lower().startswith("al2023") for alias in aliases):
         return False
     return family in OTHER_FAMILIES or (family is None and bool(aliases))
@@ -149,11 +152,18 @@ def _is_true(inventory: Inventory, env: str) -> Word:
 
 
 def _reservations(inventory: Inventory) -> Word:
-    return any(one.get("spec.capacityReservationSelectorTerms") for one in inventory.ec2nodeclasses.items) or None
+    return (
+        any(
+            ec2nodeclass.get("spec.capacityReservationSelectorTerms") for ec2nodeclass in inventory.ec2nodeclasses.items
+        )
+        or None
+    )
 
 
 def _placement_groups(inventory: Inventory) -> Word:
-    return any(one.get("spec.placementGroupSelector") for one in inventory.ec2nodeclasses.items) or None
+    return (
+        any(ec2nodeclass.get("spec.placementGroupSelector") for ec2nodeclass in inventory.ec2nodeclasses.items) or None
+    )
 
 
 def _zonal_shift(inventory: Inventory) -> Word:
@@ -168,7 +178,7 @@ def _before_machines(inventory: Inventory) -> Word:
     """True if instances of 0.27 or older exist: they carry the Provisioner's tag but not the managed-by tag. Otherwise
     None.
     """
-    every = [dict(one.tags) for one in inventory.aws.instances.items]
+    every = [dict(instances.tags) for instances in inventory.aws.instances.items]
     return any(labels.PROVISIONER_NAME in tags and labels.MANAGED_BY_CLUSTER not in tags for tags in every) or None
 
 

@@ -99,13 +99,13 @@ def without_claim(group: TaggedInstances, claimed: frozenset[str]) -> int:
     """How many instances of the group are known to have no claim: all if no instance is claimed, otherwise those among
     its samples.
     """
-    return sum(one not in claimed for one in group.samples) if claimed else group.count
+    return sum(sample not in claimed for sample in group.samples) if claimed else group.count
 
 
 def claimed_ids(inventory: Inventory) -> frozenset[str]:
     """Ids of the instances behind Machines and NodeClaims."""
     claims: tuple[KarpenterClaim, ...] = (*inventory.machines.items, *inventory.nodeclaims.items)
-    return frozenset(one.provider_id.rpartition("/")[2] for one in claims if one.provider_id)
+    return frozenset(claim.provider_id.rpartition("/")[2] for claim in claims if claim.provider_id)
 
 
 TERMINATE = "ec2:TerminateInstances"
@@ -144,7 +144,7 @@ class InstanceRequestAnswer:
 
 
 def at_hop(
-    found: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
+    permissions: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[InstanceRequestAnswer, ...]:
     """The controller's requests on these instances at the hop: those of both its releases if it is the next hop.
 
@@ -153,23 +153,27 @@ def at_hop(
     """
     later = running not in (None, start) and start in every_minor()
     minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
-    return on_instances(found, groups, minors=minors, but=start if later else None)
+    return on_instances(permissions, groups, minors=minors, but=start if later else None)
 
 
 def on_instances(
-    found: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
+    permissions: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
 ) -> tuple[InstanceRequestAnswer, ...]:
     """Every request that these releases make on these instances, evaluated once for each role.
 
     Requests that the release `but` makes as well are left out.
     """
     judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}
-    known = {_same(group, one) for group, one in _requests(groups, found.site, minor=but)} if but else set()
-    for role in found.roles:
-        policies = [filled(policy, found.site) for policy in role.policies]
-        limit = None if role.boundary is None else [filled(policy, found.site) for policy in role.boundary]
+    known = (
+        {_same(group, on_instance) for group, on_instance in _requests(groups, permissions.site, minor=but)}
+        if but
+        else set()
+    )
+    for role in permissions.roles:
+        policies = [filled(policy, permissions.site) for policy in role.policies]
+        limit = None if role.boundary is None else [filled(policy, permissions.site) for policy in role.boundary]
         for minor in minors:
-            for group, request in _requests(groups, found.site, minor=minor):
+            for group, request in _requests(groups, permissions.site, minor=minor):
                 same = _same(group, request)
                 if same not in known:
                     answer = evaluate(request, policies, boundary=limit)
@@ -220,19 +224,19 @@ def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: Aws
 def statements_for(refused: Iterable[InstanceRequestAnswer], site: AwsSite) -> tuple[PolicyStatement, ...]:
     """The smallest statements that allow these requests, each once; empty for a request that no grant covers."""
     found: dict[str, PolicyStatement] = {}
-    for one in refused:
-        statement = _granting(one, site)
+    for answer in refused:
+        statement = _granting(answer, site)
         if statement is not None:
             found.setdefault(repr(statement), statement)
     return tuple(found.values())
 
 
-def _granting(one: InstanceRequestAnswer, site: AwsSite) -> PolicyStatement | None:
-    action = one.request.action
+def _granting(answer: InstanceRequestAnswer, site: AwsSite) -> PolicyStatement | None:
+    action = answer.request.action
     for grant in GRANTS:
-        if one.minor in grant.span and action in grant.actions and "instance" in grant.kinds:
+        if answer.minor in grant.span and action in grant.actions and "instance" in grant.kinds:
             statement = grant.statement(site, actions=frozenset({action}), kinds=frozenset({"instance"}))
             policy = IamPolicy(name="", statements=(statement,))
-            if evaluate(one.request, [policy]).verdict is RequestVerdict.ALLOWED:
+            if evaluate(answer.request, [policy]).verdict is RequestVerdict.ALLOWED:
                 return statement
     return None

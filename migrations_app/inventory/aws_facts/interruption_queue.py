@@ -43,7 +43,7 @@ def no_longer_set(inventory: Inventory, running: Release | None) -> str:
     values = given_values(inventory)
     if values is not None and value_at(values.tree, SETTING.value) not in (ABSENT, ""):
         return ""
-    return next((name for one in inventory.settings.items if (name := (one.data or {}).get(KEY, ""))), "")
+    return next((name for setting in inventory.settings.items if (name := (setting.data or {}).get(KEY, ""))), "")
 
 
 def bad_name(name: str) -> str:

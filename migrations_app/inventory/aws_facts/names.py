@@ -40,9 +40,9 @@ def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
         except (yaml.YAMLError, InvalidManifest):
             return Unseen("garbled", f"{MAP_ROLES} of {config_map.name} is not a list in YAML")
         for number, row in enumerate(listed):
-            found = _row(row)
-            if found:
-                rows.append(found)
+            auth_row = _row(row)
+            if auth_row:
+                rows.append(auth_row)
             else:
                 bad.append(_set_aside(config_map, number))
     return Seen(tuple(rows), part.served, tuple(bad))
@@ -98,8 +98,8 @@ def _ways(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> I
 
 
 def _without_path(arn: str) -> str:
-    found = read_role_arn(arn)
-    return f"arn:{found.partition}:iam::{found.account}:role/{found.name}" if found else arn
+    role_arn = read_role_arn(arn)
+    return f"arn:{role_arn.partition}:iam::{role_arn.account}:role/{role_arn.name}" if role_arn else arn
 
 
 ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
@@ -150,7 +150,11 @@ def node_roles(inventory: Inventory) -> Part[NameWithSources]:
     classes = inventory.ec2nodeclasses
     if isinstance(classes, Unseen):
         return classes
-    given = [(one, "spec.role", str(role)) for one in classes.items if (role := one.get("spec.role"))]
+    given = [
+        (ec2_node_class, "spec.role", str(role))
+        for ec2_node_class in classes.items
+        if (role := ec2_node_class.get("spec.role"))
+    ]
     return _collected(given, kind="EC2NodeClass", form=ROLE_NAME)
 
 
@@ -163,21 +167,21 @@ def instance_profiles(inventory: Inventory) -> Part[NameWithSources]:
     path = "spec.instanceProfile"
     from_classes = _profiles_of(classes.items, path)
     from_templates = _profiles_of(templates.items, path)
-    found = [_collected(from_classes, kind="EC2NodeClass", form=PROFILE_NAME)]
-    found.append(_collected(from_templates, kind="AWSNodeTemplate", form=PROFILE_NAME))
-    return _with_default(inventory, _joined(found))
+    seens = [_collected(from_classes, kind="EC2NodeClass", form=PROFILE_NAME)]
+    seens.append(_collected(from_templates, kind="AWSNodeTemplate", form=PROFILE_NAME))
+    return _with_default(inventory, _joined(seens))
 
 
 def _profiles_of(objects: tuple[WholeObject, ...], path: str) -> list[tuple[WholeObject, str, str]]:
-    return [(one, path, str(profile)) for one in objects if (profile := one.get(path))]
+    return [(whole_object, path, str(profile)) for whole_object in objects if (profile := whole_object.get(path))]
 
 
-def _with_default(inventory: Inventory, found: Seen[NameWithSources]) -> Seen[NameWithSources]:
+def _with_default(inventory: Inventory, seen: Seen[NameWithSources]) -> Seen[NameWithSources]:
     default = default_profile(inventory)
     if not default:
-        return found
+        return seen
     by = NamedBy(kind="ConfigMap", name="karpenter-global-settings", path="data[aws.defaultInstanceProfile]")
-    return _joined([found, Seen((NameWithSources(default, (by,)),))])
+    return _joined([seen, Seen((NameWithSources(default, (by,)),))])
 
 
 def default_profile(inventory: Inventory) -> str:
@@ -191,21 +195,21 @@ def _collected(
 ) -> Seen[NameWithSources]:
     names: dict[str, tuple[NamedBy, ...]] = {}
     bad: list[UnparsableObject] = []
-    for one, path, name in given:
+    for whole_object, path, name in given:
         if not form.fullmatch(name):
-            bad.append(UnparsableObject(kind, "", one.name, f"$.{path}", "not a name that IAM could hold"))
+            bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", "not a name that IAM could hold"))
         elif name in names or len(names) < MOST_NAMES:
-            names[name] = (*names.get(name, ()), NamedBy(kind=kind, name=one.name, path=path))
+            names[name] = (*names.get(name, ()), NamedBy(kind=kind, name=whole_object.name, path=path))
         else:
-            bad.append(UnparsableObject(kind, "", one.name, f"$.{path}", f"more than {MOST_NAMES} names"))
+            bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", f"more than {MOST_NAMES} names"))
     return Seen(tuple(NameWithSources(name, by) for name, by in names.items()), None, tuple(bad))
 
 
 def _joined(parts: list[Seen[NameWithSources]]) -> Seen[NameWithSources]:
     names: dict[str, tuple[NamedBy, ...]] = {}
     for part in parts:
-        for one in part.items:
-            names[one.name] = (*names.get(one.name, ()), *one.by)
+        for sources in part.items:
+            names[sources.name] = (*names.get(sources.name, ()), *sources.by)
     bad = tuple(bad for part in parts for bad in part.quarantined)
     return Seen(tuple(NameWithSources(name, by) for name, by in names.items()), None, bad)
 
@@ -238,7 +242,9 @@ def _setting_values(inventory: Inventory, controller: Installation, *, key: str)
 
 
 def _global(inventory: Inventory, key: str) -> str:
-    return next((value for one in inventory.settings.items if (value := (one.data or {}).get(key, ""))), "")
+    return next(
+        (value for config_map in inventory.settings.items if (value := (config_map.data or {}).get(key, ""))), ""
+    )
 
 
 def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
@@ -251,7 +257,7 @@ def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
 
 def class_tags(inventory: Inventory) -> dict[str, str]:
     """Tags of spec.tags that all node classes share: the controller sends them with every launch."""
-    given = [one.get("spec.tags") or {} for one in inventory.ec2nodeclasses.items]
+    given = [ec2nodeclass.get("spec.tags") or {} for ec2nodeclass in inventory.ec2nodeclasses.items]
     every = [{str(key): str(value) for key, value in tags.items()} for tags in given if isinstance(tags, dict)]
     first = every[0] if every else {}
     return {key: value for key, value in first.items() if all(tags.get(key) == value for tags in every)}

@@ -48,11 +48,11 @@ def joining(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
 
 
 def _policies(role: NodeRole) -> Iterator[JoinFault | JoinDoubt]:
-    attached = [one.name for one in role.policies.items]
+    attached = [policy.name for policy in role.policies.items]
     if isinstance(role.policies, Unseen):
         yield JoinDoubt(f"the policies of {role.name} could not be read ({role.policies.detail or role.policies.why})")
         return
-    own = any(one.kind == "customer_managed" for one in role.policies.items) or role.inline.items
+    own = any(policy.kind == "customer_managed" for policy in role.policies.items) or role.inline.items
     for need in needs_unmet(attached):
         first = need.policies[0]
         if not need.sure:
@@ -98,7 +98,7 @@ def _wanted(cluster: EksCluster) -> str:
 def roles_in_aws_auth(inventory: Inventory) -> frozenset[str]:
     """Names of the roles that aws-auth mentions, with any permissions."""
     texts = ((config.data or {}).get("mapRoles", "") for config in inventory.aws_auth.items)
-    return frozenset(found[1] for text in texts for found in _MAPPED.finditer(text))
+    return frozenset(match[1] for text in texts for match in _MAPPED.finditer(text))
 
 
 def classes_joined(inventory: Inventory) -> frozenset[str]:

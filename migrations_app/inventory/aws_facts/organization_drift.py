@@ -25,13 +25,13 @@ class OrganizationDrift:
 
 def drift_of(listing: OrganizationListing, *, known: Collection[str], own: Collection[str]) -> OrganizationDrift:
     """`known` are the ARNs of all registered clusters, `own` of those that were registered with this organization."""
-    listed = {one.arn for one in listing.clusters}
+    listed = {cluster.arn for cluster in listing.clusters}
     read = {
         (account.id, region.region) for account in listing.accounts for region in account.regions if not region.code
     }
     missing = [arn for arn in sorted(own) if arn not in listed]
     return OrganizationDrift(
-        new=tuple(one for one in listing.clusters if one.arn not in known),
+        new=tuple(cluster for cluster in listing.clusters if cluster.arn not in known),
         gone=tuple(arn for arn in missing if _place(arn) in read),
         unread=tuple(arn for arn in missing if _place(arn) not in read),
     )
@@ -44,8 +44,11 @@ def _place(arn: str) -> tuple[str, str]:
 
 def names_for(clusters: Collection[ListedCluster], *, taken: Collection[str]) -> Mapping[str, str]:
     """A name for each cluster, by ARN: that of the cluster, with account and region where it would not be unique."""
-    count = Counter(one.name for one in clusters)
-    return {one.arn: one.name if count[one.name] == 1 and one.name not in taken else _long(one) for one in clusters}
+    count = Counter(cluster.name for cluster in clusters)
+    return {
+        cluster.arn: cluster.name if count[cluster.name] == 1 and cluster.name not in taken else _long(cluster)
+        for cluster in clusters
+    }
 
 
 def _long(cluster: ListedCluster) -> str:

@@ -64,10 +64,10 @@ class Permissions:
 
     def reports(self, release: str) -> tuple[tuple[RolePolicies, GapReport], ...]:
         """What each role lacks for a release, such as 1.0.14 or 1.7."""
-        return tuple((one, self.report(one, release)) for one in self.roles)
+        return tuple((role, self.report(role, release)) for role in self.roles)
 
-    def report(self, one: RolePolicies, release: str) -> GapReport:
-        return _report(one.policies, one.boundary, release=release, site=self.site, assumed=self.assumed)
+    def report(self, policies: RolePolicies, release: str) -> GapReport:
+        return _report(policies.policies, policies.boundary, release=release, site=self.site, assumed=self.assumed)
 
 
 @lru_cache(maxsize=64)
@@ -93,14 +93,14 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
     judged = working(found.items)
     if not judged:
         return Unseen("not_found", "nothing names a role of the controller")
-    unread = next((part for one in judged for part in _parts(one) if isinstance(part, Unseen)), None)
+    unread = next((part for role in judged for part in _parts(role) if isinstance(part, Unseen)), None)
     if unread is not None:
         return unread
-    gone = next((one.arn for one in judged if isinstance(one.role, Seen) and not one.role.items), "")
+    gone = next((role.arn for role in judged if isinstance(role.role, Seen) and not role.role.items), "")
     if gone:
         return Unseen("not_found", f"AWS has no role {gone}")
     try:
-        roles = tuple(_parsed(one) for one in judged)
+        roles = tuple(_parsed(role) for role in judged)
     except InvalidInput as wrong:
         return Unseen(wrong.code, str(wrong))
     return Permissions(
@@ -113,8 +113,8 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
 
 def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
     """The roles that make the requests: the last ones of a role chain if there is one, otherwise all."""
-    last = tuple(one for one in roles if one.found_by == "assume_role")
-    target = tuple(one for one in roles if one.found_by == "pod_identity_target")
+    last = tuple(role for role in roles if role.found_by == "assume_role")
+    target = tuple(role for role in roles if role.found_by == "pod_identity_target")
     return last or target or tuple(roles)
 
 
@@ -123,13 +123,13 @@ def controller_role(inventory: Inventory) -> str:
     where they name none or several, or one that was not read may be named as well."""
     shown = inventory.aws.controller_roles
     if isinstance(shown, Seen):
-        arns = {one.arn for one in working(shown.items)}
+        arns = {role.arn for role in working(shown.items)}
     else:
         assumed = names.setting(inventory, ASSUME_ROLE)
         accounts = names.controller_accounts(inventory)
         if isinstance(assumed, Unseen) or isinstance(accounts, Unseen):
             return ""
-        arns = set(assumed.items) or {one.annotated for one in accounts.items if one.annotated}
+        arns = set(assumed.items) or {account.annotated for account in accounts.items if account.annotated}
     arn = arns.pop() if len(arns) == 1 else ""
     return arn if read_role_arn(arn) else ""
 
@@ -139,7 +139,7 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
     policies.
     """
     site_names, node_roles = _site_names(inventory), tuple(_node_roles(inventory))
-    read = site_from_policies(policy for one in roles for policy in one.policies)
+    read = site_from_policies(policy for role in roles for policy in role.policies)
     plain = {name: value for name, value in read.items() if name != "node_role"} | {
         k: v for k, v in site_names.items() if v
     }
@@ -190,13 +190,13 @@ def _region_of_nodes(inventory: Inventory) -> str:
     """The region of all nodes, from the zone in their provider id; empty if they differ."""
     ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
     zones = {one.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0] for one in ids if one.startswith("aws:///")}
-    regions = {found[1] for zone in zones if (found := _ZONE.fullmatch(zone))}
+    regions = {match[1] for zone in zones if (match := _ZONE.fullmatch(zone))}
     return regions.pop() if len(regions) == 1 else ""
 
 
 def _account_of_role(inventory: Inventory) -> str:
     """The account of the role that the service account names; empty without one."""
-    arns = (one.annotated for one in names.controller_accounts(inventory).items)
+    arns = (controller_account.annotated for controller_account in names.controller_accounts(inventory).items)
     accounts = {role.account for arn in arns if (role := read_role_arn(arn))}
     return accounts.pop() if len(accounts) == 1 else ""
 
@@ -205,12 +205,12 @@ def _node_roles(inventory: Inventory) -> Iterator[str]:
     """Names of the roles that nodes run as, with their path if AWS was asked; roles that do not exist are left out."""
     seen = inventory.aws.node_roles
     if isinstance(seen, Unseen):
-        yield from (one.name for one in names.node_roles(inventory).items)
+        yield from (node_role.name for node_role in names.node_roles(inventory).items)
         return
-    for one in seen.items:
-        yield from (role_name(found.arn) for found in one.role.items)
-        if isinstance(one.role, Unseen):
-            yield one.name
+    for node_role in seen.items:
+        yield from (role_name(role.arn) for role in node_role.role.items)
+        if isinstance(node_role.role, Unseen):
+            yield node_role.name
 
 
 def _missing_names(inventory: Inventory) -> Iterator[str]:
@@ -228,7 +228,11 @@ def _node_roles_known(inventory: Inventory) -> bool:
     """Whether every role that nodes run as is known: from AWS, or because all node classes name theirs."""
     seen = inventory.aws.node_roles
     if isinstance(seen, Seen):
-        return bool(seen.items) and not seen.quarantined and not any(isinstance(one.role, Unseen) for one in seen.items)
+        return (
+            bool(seen.items)
+            and not seen.quarantined
+            and not any(isinstance(node_role.role, Unseen) for node_role in seen.items)
+        )
     named, profiles = names.node_roles(inventory), names.instance_profiles(inventory)
     whole = isinstance(named, Seen) and not named.quarantined and isinstance(profiles, Seen)
     return whole and bool(named.items) and not profiles.items
@@ -249,7 +253,7 @@ def _parsed(role: ControllerRole) -> RolePolicies:
 
 
 def _documents(part: Part[PolicyDocument]) -> tuple[IamPolicy, ...]:
-    return tuple(parse_policy(one.text, name=one.name) for one in part.items)
+    return tuple(parse_policy(document.text, name=document.name) for document in part.items)
 
 
 MOST_ATTACHED = 10
@@ -278,7 +282,7 @@ class Room:
         return self.attached >= MOST_ATTACHED
 
 
-def roomiest(one: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
+def roomiest(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
     """The policy of the role with the most space left for what the report lacks; None if nothing must be added or no
     policy can be edited. Raises InvalidPolicy if one statement alone is larger than a policy.
     """
@@ -286,16 +290,16 @@ def roomiest(one: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | N
     if not added:
         return None
     fitted(added, limit=LIMITS["customer_managed"])
-    return max(_rooms(one, added, site=site), key=lambda room: room.limit - room.size, default=None)
+    return max(_rooms(policies, added, site=site), key=lambda room: room.limit - room.size, default=None)
 
 
-def _rooms(one: RolePolicies, added: Sequence[PolicyStatement], *, site: AwsSite) -> Iterator[Room]:
+def _rooms(policies: RolePolicies, added: Sequence[PolicyStatement], *, site: AwsSite) -> Iterator[Room]:
     """One row for each policy that can be edited; inline policies share their limit with the role's other inline
     policies.
     """
-    attached = sum(document.kind != "inline" for document in one.role.policies.items)
-    for document, policy in zip(one.role.policies.items, one.policies, strict=True):
+    attached = sum(document.kind != "inline" for document in policies.role.policies.items)
+    for document, policy in zip(policies.role.policies.items, policies.policies, strict=True):
         if document.kind != "aws_managed":
-            others = one.role.inline_size - document.size if document.kind == "inline" else 0
+            others = policies.role.inline_size - document.size if document.kind == "inline" else 0
             size = merged_size([policy], added, site=site) + others
             yield Room(name=document.name, size=size, limit=LIMITS[document.kind], attached=attached)

@@ -40,17 +40,17 @@ def address_mode(inventory: Inventory) -> AddressMode:
     part = inventory.daemonsets
     if isinstance(part, Unseen) or any((bad.namespace, bad.name) == (_NAMESPACE, _NAME) for bad in part.quarantined):
         return "unknown"
-    found = next(filter(is_vpc_cni, part.items), None)
-    return _mode(found) if found else "other_cni"
+    workload = next(filter(is_vpc_cni, part.items), None)
+    return _mode(workload) if workload else "other_cni"
 
 
 def _mode(cni: Workload) -> AddressMode:
     given, hidden = dict[str, str](), set[str]()
     for container in cni.template.spec.containers or ():
-        for one in container.env or ():
-            if one.value_from is not None:
-                hidden.add(one.name)
-            given[one.name] = (one.value or "").lower()
+        for variable in container.env or ():
+            if variable.value_from is not None:
+                hidden.add(variable.name)
+            given[variable.name] = (variable.value or "").lower()
     if hidden & {_PREFIXES, _IPV6, _CUSTOM}:
         return "unknown"
     modes: tuple[tuple[str, AddressMode], ...] = ((_IPV6, "ipv6"), (_CUSTOM, "other_subnets"), (_PREFIXES, "prefixes"))

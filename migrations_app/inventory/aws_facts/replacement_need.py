@@ -100,7 +100,7 @@ def _of_stage(
 
 
 def _largest(amounts: list[int | None], count: int) -> int | None:
-    known = sorted((one for one in amounts if one is not None), reverse=True)
+    known = sorted((amount for amount in amounts if amount is not None), reverse=True)
     return sum(known[:count]) if len(known) == len(amounts) else None
 
 

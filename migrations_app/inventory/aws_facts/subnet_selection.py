@@ -42,16 +42,16 @@ def selector_keys(inventory: Inventory) -> frozenset[str]:
     return frozenset(key for _, terms in _classes(inventory) for term in terms for key, _ in term.tags)
 
 
-def selected_subnets(inventory: Inventory, found: Iterable[TaggedSubnet]) -> tuple[Subnet, ...]:
+def selected_subnets(inventory: Inventory, subnets: Iterable[TaggedSubnet]) -> tuple[Subnet, ...]:
     """The subnets that a node class or template selects, each with their names; all others are left out."""
     classes = tuple(_classes(inventory))
-    return tuple(one for each in found if (one := _with_classes(each, classes)).classes)
+    return tuple(subnet for each in subnets if (subnet := _with_classes(each, classes)).classes)
 
 
-def _with_classes(found: TaggedSubnet, classes: tuple[tuple[str, tuple[SubnetTerm, ...]], ...]) -> Subnet:
-    tags, name = dict(found.tags), found.subnet.id
+def _with_classes(subnet: TaggedSubnet, classes: tuple[tuple[str, tuple[SubnetTerm, ...]], ...]) -> Subnet:
+    tags, name = dict(subnet.tags), subnet.subnet.id
     by = tuple(key for key, terms in classes if any(term.selects(name, tags) for term in terms))
-    return replace(found.subnet, classes=by)
+    return replace(subnet.subnet, classes=by)
 
 
 def _classes(inventory: Inventory) -> Iterator[tuple[str, tuple[SubnetTerm, ...]]]:

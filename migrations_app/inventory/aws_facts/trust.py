@@ -29,35 +29,35 @@ class Fit:
 def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
     """One row for each role of the controller; none for documents that a user supplied."""
     every = inventory.aws.controller_roles.items
-    return tuple(_fit(one, inventory, every=every) for one in every if one.found_by != "given")
+    return tuple(_fit(role, inventory, every=every) for role in every if role.found_by != "given")
 
 
-def _fit(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
-    if isinstance(one.role, Unseen):
-        return Fit(role=one, state="unknown", seen=f"{one.arn} could not be read: {_unread_text(one.role)}")
-    if not one.role.items:
-        return Fit(role=one, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
-    entry = _entry(one, inventory, every=every)
+def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
+    if isinstance(role.role, Unseen):
+        return Fit(role=role, state="unknown", seen=f"{role.arn} could not be read: {_unread_text(role.role)}")
+    if not role.role.items:
+        return Fit(role=role, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
+    entry = _entry(role, inventory, every=every)
     if isinstance(entry, str):
-        return Fit(role=one, state="unknown", seen=f"{one.arn}: {entry}")
-    if one.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider)):
-        return Fit(role=one, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
-    fit = _judged(one, one.role.items[0], entry=entry)
+        return Fit(role=role, state="unknown", seen=f"{role.arn}: {entry}")
+    if role.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider)):
+        return Fit(role=role, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
+    fit = _judged(role, role.role.items[0], entry=entry)
     provider = inventory.aws.oidc_provider
-    if one.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
+    if role.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
         return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {_unread_text(provider)}")
     return fit
 
 
-def _judged(one: ControllerRole, role: Role, *, entry: RoleAssumption) -> Fit:
+def _judged(controller_role: ControllerRole, role: Role, *, entry: RoleAssumption) -> Fit:
     try:
         answer = admits(role.trust, entry, name="trust policy")
     except InvalidInput as wrong:
-        return Fit(role=one, state="unknown", seen=f"{one.arn}: {wrong}")
+        return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {wrong}")
     if answer.verdict is RequestVerdict.UNKNOWN:
-        return Fit(role=one, state="unknown", seen=f"{one.arn}: {answer.because}", entry=entry)
+        return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {answer.because}", entry=entry)
     state: State = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
-    return Fit(role=one, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
+    return Fit(role=controller_role, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
 
 
 def _wanted(entry: RoleAssumption) -> Iterator[str]:
@@ -67,43 +67,43 @@ def _wanted(entry: RoleAssumption) -> Iterator[str]:
             yield f"{key.rpartition(':')[2]}={values[0]}"
 
 
-def _entry(one: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> RoleAssumption | str:
+def _entry(role: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> RoleAssumption | str:
     """How the controller assumes the role, or a text why that cannot be determined."""
-    match one.found_by:
+    match role.found_by:
         case "irsa":
-            return _by_token(one, inventory)
+            return _by_token(role, inventory)
         case "pod_identity":
             name = inventory.aws.place.cluster
-            return by_pod_identity(cluster=name, namespace=one.namespace, service_account=one.service_account)
+            return by_pod_identity(cluster=name, namespace=role.namespace, service_account=role.service_account)
         case "pod_identity_target" | "assume_role":
-            return _by_role(one, every)
-    return f"how the controller comes into a role found by {one.found_by} is not known"
+            return _by_role(role, every)
+    return f"how the controller comes into a role found by {role.found_by} is not known"
 
 
-def _by_token(one: ControllerRole, inventory: Inventory) -> RoleAssumption | str:
+def _by_token(role: ControllerRole, inventory: Inventory) -> RoleAssumption | str:
     clusters = inventory.aws.cluster
     if isinstance(clusters, Unseen):
         return f"the token issuer of the cluster is not known: {_unread_text(clusters)}"
-    issuer = next((found.issuer.removeprefix("https://") for found in clusters.items), "")
+    issuer = next((cluster.issuer.removeprefix("https://") for cluster in clusters.items), "")
     if not issuer:
         return "EKS names no token issuer of the cluster"
-    parsed = read_role_arn(one.arn)
+    parsed = read_role_arn(role.arn)
     if parsed is None:
         return "is not the ARN of a role"
     # The token is accepted by the OIDC provider in the role's own account, even if the cluster is in another one.
     provider = f"arn:{parsed.partition}:iam::{parsed.account}:oidc-provider/{issuer}"
-    return by_token(provider, subject_of(one.namespace, one.service_account))
+    return by_token(provider, subject_of(role.namespace, role.service_account))
 
 
-def _by_role(one: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssumption | str:
+def _by_role(role: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssumption | str:
     """The role from which this one is assumed: the association's role, or the one the pods run with."""
-    before = ("pod_identity",) if one.found_by == "pod_identity_target" else ("pod_identity_target", "irsa")
+    before = ("pod_identity",) if role.found_by == "pod_identity_target" else ("pod_identity_target", "irsa")
     arns = [other.arn for other in every if other.found_by in before]
-    if one.found_by == "assume_role" and not arns:
+    if role.found_by == "assume_role" and not arns:
         arns = [other.arn for other in every if other.found_by in ("pod_identity", "environment")]
     if len(set(arns)) != 1:
         return "which role goes on to this one is not known"
-    return by_role(arns[0], tagged=one.found_by == "pod_identity_target")
+    return by_role(arns[0], tagged=role.found_by == "pod_identity_target")
 
 
 def _provider_gap(seen: Part[OidcProvider]) -> str:

@@ -90,10 +90,12 @@ def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
 
 def webhook_services(crds: tuple[CRD, ...], webhooks: tuple[WebhookConfiguration, ...]) -> tuple[ServiceReference, ...]:
     """Every service that a conversion or admission webhook of Karpenter calls, each once."""
-    found = [_conversion_service(crd) for crd in crds]
+    references = [_conversion_service(crd) for crd in crds]
     for configuration in webhooks:
-        found += [hook.client_config.service if hook.client_config else None for hook in configuration.webhooks or ()]
-    return tuple(dict.fromkeys(service for service in found if service))
+        references += [
+            hook.client_config.service if hook.client_config else None for hook in configuration.webhooks or ()
+        ]
+    return tuple(dict.fromkeys(service for service in references if service))
 
 
 def _conversion_service(crd: CRD) -> ServiceReference | None:
@@ -152,7 +154,7 @@ class Installation:
     @property
     def env_elsewhere(self) -> bool:
         """Whether further variables come from objects that are not read (envFrom)."""
-        return any(one.env_from for one in self.workload.template.spec.containers or ())
+        return any(container.env_from for container in self.workload.template.spec.containers or ())
 
     def hides(self, variable: str) -> bool:
         """Whether an object that is not read may set this variable, by name (valueFrom) or as a whole (envFrom)."""
@@ -181,12 +183,12 @@ def installation(inventory: Inventory) -> Installation | None:
     workload = next(iter(inventory.controller.items), None)
     if workload is None:
         return None
-    variables = [one for container in workload.template.spec.containers or () for one in container.env or ()]
+    variables = [variable for container in workload.template.spec.containers or () for variable in container.env or ()]
     return Installation(
         workload,
         delivered(workload.metadata, inventory.deliveries.items),
-        {one.name: one.value or "" for one in variables},
-        frozenset(one.name for one in variables if one.value_from is not None),
+        {variable.name: variable.value or "" for variable in variables},
+        frozenset(variable.name for variable in variables if variable.value_from is not None),
     )
 
 
@@ -213,7 +215,7 @@ def records_unread(inventory: Inventory) -> str:
     part = inventory.helm_releases
     if isinstance(part, Unseen):
         return part.why
-    return next((f"{one.name}: {one.why}" for one in part.quarantined), "")
+    return next((f"{unparsable.name}: {unparsable.why}" for unparsable in part.quarantined), "")
 
 
 def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
@@ -224,7 +226,12 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     if release is not None:
         return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
     return next(
-        (found for one in inventory.deliveries.items if (found := _delivered_values(one, chart)) is not None), None
+        (
+            values
+            for delivery in inventory.deliveries.items
+            if (values := _delivered_values(delivery, chart)) is not None
+        ),
+        None,
     )
 
 
@@ -327,13 +334,13 @@ def _fits(choices: list[LabelSelector], labels: dict[str, str]) -> bool:
 
 def _ready(node: Node) -> bool:
     conditions = (node.status.conditions if node.status else None) or ()
-    down = any(one.type == "Ready" and one.status != "True" for one in conditions)
+    down = any(condition.type == "Ready" and condition.status != "True" for condition in conditions)
     return not down and not node.spec.unschedulable and not node.metadata.deleting
 
 
 def _repelling(node: Node, tolerations: list[Toleration]) -> Iterator[Taint]:
     for taint in node.spec.taints or ():
-        if taint.effect in KEEPS_OFF and not any(_tolerates(one, taint) for one in tolerations):
+        if taint.effect in KEEPS_OFF and not any(_tolerates(toleration, taint) for toleration in tolerations):
             yield taint
 
 

@@ -10,11 +10,15 @@ from migrations_app.inventory.objects.karpenter import Metadata
 from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh, PortRow
 
 
-def ingress_guards(inventory: Inventory, found: Installation) -> list[NetworkPolicy]:
+def ingress_guards(inventory: Inventory, installation: Installation) -> list[NetworkPolicy]:
     """The policies that restrict who may call the controller's pods."""
-    labels = found.workload.template.metadata.labels or {}
-    every = [one for one in inventory.network_policies.items if one.namespace == found.namespace]
-    return [one for one in every if one.guards_ingress and selects(one.spec.pod_selector, labels)]
+    labels = installation.workload.template.metadata.labels or {}
+    every = [
+        network_policy
+        for network_policy in inventory.network_policies.items
+        if network_policy.namespace == installation.namespace
+    ]
+    return [policy for policy in every if policy.guards_ingress and selects(policy.spec.pod_selector, labels)]
 
 
 def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
@@ -23,9 +27,9 @@ def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
     Policies add up; who may call is not judged, the API server's address being no pod's.
     """
     for rule in policy.spec.ingress or ():
-        for one in rule.ports or ():
-            low = port.number if one.port in (None, port.name) else one.port
-            high = one.end_port or low
+        for policy_port in rule.ports or ():
+            low = port.number if policy_port.port in (None, port.name) else policy_port.port
+            high = policy_port.end_port or low
             if isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low):
                 return True
         if rule.ports is None or not rule.ports:
@@ -54,9 +58,9 @@ def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
                 yield mesh, what
 
 
-def may_get_sidecars(found: Installation) -> bool:
+def may_get_sidecars(installation: Installation) -> bool:
     """Whether the Namespace of the controller decides about sidecars, which its pods do not refuse."""
-    return found.namespace not in SPARED and not _refused(found.workload.template.metadata)
+    return installation.namespace not in SPARED and not _refused(installation.workload.template.metadata)
 
 
 def _refused(template: Metadata) -> bool:

@@ -32,8 +32,8 @@ DEFAULT_PORT = 443
 
 def conversion_crds(inventory: Inventory) -> tuple[CRD, ...]:
     """The CRDs that serve two versions or have the conversion strategy Webhook."""
-    found = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
-    return tuple(crd for crd in found if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
+    crds = (crd for crd in inventory.crds.items if crd.name in CONVERTED)
+    return tuple(crd for crd in crds if len(crd.served) > 1 or strategy_of(crd) == "Webhook")
 
 
 NOTHING_CONVERTED = "nothing but v1 was ever stored and webhooks are off, so nothing is converted"
@@ -44,8 +44,8 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
 
     False where a CRD could not be read.
     """
-    found = [crd for crd in inventory.crds.items if crd.name in CONVERTED] if is_whole(inventory.crds) else []
-    only_v1 = bool(found) and all(crd.stored == ("v1",) for crd in found)
+    crds = [crd for crd in inventory.crds.items if crd.name in CONVERTED] if is_whole(inventory.crds) else []
+    only_v1 = bool(crds) and all(crd.stored == ("v1",) for crd in crds)
     acts = running is not None and serves(running, "v1") is True
     return only_v1 and acts and webhooks_off(installation(inventory), running)
 
@@ -88,11 +88,13 @@ def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
         return _unread(inventory.services, wanted) or "no such Service"
     if (target.port or DEFAULT_PORT) not in _ports(service):
         return "the Service has no such port"
-    selected = [one for one in inventory.controller.items if _selects(service, one)]
+    selected = [workload for workload in inventory.controller.items if _selects(service, workload)]
     if isinstance(inventory.endpoints, Unseen):
-        ready = any(one.status and one.status.ready_replicas for one in selected)
+        ready = any(workload.status and workload.status.ready_replicas for workload in selected)
         return "" if ready else inventory.endpoints
-    ends = next((one for one in inventory.endpoints.items if (one.namespace, one.name) == wanted), None)
+    ends = next(
+        (endpoint for endpoint in inventory.endpoints.items if (endpoint.namespace, endpoint.name) == wanted), None
+    )
     if ends is None or not ends.ready:
         return _unread(inventory.endpoints, wanted) or "the Service has no ready endpoint"
     return "" if selected or not inventory.controller.items else "the Service selects no pods of the controller"
@@ -102,7 +104,9 @@ def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str
     """Unseen if the object exists but could not be read; None otherwise."""
     if isinstance(part, Unseen):
         return part
-    bad = next((one for one in part.quarantined if (one.namespace, one.name) == wanted), None)
+    bad = next(
+        (unparsable for unparsable in part.quarantined if (unparsable.namespace, unparsable.name) == wanted), None
+    )
     return Unseen("garbled", f"{bad.kind} {bad.name} at {bad.field}") if bad else None
 
 
@@ -119,8 +123,8 @@ def _selects(service: Service, workload: Workload) -> bool:
 def webhook_service(inventory: Inventory) -> Service | None:
     """The controller's Service that offers the webhook port; None if there is none."""
     homes = {workload.namespace for workload in inventory.controller.items}
-    found = (one for one in inventory.services.items if one.namespace in homes)
-    return next((one for one in found if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(one)), None)
+    services = (service for service in inventory.services.items if service.namespace in homes)
+    return next((service for service in services if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(service)), None)
 
 
 def webhook_path(crd: CRD) -> str:
@@ -145,8 +149,8 @@ def mends(inventory: Inventory, running: Release | None) -> dict[str, Conversion
     """What would put it right, by the name of each CRD whose conversion is seen not to answer."""
     if converts_nothing(inventory, running):
         return {}
-    found = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
-    return {crd.name: _mend(crd, inventory=inventory, running=running) for crd in found}
+    crds = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
+    return {crd.name: _mend(crd, inventory=inventory, running=running) for crd in crds}
 
 
 def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:

@@ -16,7 +16,10 @@ OVERWRITES = ("Create", "CreateReplace")
 
 def unowned(crd: CRD, inventory: Inventory) -> str:
     """What its marks say if no tool upgrades it; empty if one does."""
-    if any(crd.name in one.crds and one.status != "uninstalled" for one in inventory.helm_releases.items):
+    if any(
+        crd.name in helm_release.crds and helm_release.status != "uninstalled"
+        for helm_release in inventory.helm_releases.items
+    ):
         return ""  # it is in the manifest of a release, and the next `helm upgrade` marks it anew
     by, marked = managed(crd.metadata), crd.metadata.annotation(labels.HELM_RELEASE_NAME)
     if by.by == "flux" and by.told_by in BY_FLUX_HELM:
@@ -31,10 +34,12 @@ def unowned(crd: CRD, inventory: Inventory) -> str:
 
 def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
     """Whether the HelmRelease upgrades the chart's CRDs, which it does only if configured to."""
-    releases = (one for one in inventory.deliveries.items if one.kind == "HelmRelease")
+    releases = (delivery for delivery in inventory.deliveries.items if delivery.kind == "HelmRelease")
     return any(
-        one.name == by.name and by.namespace in ("", one.namespace) and one.get("spec.upgrade.crds") in OVERWRITES
-        for one in releases
+        release.name == by.name
+        and by.namespace in ("", release.namespace)
+        and release.get("spec.upgrade.crds") in OVERWRITES
+        for release in releases
     )
 
 
@@ -48,7 +53,11 @@ def _releases(inventory: Inventory) -> frozenset[ReleaseKey] | None:
 
 
 def _of_chart(inventory: Inventory, chart: str) -> frozenset[ReleaseKey]:
-    return frozenset((one.namespace, one.name) for one in inventory.helm_releases.items if one.chart == chart)
+    return frozenset(
+        (helm_release.namespace, helm_release.name)
+        for helm_release in inventory.helm_releases.items
+        if helm_release.chart == chart
+    )
 
 
 def _whole(crd: CRD, inventory: Inventory) -> bool:

@@ -34,7 +34,9 @@ def source_names(delivery: GitOpsDelivery) -> Iterator[SourceName]:
 def source_of(inventory: Inventory, delivery: GitOpsDelivery) -> GitOpsSource | None:
     """The source of a delivery of Flux; None if it was not seen, or the delivery names none."""
     wanted = set(source_names(delivery))
-    return next((one for one in inventory.sources.items if (one.kind, one.namespace, one.name) in wanted), None)
+    return next(
+        (source for source in inventory.sources.items if (source.kind, source.namespace, source.name) in wanted), None
+    )
 
 
 def comes_from(inventory: Inventory, delivery: GitOpsDelivery) -> str:
@@ -42,8 +44,8 @@ def comes_from(inventory: Inventory, delivery: GitOpsDelivery) -> str:
     if delivery.kind == "Application":
         at = text(delivery, "spec.source.targetRevision")
         return f"{text(delivery, 'spec.source.repoURL')} {at}".strip()
-    found = source_of(inventory, delivery)
-    return f"{found.kind} {found.namespace}/{found.name}, {found.where}".strip(", ") if found else ""
+    source = source_of(inventory, delivery)
+    return f"{source.kind} {source.namespace}/{source.name}, {source.where}".strip(", ") if source else ""
 
 
 APPLICATION, HELM_RELEASE, KUSTOMIZATION = "Application", "HelmRelease", "Kustomization"
@@ -122,7 +124,7 @@ def stays_here(delivery: GitOpsDelivery) -> bool:
     if delivery.kind != APPLICATION:
         return not delivery.get("spec.kubeConfig")
     destinations = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
-    return all(one.rstrip("/") in IN_CLUSTER for one in destinations)
+    return all(destination.rstrip("/") in IN_CLUSTER for destination in destinations)
 
 
 def writer_of(delivery: GitOpsDelivery) -> str:
@@ -132,7 +134,11 @@ def writer_of(delivery: GitOpsDelivery) -> str:
     if owner is not None:
         return f"{owner.kind} {owner.name}"
     own = OWN_WRITERS.get(delivery.kind, ())
-    fields = [one for one in metadata.managed_fields or () if not (one.manager or "").startswith(own)]
+    fields = [
+        managed_field
+        for managed_field in metadata.managed_fields or ()
+        if not (managed_field.manager or "").startswith(own)
+    ]
     found = managed(msgspec.structs.replace(metadata, managed_fields=fields))
     by = "Helm" if found.by == "helm" else REVERTS.get(found.by, "")
     return f"{by} {_full_name(found)}".strip() if by else ""
@@ -171,18 +177,26 @@ def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
 
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
     """The deliveries that install the chart in this cluster."""
-    local_deliveries = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
-    return tuple(found for one in local_deliveries if (found := _of_chart(inventory, one, chart=chart)) is not None)
+    local_deliveries = (
+        delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery)
+    )
+    return tuple(
+        delivery
+        for local_delivery in local_deliveries
+        if (delivery := _of_chart(inventory, local_delivery, chart=chart)) is not None
+    )
 
 
-def _of_chart(inventory: Inventory, one: GitOpsDelivery, *, chart: str) -> ChartDelivery | None:
-    place = chart_place(one.kind, one.spec or {}, chart=chart)
+def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> ChartDelivery | None:
+    place = chart_place(delivery.kind, delivery.spec or {}, chart=chart)
     if place is not None:
-        return ChartDelivery(one, chart, place, writer_of(one))
-    source = source_of(inventory, one) if one.kind == HELM_RELEASE and one.get("spec.chartRef") else None
+        return ChartDelivery(delivery, chart, place, writer_of(delivery))
+    source = source_of(inventory, delivery) if delivery.kind == HELM_RELEASE and delivery.get("spec.chartRef") else None
     if source is None or not _names(source.get("spec.url"), chart):
         return None
-    return ChartDelivery(one, chart, None, f"{source.kind} {source.namespace}/{source.name}, which names the version")
+    return ChartDelivery(
+        delivery, chart, None, f"{source.kind} {source.namespace}/{source.name}, which names the version"
+    )
 
 
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,11 +224,11 @@ _ADDRESS = re.compile(
 def git_address(text: str) -> str:
     """The address of a repository as `https://host/path` without `.git`, whichever way it is written; empty for none.
     A port is kept where the address is one of the web."""
-    if found := _ADDRESS.fullmatch(text.strip()):
-        scheme, host, port, path = found.groups()
+    if match := _ADDRESS.fullmatch(text.strip()):
+        scheme, host, port, path = match.groups()
         kept = (port or "") if scheme == "https" else ""
-    elif found := _SSH_SHORT.fullmatch(text.strip()):
-        (host, path), kept = found.groups(), ""
+    elif match := _SSH_SHORT.fullmatch(text.strip()):
+        (host, path), kept = match.groups(), ""
     else:
         return ""
     path = path.strip("/").removesuffix(".git").strip("/")
@@ -223,31 +237,38 @@ def git_address(text: str) -> str:
 
 def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
     """The places in Git repositories that deliveries apply to this cluster, in the order of the deliveries."""
-    here = (one for one in inventory.deliveries.items if one.kind in DELIVERERS and stays_here(one))
-    return tuple(dict.fromkeys(place for one in here for place in _git_places(inventory, one)))
+    here = (delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery))
+    return tuple(dict.fromkeys(place for delivery in here for place in _git_places(inventory, delivery)))
 
 
-def _git_places(inventory: Inventory, one: GitOpsDelivery) -> Iterator[GitSource]:
-    if one.kind == APPLICATION:
-        several = one.get("spec.sources")
-        told = [one.get("spec.source"), *(several if isinstance(several, list) else ())]
+def _git_places(inventory: Inventory, delivery: GitOpsDelivery) -> Iterator[GitSource]:
+    if delivery.kind == APPLICATION:
+        several = delivery.get("spec.sources")
+        told = [delivery.get("spec.source"), *(several if isinstance(several, list) else ())]
         for source in told:
             if isinstance(source, dict) and not source.get("chart"):
                 yield from _git_place(
-                    one, source.get("repoURL"), at=source.get("targetRevision"), path=source.get("path")
+                    delivery, source.get("repoURL"), at=source.get("targetRevision"), path=source.get("path")
                 )
         return
-    found = source_of(inventory, one)
-    if found is not None and found.kind == "GitRepository":
-        path = one.get("spec.path" if one.kind == KUSTOMIZATION else "spec.chart.spec.chart")
-        yield from _git_place(one, found.get("spec.url"), at=found.get("spec.ref.branch"), path=path)
+    git_ops_source = source_of(inventory, delivery)
+    if git_ops_source is not None and git_ops_source.kind == "GitRepository":
+        path = delivery.get("spec.path" if delivery.kind == KUSTOMIZATION else "spec.chart.spec.chart")
+        yield from _git_place(
+            delivery, git_ops_source.get("spec.url"), at=git_ops_source.get("spec.ref.branch"), path=path
+        )
 
 
-def _git_place(one: GitOpsDelivery, url: object, *, at: object, path: object) -> Iterator[GitSource]:
+def _git_place(delivery: GitOpsDelivery, url: object, *, at: object, path: object) -> Iterator[GitSource]:
     address = git_address(url) if isinstance(url, str) else ""
     if address:
         branch = at if isinstance(at, str) and at != "HEAD" else ""
         folder = path.removeprefix("./").strip("/") if isinstance(path, str) else ""
         yield GitSource(
-            kind=one.kind, namespace=one.namespace, name=one.name, address=address, branch=branch, path=folder
+            kind=delivery.kind,
+            namespace=delivery.namespace,
+            name=delivery.name,
+            address=address,
+            branch=branch,
+            path=folder,
         )

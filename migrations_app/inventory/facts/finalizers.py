@@ -20,7 +20,7 @@ def held_nodes(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]
 
 def carrying_nodes(inventory: Inventory) -> list[Node]:
     """The nodes with the finalizer."""
-    return [one for one in inventory.nodes.items if labels.TERMINATION_FINALIZER in (one.metadata.finalizers or ())]
+    return [node for node in inventory.nodes.items if labels.TERMINATION_FINALIZER in (node.metadata.finalizers or ())]
 
 
 def first_finalizer(one: object) -> str:

@@ -94,7 +94,7 @@ def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Manag
 def chart_delivery(deliveries: Iterable[GitOpsDelivery], chart: str) -> Managed | None:
     """The Flux HelmRelease or Argo CD Application that delivers that chart; None where none of them names it."""
     paths = ("spec.chart.spec.chart", "spec.source.chart")
-    return next((_of(one) for one in deliveries if chart in [one.get(path) for path in paths]), None)
+    return next((_of(delivery) for delivery in deliveries if chart in [delivery.get(path) for path in paths]), None)
 
 
 def _of(delivery: GitOpsDelivery) -> Managed:
@@ -207,7 +207,7 @@ def _release(metadata: Metadata, inventory: Inventory) -> str:
     """The Helm release that the marks name, if its record exists: the marks outlive a deleted release."""
     name = metadata.annotation(labels.HELM_RELEASE_NAME)
     space = metadata.annotation(labels.HELM_RELEASE_NAMESPACE)
-    known = {(one.name, one.namespace) for one in inventory.helm_releases.items}
+    known = {(helm_release.name, helm_release.namespace) for helm_release in inventory.helm_releases.items}
     return name if name and (name, space) in known else ""
 
 

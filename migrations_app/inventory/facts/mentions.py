@@ -21,10 +21,10 @@ class KeyMention(NamedTuple):
     key: str
 
 
-def mentions(one: WholeObject) -> tuple[KeyMention, ...]:
+def mentions(whole_object: WholeObject) -> tuple[KeyMention, ...]:
     """Every key, each once with the first path that names it, in the order of the fields."""
     found: dict[str, KeyMention] = {}
-    for path, text in _texts(one.spec, "spec", depth=0):
+    for path, text in _texts(whole_object.spec, "spec", depth=0):
         for key in _KEY.findall(text[:LONGEST_TEXT]):
             found.setdefault(key, KeyMention(path, key.rstrip(".-")))
     return tuple(found.values())

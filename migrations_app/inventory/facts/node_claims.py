@@ -41,7 +41,9 @@ def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
 
 
 def _missing(claim: KarpenterClaim, *, prefix: str) -> str:
-    held = {one.type for one in (claim.status and claim.status.conditions) or () if one.status == "True"}
+    held = {
+        condition.type for condition in (claim.status and claim.status.conditions) or () if condition.status == "True"
+    }
     if _JOINED[prefix] <= held:
         return ""
     return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in held)
@@ -117,9 +119,12 @@ def _every(inventory: Inventory) -> Iterator[DriftHashes]:
         by_class.setdefault(_class_of(claim), []).append(claim)
     for pool in inventory.nodepools.items:
         yield _hashed(pool, "NodePool", annotation=labels.NODEPOOL_HASH_VERSION, claims=by_pool.get(pool.name, []))
-    for one in inventory.ec2nodeclasses.items:
+    for ec2nodeclass in inventory.ec2nodeclasses.items:
         yield _hashed(
-            one, "EC2NodeClass", annotation=labels.EC2_NODE_CLASS_HASH_VERSION, claims=by_class.get(one.name, [])
+            ec2nodeclass,
+            "EC2NodeClass",
+            annotation=labels.EC2_NODE_CLASS_HASH_VERSION,
+            claims=by_class.get(ec2nodeclass.name, []),
         )
 
 

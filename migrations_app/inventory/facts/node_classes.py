@@ -39,15 +39,15 @@ def _trees(part: Part[Any], kind: str) -> Iterator[Tree]:
         yield _tree(one, kind=one.kind or kind, api_version=one.api_version or served)
 
 
-def _tree(one: WholeObject, *, kind: str, api_version: str) -> Tree:
-    given = one.metadata.annotations or {}
+def _tree(whole_object: WholeObject, *, kind: str, api_version: str) -> Tree:
+    given = whole_object.metadata.annotations or {}
     annotations = {key: text for key, text in given.items() if key not in CONTROLLER_ANNOTATIONS}
-    metadata: Tree = {"name": one.name}
-    if one.metadata.labels:
-        metadata["labels"] = one.metadata.labels
+    metadata: Tree = {"name": whole_object.name}
+    if whole_object.metadata.labels:
+        metadata["labels"] = whole_object.metadata.labels
     if annotations:
         metadata["annotations"] = annotations
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": one.spec or {}}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": whole_object.spec or {}}
 
 
 PATH = "spec.template.spec.kubelet"
@@ -99,17 +99,18 @@ class UntaintedNodeClass:
 
 def untainted(classes: Iterable[EC2NodeClass]) -> Iterator[UntaintedNodeClass]:
     """The node classes whose nodes would join without the taint karpenter.sh/unregistered."""
-    for one in classes:
-        user_data = text(one, USER_DATA)
+    for ec2_node_class in classes:
+        user_data = text(ec2_node_class, USER_DATA)
         if labels.UNREGISTERED_TAINT in user_data:
             continue
-        call = starts_kubelet(family(one), user_data)
-        if family(one) == CUSTOM:
+        call = starts_kubelet(family(ec2_node_class), user_data)
+        if family(ec2_node_class) == CUSTOM:
             yield UntaintedNodeClass(
-                one, "amiFamily Custom, and user data without the taint" if user_data else "Custom, no user data"
+                ec2_node_class,
+                "amiFamily Custom, and user data without the taint" if user_data else "Custom, no user data",
             )
         elif call:
-            yield UntaintedNodeClass(one, f"{call} called without the taint")
+            yield UntaintedNodeClass(ec2_node_class, f"{call} called without the taint")
 
 
 @once

@@ -53,11 +53,11 @@ def admits_spot(provisioner: Provisioner) -> bool | None:
     return None if rows is None else bool(rows) and _all_admit(rows)
 
 
-def _rows(one: WholeObject, requirements_at: str, *, labels_at: str) -> list[Row] | None:
+def _rows(whole_object: WholeObject, requirements_at: str, *, labels_at: str) -> list[Row] | None:
     """The object's requirements on the capacity type, including node labels, which restrict as well; None if they
     cannot be read.
     """
-    requirements, given = one.get(requirements_at, []), one.get(labels_at, {})
+    requirements, given = whole_object.get(requirements_at, []), whole_object.get(labels_at, {})
     if not isinstance(requirements, list) or not isinstance(given, dict):
         return None
     if not all(isinstance(row, dict) for row in requirements):
@@ -116,26 +116,31 @@ def _misfits(old: Provisioner, pool: NodePool) -> Iterator[str]:
             yield f"admits no {key} of {' '.join(sorted(values))}"
 
 
-def _taints(one: WholeObject, path: str) -> set[tuple[str, str]]:
-    found = ((str(row.get("key")), str(row.get("value", "")), row.get("effect")) for row in _pool_fit_rows(one, path))
+def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
+    found = (
+        (str(row.get("key")), str(row.get("value", "")), row.get("effect"))
+        for row in _pool_fit_rows(whole_object, path)
+    )
     return {(key, value) for key, value, effect in found if effect in _EFFECTS and key != _FENCE}
 
 
-def _values(one: WholeObject, path: str) -> dict[str, set[str]]:
+def _values(whole_object: WholeObject, path: str) -> dict[str, set[str]]:
     """The values that `In` lists, by key."""
     rows = (
-        row for row in _pool_fit_rows(one, path) if row.get("operator") == "In" and isinstance(row.get("values"), list)
+        row
+        for row in _pool_fit_rows(whole_object, path)
+        if row.get("operator") == "In" and isinstance(row.get("values"), list)
     )
     return {str(row.get("key")): {str(value) for value in row["values"]} for row in rows}
 
 
-def _texts(one: WholeObject, path: str) -> dict[str, str]:
-    found = one.get(path, {})
+def _texts(whole_object: WholeObject, path: str) -> dict[str, str]:
+    found = whole_object.get(path, {})
     return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
-def _pool_fit_rows(one: WholeObject, path: str) -> list[dict[str, Any]]:
-    found = one.get(path, [])
+def _pool_fit_rows(whole_object: WholeObject, path: str) -> list[dict[str, Any]]:
+    found = whole_object.get(path, [])
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
 
@@ -161,9 +166,13 @@ def _pool_zones_admits(row: dict[str, Any], zone: str) -> bool:
 
 def _has_subnet(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
     name = pool.get("spec.template.spec.nodeClassRef.name")
-    node_class = next((one for one in inventory.ec2nodeclasses.items if one.name == name), None)
+    node_class = next(
+        (ec2nodeclass for ec2nodeclass in inventory.ec2nodeclasses.items if ec2nodeclass.name == name), None
+    )
     subnets = node_class.get("status.subnets", []) if node_class else []
-    zones = {one.get("zone") for one in subnets if isinstance(one, dict)} if isinstance(subnets, list) else set()
+    zones = (
+        {subnet.get("zone") for subnet in subnets if isinstance(subnet, dict)} if isinstance(subnets, list) else set()
+    )
     return not zones or zone in zones
 
 
@@ -210,9 +219,9 @@ def class_name(pool: NodePool) -> str:
     return found if isinstance(found, str) else ""
 
 
-def rows(one: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
+def rows(whole_object: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
     """The entries of the list at that path that are maps, each with its index; empty if there is no list."""
-    found = one.get(path)
+    found = whole_object.get(path)
     return tuple((place, row) for place, row in enumerate(found if isinstance(found, list) else ()) if _is_map(row))
 
 
@@ -220,16 +229,16 @@ def _is_map(row: object) -> bool:
     return isinstance(row, dict)
 
 
-def strings(one: WholeObject, path: str) -> dict[str, str]:
+def strings(whole_object: WholeObject, path: str) -> dict[str, str]:
     """The string entries of the map at that path."""
-    found = one.get(path)
+    found = whole_object.get(path)
     pairs = found.items() if isinstance(found, dict) else ()
     return {key: value for key, value in pairs if isinstance(value, str)}
 
 
-def text(one: WholeObject, path: str) -> str:
+def text(whole_object: WholeObject, path: str) -> str:
     """The text at that path; empty for any other type."""
-    found = one.get(path)
+    found = whole_object.get(path)
     return found if isinstance(found, str) else ""
 
 
@@ -249,9 +258,9 @@ def family(node_class: EC2NodeClass) -> str:
     return ami_family or next(from_alias, "")
 
 
-def is_v1(inventory_part: object, one: NamedObject) -> bool:
+def is_v1(inventory_part: object, named_object: NamedObject) -> bool:
     """Whether that object was read as v1; v1, the newest, is assumed if nothing shows the version."""
-    api_version = one.api_version or getattr(inventory_part, "served", None) or "v1"
+    api_version = named_object.api_version or getattr(inventory_part, "served", None) or "v1"
     return str(api_version).rpartition("/")[2] == "v1"
 
 

@@ -111,7 +111,7 @@ class ControllerRole:
     @property
     def inline_size(self) -> int:
         """Characters of all inline policies together; the limit is 10,240."""
-        return sum(one.size for one in self.policies.items if one.kind == "inline")
+        return sum(policy.size for policy in self.policies.items if policy.kind == "inline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +273,7 @@ class AwsSeen:
     @property
     def disagreements(self) -> tuple[CrossCheck, ...]:
         """Requests for which AWS and karpdash's evaluator disagree."""
-        return tuple(one for one in self.simulation.items if one.agreement == "disagree")
+        return tuple(cross_check for cross_check in self.simulation.items if cross_check.agreement == "disagree")
 
 
 AWS_PART_NAMES: tuple[str, ...] = tuple(f.name for f in fields(AwsSeen) if f.name != "place")

@@ -60,13 +60,13 @@ def read_place(text: str, *, region: str = "") -> AwsPlace:
     name_or_arn = text.strip()
     if not name_or_arn.startswith("arn:"):
         return _checked(AwsPlace(region=region.strip(), cluster=name_or_arn), where="cluster")
-    found = _CLUSTER_ARN.fullmatch(name_or_arn[:300])
-    if found is None:
+    match = _CLUSTER_ARN.fullmatch(name_or_arn[:300])
+    if match is None:
         raise InvalidInput("not the ARN of an EKS cluster", code="bad_arn", where="arn")
-    place = AwsPlace(region=found["region"], cluster=found["name"], account=found["account"])
-    if place.partition != found["partition"]:
+    place = AwsPlace(region=match["region"], cluster=match["name"], account=match["account"])
+    if place.partition != match["partition"]:
         raise InvalidInput(
-            f"{place.region} is no region of the partition {found['partition']}", code="bad_arn", where="arn"
+            f"{place.region} is no region of the partition {match['partition']}", code="bad_arn", where="arn"
         )
     if region.strip() not in ("", place.region):
         raise InvalidInput(f"the ARN names the region {place.region}", code="bad_region", where="region")
@@ -96,8 +96,8 @@ class RoleArn:
 
 def read_role_arn(text: str) -> RoleArn | None:
     """The parts of a role ARN; None for anything else."""
-    found = _ROLE_ARN.fullmatch(text) if len(text) <= LONGEST_ROLE_ARN else None
-    return RoleArn(found["partition"], found["account"], found["path"], found["name"]) if found else None
+    match = _ROLE_ARN.fullmatch(text) if len(text) <= LONGEST_ROLE_ARN else None
+    return RoleArn(match["partition"], match["account"], match["path"], match["name"]) if match else None
 
 
 def is_account(text: str) -> bool:

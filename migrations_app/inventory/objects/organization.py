@@ -52,4 +52,4 @@ class OrganizationListing(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def clusters(self) -> tuple[ListedCluster, ...]:
         """All clusters that were found."""
-        return tuple(one for account in self.accounts for region in account.regions for one in region.clusters)
+        return tuple(cluster for account in self.accounts for region in account.regions for cluster in region.clusters)

@@ -209,7 +209,7 @@ class Workload(NamedObject, frozen=True):
     def over(self) -> bool:
         """Whether it is a finished Job (succeeded or failed), which starts no more pods from its template."""
         conditions = (self.status and self.status.conditions) or ()
-        return any(one.type in JOB_OVER and one.status == "True" for one in conditions)
+        return any(condition.type in JOB_OVER and condition.status == "True" for condition in conditions)
 
 
 class BudgetSpec(Projection, frozen=True):

@@ -84,8 +84,8 @@ TEAM_FIELDS = {
 def directory_people() -> QuerySet[User]:
     """Accounts that a directory may see: those of people, save the sample people and those that it has deleted."""
     nobodys = Q(username__in=SAMPLE_PEOPLE) & Q(("password__startswith", UNUSABLE_PASSWORD_PREFIX))
-    found = User.objects.filter(service=None).exclude(nobodys)
-    return found.filter(Q(provisioned=None) | Q(provisioned__removed_at=None))
+    users = User.objects.filter(service=None).exclude(nobodys)
+    return users.filter(Q(provisioned=None) | Q(provisioned__removed_at=None))
 
 
 def find_people(wanted: Sequence[tuple[str, Any]], *, start: int, count: int) -> tuple[list[DirectoryPerson], int]:
@@ -101,10 +101,10 @@ def find_people(wanted: Sequence[tuple[str, Any]], *, start: int, count: int) ->
 
 def directory_person(account_id: int) -> DirectoryPerson:
     """One person. Raises NotFound."""
-    found, _ = find_people([("id", account_id)], start=1, count=1)
-    if not found:
+    persons, _ = find_people([("id", account_id)], start=1, count=1)
+    if not persons:
         raise NotFound("no such user")
-    return found[0]
+    return persons[0]
 
 
 def find_teams(
@@ -121,10 +121,10 @@ def find_teams(
 
 def directory_team(team_id: int) -> DirectoryTeam:
     """One team. Raises NotFound."""
-    found, _ = find_teams([("id", team_id)], start=1, count=1)
-    if not found:
+    teams, _ = find_teams([("id", team_id)], start=1, count=1)
+    if not teams:
         raise NotFound("no such group")
-    return found[0]
+    return teams[0]
 
 
 def provisioning_tokens() -> tuple[ProvisioningTokenRow, ...]:
@@ -166,5 +166,5 @@ def _team(row: Group, *, with_members: bool) -> DirectoryTeam:
         external_id=known.external_id if known else "",
         created=known.created_at if known else None,
         changed=known.changed_at if known else None,
-        members=tuple(sorted(one.pk for one in row.user_set.all())) if with_members else (),
+        members=tuple(sorted(user.pk for user in row.user_set.all())) if with_members else (),
     )

@@ -66,8 +66,8 @@ def account_page(*, after: str, limit: int) -> Page[AccountRow]:
     """One page of the accounts of people, by name. Raises InvalidInput for an invalid cursor."""
     keys = keys_of(after, (str,))
     rows = _people().filter(username__gt=keys[0]) if keys else _people()
-    found = list(rows.order_by("username")[: limit + 1])
-    return page_of(found, limit=limit, row=_account, key=lambda row: pagination.encode((row.username,)))
+    users = list(rows.order_by("username")[: limit + 1])
+    return page_of(users, limit=limit, row=_account, key=lambda row: pagination.encode((row.username,)))
 
 
 def account_of(account_id: int) -> AccountRow:
@@ -89,8 +89,8 @@ def team_page(*, after: str, limit: int) -> Page[Team]:
     """One page of teams, by name. Raises InvalidInput for an invalid cursor."""
     keys = keys_of(after, (str,))
     rows = _teams().filter(name__gt=keys[0]) if keys else _teams()
-    found = list(rows.order_by("name")[: limit + 1])
-    return page_of(found, limit=limit, row=_team, key=lambda row: pagination.encode((row.name,)))
+    groups = list(rows.order_by("name")[: limit + 1])
+    return page_of(groups, limit=limit, row=_team, key=lambda row: pagination.encode((row.name,)))
 
 
 def team_of(team_id: int) -> Team:
@@ -157,7 +157,7 @@ def _account(row: User) -> AccountRow:
 
 
 def _team(row: Group) -> Team:
-    return Team(id=row.pk, name=row.name, members=tuple(sorted(one.username for one in row.user_set.all())))
+    return Team(id=row.pk, name=row.name, members=tuple(sorted(user.username for user in row.user_set.all())))
 
 
 def _key(row: Grant) -> str:

@@ -69,8 +69,8 @@ def service_page(*, after: str, limit: int) -> Page[ServiceRow]:
     """One page of service accounts by name, also those that ended. Raises InvalidInput for an invalid cursor."""
     keys = keys_of(after, (str,))
     rows = _services().filter(name__gt=keys[0]) if keys else _services()
-    found = list(rows.order_by("name")[: limit + 1])
-    return page_of(found, limit=limit, row=_service, key=lambda row: pagination.encode((row.name,)))
+    service_account_rows = list(rows.order_by("name")[: limit + 1])
+    return page_of(service_account_rows, limit=limit, row=_service, key=lambda row: pagination.encode((row.name,)))
 
 
 def service_of(service_id: uuid.UUID) -> ServiceRow:
@@ -108,14 +108,14 @@ def _services() -> QuerySet[ServiceAccountRow]:
 
 
 def _service(row: ServiceAccountRow) -> ServiceRow:
-    grants: list[Grant] = sorted(row.user.grants.all(), key=lambda one: one.over.name if one.over else "")
-    groups = [one.over for one in grants if one.over is not None]
+    grants: list[Grant] = sorted(row.user.grants.all(), key=lambda grant: grant.over.name if grant.over else "")
+    groups = [grant.over for grant in grants if grant.over is not None]
     return from_row(
         ServiceRow,
         row,
         account=row.user.username,
         role=grants[0].role if grants else "",
-        everywhere=any(one.over is None for one in grants),
+        everywhere=any(grant.over is None for grant in grants),
         groups=tuple(group.pk for group in groups),
         group_names=tuple(group.name for group in groups),
         scopes=tuple(row.scopes),

@@ -39,9 +39,9 @@ def token_page(owner_id: int, *, after: str, limit: int) -> Page[TokenRow]:
     if keys:
         when, last = keys
         rows = rows.filter(Q(created_at__lt=when) | Q(created_at=when, pk__lt=last))
-    found = list(rows[: limit + 1])
+    api_tokens = list(rows[: limit + 1])
     return page_of(
-        found, limit=limit, row=_row, key=lambda row: pagination.encode((row.created_at.isoformat(), str(row.pk)))
+        api_tokens, limit=limit, row=_row, key=lambda row: pagination.encode((row.created_at.isoformat(), str(row.pk)))
     )
 
 

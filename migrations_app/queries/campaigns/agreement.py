@@ -43,11 +43,11 @@ def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID])
 def campaign_approvals_valid(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> list[CampaignApproval]:
     """The approvals of exactly this plan whose approvers still have the right over every cluster of it (A41)."""
     given = row.approvals.filter(taken_back_at=None, digest=row.digest, nonce=row.nonce).select_related("approver")
-    return [one for one in given if _counts(row, one, cluster_ids=cluster_ids)]
+    return [approval for approval in given if _counts(row, approval, cluster_ids=cluster_ids)]
 
 
-def _counts(row: Campaign, one: CampaignApproval, *, cluster_ids: Collection[uuid.UUID]) -> bool:
-    person = one.approver
+def _counts(row: Campaign, approval: CampaignApproval, *, cluster_ids: Collection[uuid.UUID]) -> bool:
+    person = approval.approver
     if person is None or not person.is_active or (row.started_by_token and person.pk == row.starter_id):
         return False
     return approval_still_valid(rights_over_every(person, cluster_ids), alone=False)

@@ -120,7 +120,7 @@ def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, 
 
 def with_failed_step(lines: Iterable[MemberRow]) -> frozenset[uuid.UUID]:
     """Which journeys of these clusters have a step that failed: that one can be done again."""
-    journeys = [one.journey for one in lines if one.journey]
+    journeys = [line.journey for line in lines if line.journey]
     failed = JourneyStepRow.objects.filter(journey_id__in=journeys, state="failed").values_list("journey_id", flat=True)
     return frozenset(failed) if journeys else frozenset()
 
@@ -132,10 +132,10 @@ def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
 
 
 def _found(campaign_id: uuid.UUID) -> Campaign:
-    found = _rows().filter(pk=campaign_id).first()
-    if found is None:
+    campaign = _rows().filter(pk=campaign_id).first()
+    if campaign is None:
         raise NotFound("no such campaign")
-    return found
+    return campaign
 
 
 def _rows() -> QuerySet[Campaign]:
@@ -162,10 +162,12 @@ def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of 
 
 
 def _approvals(row: Campaign, clusters: Iterable[uuid.UUID]) -> tuple[CampaignApprovalRow, ...]:
-    valid = {one.pk for one in campaign_approvals_valid(row, tuple(clusters))}
+    valid = {approval.pk for approval in campaign_approvals_valid(row, tuple(clusters))}
     return tuple(
-        CampaignApprovalRow(by=one.approver_name, at=one.at, reason=one.reason, counts=one.pk in valid)
-        for one in row.approvals.all()
+        CampaignApprovalRow(
+            by=approval.approver_name, at=approval.at, reason=approval.reason, counts=approval.pk in valid
+        )
+        for approval in row.approvals.all()
     )
 
 
@@ -177,12 +179,12 @@ def _waves(row: Campaign, every: Iterable[tuple[Any, ...]]) -> tuple[WaveRow, ..
     return tuple(
         from_row(
             WaveRow,
-            one,
-            number=one.number + 1,
-            total=sum(counts.get(one.number, Counter()).values()),
-            counts=dict(counts.get(one.number, {})),
+            campaign_wave,
+            number=campaign_wave.number + 1,
+            total=sum(counts.get(campaign_wave.number, Counter()).values()),
+            counts=dict(counts.get(campaign_wave.number, {})),
         )
-        for one in row.waves.all()
+        for campaign_wave in row.waves.all()
     )
 
 
@@ -198,10 +200,10 @@ def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[t
     keys = pagination.keys_of(after, (int,))
     start = int(keys[0]) if keys else 0
     ordered = rows.annotate(left=Q(state="out")).select_related("journey").only(*_MEMBER, *_JOURNEY)
-    found = list(ordered.order_by("left", "wave", "place", "pk")[start : start + limit + 1])
-    shown = found[:limit]
+    withs = list(ordered.order_by("left", "wave", "place", "pk")[start : start + limit + 1])
+    shown = withs[:limit]
     steps = _steps([one.journey_id for one in shown if one.journey_id])
-    following = pagination.encode((start + limit,)) if len(found) > limit else ""
+    following = pagination.encode((start + limit,)) if len(withs) > limit else ""
     return tuple(_line(one, steps) for one in shown), following
 
 
@@ -212,21 +214,21 @@ def _steps(journeys: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, int]]:
     return {pk: (done, total) for pk, done, total in rows.annotate(done=over, total=Count("pk"))}
 
 
-def _line(one: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> MemberRow:
-    preview, journey = _preview(one.shown), one.journey
-    done, total = steps.get(one.journey_id, (0, 0)) if one.journey_id else (0, 0)
+def _line(member: CampaignMember, steps: Mapping[uuid.UUID, tuple[int, int]]) -> MemberRow:
+    preview, journey = _preview(member.shown), member.journey
+    done, total = steps.get(member.journey_id, (0, 0)) if member.journey_id else (0, 0)
     return from_row(
         MemberRow,
-        one,
-        id=one.pk,
-        cluster=one.cluster_id,
-        name=one.cluster_name,
-        wave=one.wave + 1,
+        member,
+        id=member.pk,
+        cluster=member.cluster_id,
+        name=member.cluster_name,
+        wave=member.wave + 1,
         release=preview.release,
         hops=len(preview.hops),
         nodes=preview.nodes,
         minutes=preview.minutes,
-        journey=one.journey_id,
+        journey=member.journey_id,
         journey_state=journey.state if journey else "",
         wait_code=journey.wait_code if journey else "",
         needs_person=bool(journey and journey.needs_person),

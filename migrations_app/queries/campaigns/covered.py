@@ -47,13 +47,15 @@ def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     stored = rows.exclude(state="out").order_by("wave", "place").values_list("shown", flat=True)
     shown = [msgspec.convert(one, type=MemberPreview) for one in stored]
     warnings: dict[str, list[WarningOn]] = {}
-    for one in shown:
-        for hop in one.hops:
+    for member in shown:
+        for hop in member.hops:
             for warning in hop.warns:
-                told = WarningOn(cluster=one.name, lands=hop.lands, told=warning)
+                told = WarningOn(cluster=member.name, lands=hop.lands, told=warning)
                 warnings.setdefault(warning.check, []).append(told)
-    destroyed = (DestroyedOn(cluster=one.name, allowed=one.destroys, objects=one.objects) for one in shown)
+    destroyed = (DestroyedOn(cluster=member.name, allowed=member.destroys, objects=member.objects) for member in shown)
     return CoveredByApproval(
-        warnings={check: tuple(found) for check, found in sorted(warnings.items())},
-        destroyed=tuple(one for one in destroyed if one.objects is None or one.objects),
+        warnings={check: tuple(warning_ons) for check, warning_ons in sorted(warnings.items())},
+        destroyed=tuple(
+            destroyed_on for destroyed_on in destroyed if destroyed_on.objects is None or destroyed_on.objects
+        ),
     )

@@ -51,8 +51,8 @@ def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
     mine = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
     rows = mine.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
-    found = [one for member in rows.defer("shown", "journey__plan") for one in _of(member)]
-    return tuple(found[:MOST_ON_A_PAGE])
+    decisions = [decision for member in rows.defer("shown", "journey__plan") for decision in _of(member)]
+    return tuple(decisions[:MOST_ON_A_PAGE])
 
 
 def _of(member: CampaignMember) -> Iterator[WaitingDecision]:

@@ -166,9 +166,9 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
     keys = pagination.decode(after, (str, str))
     if keys is not None:
         rows = rows.filter(_before(str(keys[0]), str(keys[1])))
-    found = list(rows[: limit + 1])
-    following = _cursor_after(found[limit - 1]) if len(found) > limit else ""
-    return SnapshotPage(tuple(_snapshot_row(row) for row in found[:limit]), following)
+    snapshots = list(rows[: limit + 1])
+    following = _cursor_after(snapshots[limit - 1]) if len(snapshots) > limit else ""
+    return SnapshotPage(tuple(_snapshot_row(row) for row in snapshots[:limit]), following)
 
 
 def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:

@@ -60,10 +60,10 @@ def calendar_entries(cluster: uuid.UUID | None, *, now: datetime) -> tuple[Calen
 def _policies(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
     if cluster is None:
         rows = Policy.objects.filter(visible_or_of_all()).select_related("cluster").defer("cluster__sealed")
-        found = list(rows.order_by("cluster__name", "pk")[:MOST])
+        policies = list(rows.order_by("cluster__name", "pk")[:MOST])
     else:
-        found = [policy_of(cluster)]
-    for row in found:
+        policies = [policy_of(cluster)]
+    for row in policies:
         about = row.cluster.name if row.cluster else "all clusters without a policy of their own"
         frozen = "Frozen: nothing may begin, whatever the window says." if row.frozen else ""
         title = f"Change window of {about}{' (frozen)' if frozen else ''}"

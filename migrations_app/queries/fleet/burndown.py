@@ -118,7 +118,7 @@ def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tup
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
         members[group_id].add(str(cluster_id))
-    lines = [GroupLine(id=one.pk, name=one.name, told=_burndown_of(read, members[one.pk])) for one in groups]
+    lines = [GroupLine(id=group.pk, name=group.name, told=_burndown_of(read, members[group.pk])) for group in groups]
     return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
 
 
@@ -127,12 +127,12 @@ def rollouts_between(ask: BurndownAsk, *, first: date) -> tuple[MarkedRollout, .
     clusters = _chosen(ask).order_by().values("pk")
     rows = Rollout.objects.filter(visible(), cluster__in=clusters, started_at__date__gte=first)
     columns = ("pk", "title", "cluster_name", "state", "started_at", "finished_at")
-    found = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
+    rollouts = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
     return tuple(
         MarkedRollout(
             id=key, title=title, cluster=name, state=state, began=began.date(), ended=ended.date() if ended else None
         )
-        for key, title, name, state, began, ended in reversed(found)
+        for key, title, name, state, began, ended in reversed(rollouts)
     )
 
 

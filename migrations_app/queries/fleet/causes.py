@@ -51,7 +51,7 @@ class Cause:
     @property
     def alone(self) -> int:
         """How many clusters could be upgraded if only this were fixed."""
-        return sum(one.alone for one in self.clusters)
+        return sum(cluster.alone for cluster in self.clusters)
 
 
 def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, tuple[OpenBlocker, ...]]:
@@ -79,7 +79,7 @@ def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
         by_cluster.setdefault(line["snapshot"], set()).add(line["check_id"])
         by_check.setdefault(line["check_id"], []).append(line)
     found = (_cause(check, found, clusters=clusters, checks=by_cluster) for check, found in by_check.items())
-    return tuple(sorted(found, key=lambda one: (-len(one.clusters), -one.alone, one.check)))
+    return tuple(sorted(found, key=lambda cause: (-len(cause.clusters), -cause.alone, cause.check)))
 
 
 def _columns(rows: QuerySet[Cluster]) -> Iterable[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _cause(
         )
         for line in lines
     )
-    ordered = tuple(sorted(blocked, key=lambda one: one.name))
+    ordered = tuple(sorted(blocked, key=lambda cluster: cluster.name))
     return Cause(check, ordered, sum(line["evidence_total"] for line in lines))
 
 
@@ -148,8 +148,8 @@ def _read_blockers(snapshots: Collection[uuid.UUID]) -> Iterable[dict[str, Any]]
 def _waived(line: dict[str, Any], held: Held, *, cluster: uuid.UUID) -> bool:
     waivers = (*held.get(None, ()), *held.get(cluster, ()))
     about = {"status": line["status"], "severity": line["severity"], "hop": line["hop"]}
-    found = covering(waivers, check=line["check_id"], **about)
-    return found is not None
+    waived = covering(waivers, check=line["check_id"], **about)
+    return waived is not None
 
 
 def _shown(lines: list[dict[str, Any]]) -> Iterable[OpenBlocker]:

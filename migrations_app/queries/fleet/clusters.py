@@ -43,18 +43,18 @@ NEXT = "next"
 
 def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
     """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
-    found = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
+    finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
     if hop:
-        found = found.filter(hop=OuterRef("latest__next_hop") if hop == NEXT else hop)
+        finding_rows = finding_rows.filter(hop=OuterRef("latest__next_hop") if hop == NEXT else hop)
     held = held_everywhere(now)
-    blocks, warns = Exists(found.filter(severity="blocker")), Exists(found.exclude(severity="blocker"))
+    blocks, warns = Exists(finding_rows.filter(severity="blocker")), Exists(finding_rows.exclude(severity="blocker"))
     return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
 
 
 def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
     """Clusters where a waiver covers the check; with `blockers`, also as a blocker."""
-    fit = {place: [one for one in ones if one.check == check] for place, ones in held.items()}
-    places = {place for place, ones in fit.items() if any(one.blockers or not blockers for one in ones)}
+    fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
+    places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
     everywhere = Q(pk__isnull=False)
     return everywhere if None in places else Q(pk__in=places)
 
@@ -176,9 +176,9 @@ def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
     base = _narrowed(_annotated(), ask, now=now)
     counted = _cells(base)
     chosen = base.filter(_chosen_filter(ask))
-    found = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
-    rows = tuple(_row(cluster, ask, now=now) for cluster in found[:limit])
-    following = _cursor_after(found[limit - 1], ask) if len(found) > limit else ""
+    clusters = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
+    rows = tuple(_row(cluster, ask, now=now) for cluster in clusters[:limit])
+    following = _cursor_after(clusters[limit - 1], ask) if len(clusters) > limit else ""
     named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
     environments = tuple(named.distinct()[:200])
     parts = _parts(chosen, ask)

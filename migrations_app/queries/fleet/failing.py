@@ -38,4 +38,4 @@ def failing_checks(chosen: Collection[uuid.UUID]) -> tuple[FailingCheck, ...]:
             clusters.setdefault(check, []).append(cluster)
             counted[check] = counted.get(check, 0) + evidence
     told = (FailingCheck(check, tuple(keys), counted[check]) for check, keys in clusters.items())
-    return tuple(sorted(told, key=lambda one: (-len(one.clusters), one.check)))
+    return tuple(sorted(told, key=lambda failing_check: (-len(failing_check.clusters), failing_check.check)))

@@ -48,8 +48,8 @@ def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:
     """One page of groups, by name."""
     keys = keys_of(after, (str,))
     rows = _rows().filter(name__gt=keys[0]) if keys else _rows()
-    found = list(rows.order_by("name")[: limit + 1])
-    return page_of(found, limit=limit, row=_row, key=lambda row: pagination.encode((row.name,)))
+    groups = list(rows.order_by("name")[: limit + 1])
+    return page_of(groups, limit=limit, row=_row, key=lambda row: pagination.encode((row.name,)))
 
 
 def group_of(group_id: uuid.UUID) -> GroupRow:
@@ -63,15 +63,15 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     """The group's clusters, by name: who sees a group sees all of its clusters."""
     rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
-    found = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
-    return tuple(Member(*one) for one in found)
+    clusterses = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
+    return tuple(Member(*one) for one in clusterses)
 
 
 def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     """Visible clusters outside the group, by name; at most MOST_OUTSIDE."""
     inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
     rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
-    return tuple(Member(*one) for one in rows[:MOST_OUTSIDE])
+    return tuple(Member(*row) for row in rows[:MOST_OUTSIDE])
 
 
 def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:

@@ -67,7 +67,7 @@ def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[L
 
 def shown_labels(row: Cluster) -> tuple[Label, ...]:
     """All labels of a row that was prefetched with its `labels`."""
-    return labels_in(row, ((one.key, one.value) for one in row.labels.all()))
+    return labels_in(row, ((label.key, label.value) for label in row.labels.all()))
 
 
 def label_expression(key: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
@@ -99,10 +99,12 @@ def with_labels(rows: QuerySet[Cluster], wanted: Iterable[str]) -> QuerySet[Clus
 def label_choices() -> Mapping[str, tuple[str, ...]]:
     """The values in use by visible clusters, by key, in two queries."""
     stored = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
-    found = {Label(key, value) for key, value in stored.distinct()[:MOST_CHOICES]}
+    labels = {Label(key, value) for key, value in stored.distinct()[:MOST_CHOICES]}
     places = visible_clusters().annotate(region=label_expression("region"), account=label_expression("account"))
     columns = places.order_by().values_list("environment", "region", "account")
     for column_values in columns.distinct()[:MOST_CHOICES]:
-        found |= {Label(key, value) for key, value in zip((ENVIRONMENT, *DERIVED), column_values, strict=True) if value}
-    keys = sorted({one.key for one in found}, key=lambda key: (key not in USUAL, key))
-    return {key: tuple(sorted(one.value for one in found if one.key == key)) for key in keys}
+        labels |= {
+            Label(key, value) for key, value in zip((ENVIRONMENT, *DERIVED), column_values, strict=True) if value
+        }
+    keys = sorted({label.key for label in labels}, key=lambda key: (key not in USUAL, key))
+    return {key: tuple(sorted(label.value for label in labels if label.key == key)) for key in keys}

@@ -73,8 +73,8 @@ def numbers(*, now: datetime) -> FleetNumbers:
 
 
 def _rollouts(names: Mapping[uuid.UUID, str]) -> tuple[Cell, ...]:
-    found = Rollout.objects.order_by("cluster_id", "state").values_list("cluster_id", "state").annotate(n=Count("pk"))
-    return tuple((names[key], state, count) for key, state, count in found if key in names)
+    withs = Rollout.objects.order_by("cluster_id", "state").values_list("cluster_id", "state").annotate(n=Count("pk"))
+    return tuple((names[key], state, count) for key, state, count in withs if key in names)
 
 
 def _duration(tallies: list[Any]) -> Duration:

@@ -32,8 +32,8 @@ def view_page(person_id: int, *, after: str = "", limit: int = 100) -> Page[View
     if keys:
         name, last = keys
         rows = rows.filter(Q(name__gt=name) | Q(name=name, pk__gt=_id(str(last))))
-    found = list(rows.order_by("name", "pk")[: limit + 1])
-    return page_of(found, limit=limit, row=lambda row: _row(row, person_id), key=_key)
+    saved_views = list(rows.order_by("name", "pk")[: limit + 1])
+    return page_of(saved_views, limit=limit, row=lambda row: _row(row, person_id), key=_key)
 
 
 def view_of(view_id: uuid.UUID, *, person_id: int) -> ViewRow:

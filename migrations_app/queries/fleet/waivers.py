@@ -162,8 +162,8 @@ def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 
     if keys:
         when, last = keys
         rows = rows.filter(Q(made_at__lt=when) | Q(made_at=when, pk__lt=last))
-    found = list(rows.order_by("-made_at", "-pk")[: limit + 1])
-    return page_of(found, limit=limit, row=lambda row: _row(row, now), key=_key)
+    waivers = list(rows.order_by("-made_at", "-pk")[: limit + 1])
+    return page_of(waivers, limit=limit, row=lambda row: _row(row, now), key=_key)
 
 
 def _in_state(state: str, now: datetime) -> Q:

@@ -78,7 +78,7 @@ def was_taken_back(made: Rollout) -> bool:
         return False
     every = registrations_of(made.cluster_id)
     later = Rollout.objects.filter(cluster_id__in=every, state="succeeded", finished_at__gt=made.finished_at)
-    whole = [one.parameters for one in later.filter(action=RELEASE).only("parameters")]
+    whole = [rollout.parameters for rollout in later.filter(action=RELEASE).only("parameters")]
     return later.filter(rolls_back=made).exists() or any(not told.get(NAMES) for told in whole)
 
 
@@ -87,4 +87,4 @@ def _changed(made: Rollout | None) -> dict[str, bool]:
     if made is None or not made.plan:
         return {}
     plan = msgspec.json.decode(bytes(made.plan), type=Plan)
-    return {one.change.target.name: restores(one.change) for one in plan.steps if one.change is not None}
+    return {step.change.target.name: restores(step.change) for step in plan.steps if step.change is not None}

@@ -155,12 +155,12 @@ class JourneyDetail:
     @property
     def paused_deliveries(self) -> tuple[str, ...]:
         """What its steps have paused, or may have, and not resumed."""
-        return left_paused(StepDone(one.definition, one.work.state if one.work else "") for one in self.steps)
+        return left_paused(StepDone(step.definition, step.work.state if step.work else "") for step in self.steps)
 
     @property
     def current(self) -> StepRow | None:
         """The step whose turn it is."""
-        return next((one for one in self.steps if one.state in CURRENT), None)
+        return next((step for step in self.steps if step.state in CURRENT), None)
 
     @property
     def planned(self) -> StepRollout | None:
@@ -173,7 +173,7 @@ class JourneyDetail:
     @property
     def reached(self) -> tuple[StepRow, ...]:
         """The steps to which it can be taken back: those that were begun, or skipped in their turn."""
-        last = max((place for place, one in enumerate(self.steps) if one.state in BEGUN), default=-1)
+        last = max((place for place, step_row in enumerate(self.steps) if step_row.state in BEGUN), default=-1)
         return self.steps[: last + 1]
 
 
@@ -193,16 +193,16 @@ def journey_page(
 
 def journey_row(journey_id: uuid.UUID) -> JourneyRow:
     """One journey without its steps. Raises NotFound."""
-    found = _rows().filter(pk=journey_id).first()
-    if found is None:
+    journey = _rows().filter(pk=journey_id).first()
+    if journey is None:
         raise NotFound("no such journey")
-    return _row_of(found)
+    return _row_of(journey)
 
 
 def current_journey(cluster_id: uuid.UUID) -> JourneyRow | None:
     """The journey of the cluster that did not end; None if there is none."""
-    found = _rows().filter(cluster_id=cluster_id, state__in=sorted(PLANNED | HOLDING)).first()
-    return _row_of(found) if found else None
+    journey = _rows().filter(cluster_id=cluster_id, state__in=sorted(PLANNED | HOLDING)).first()
+    return _row_of(journey) if journey else None
 
 
 def journey_inbox(person_id: int) -> tuple[JourneyRow, ...]:
@@ -224,11 +224,12 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
         nonce=row.nonce,
         risk=(plan.risk or "") if plan else "",
         needed=approvals_needed(row, plan) if plan else 0,
-        steps=tuple(_step_of(one, plan) for one in steps),
+        steps=tuple(_step_of(step, plan) for step in steps),
         going_back=_going_back(journey_id),
         disruption_hold=disruption_hold(journey_id),
         approvals=tuple(
-            JourneyApprovalRow(by=one.approver_name, at=one.at, reason=one.reason) for one in row.approvals.all()
+            JourneyApprovalRow(by=approval.approver_name, at=approval.at, reason=approval.reason)
+            for approval in row.approvals.all()
         ),
     )
 
@@ -237,21 +238,21 @@ BEGUN = ("done", "running", "failed", "undoing")
 
 
 def _going_back(journey_id: uuid.UUID) -> GoingBack | None:
-    found = JourneyWayBack.objects.filter(journey_id=journey_id).first()
-    return from_row(GoingBack, found, by=found.by_name) if found else None
+    back = JourneyWayBack.objects.filter(journey_id=journey_id).first()
+    return from_row(GoingBack, back, by=back.by_name) if back else None
 
 
 def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
     """How many approvals the covered plans need now, by the strictest policy of the cluster's registrations."""
     if plan.risk is None:
         return 0
-    return max(approvals_asked(policy_of(one), plan.risk) for one in registrations_of(row.cluster_id))
+    return max(approvals_asked(policy_of(registration), plan.risk) for registration in registrations_of(row.cluster_id))
 
 
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
     made: dict[str, StepRollout] = {}
     for part in row.made.all():
-        skipped = tuple(one.node for one in part.rollout.skips.all())
+        skipped = tuple(skip.node for skip in part.rollout.skips.all())
         made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose, skipped=skipped)
     return from_row(
         StepRow,

@@ -27,11 +27,11 @@ def changed_places(journey_id: uuid.UUID) -> frozenset[int]:
 def way_back_of(journey_id: uuid.UUID, *, to: str) -> tuple[WayBack, ...]:
     """How each step down to that one would be undone, the last one first. Raises InvalidInput for an unknown step."""
     rows = list(JourneyStepRow.objects.filter(journey_id=journey_id).order_by("place"))
-    place = next((one.place for one in rows if one.step == to), None)
+    place = next((row.place for row in rows if row.step == to), None)
     if place is None:
         raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
     changed = changed_places(journey_id)
-    steps = [(msgspec.convert(one.definition, type=JourneyStep), one.state, one.place in changed) for one in rows]
+    steps = [(msgspec.convert(row.definition, type=JourneyStep), row.state, row.place in changed) for row in rows]
     return way_back(steps, to=place)  # type: ignore[arg-type]  # the column's choices are the states
 
 

@@ -22,7 +22,7 @@ def events_of(rows: Iterable[Outbox]) -> list[Event]:
     """The events in the rows. Rows that only wake a worker are skipped, and so are approval requests that are over."""
     rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
     keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
-    rollouts = {str(one.pk): one for one in Rollout.objects.filter(pk__in=keys).defer("plan")}
+    rollouts = {str(rollout.pk): rollout for rollout in Rollout.objects.filter(pk__in=keys).defer("plan")}
     found = (_event(row, rollout=rollouts.get(row.body.get("rollout", ""))) for row in rows)
     return [event for event in found if event is not None]
 

@@ -39,7 +39,7 @@ def rehearsal_demanded(row: Rollout) -> bool:
     It is not asked for where the plan changes kinds that no rehearsal plays.
     """
     risk = risk_of(row.risk)
-    if not any(risk in demanded_risks(policy_of(one)) for one in registrations_of(row.cluster_id)):
+    if not any(risk in demanded_risks(policy_of(registration)) for registration in registrations_of(row.cluster_id)):
         return False
     return bool(row.plan) and not unplayed_kinds(msgspec.json.decode(bytes(row.plan), type=Plan))
 
@@ -68,7 +68,7 @@ def _why_not(raw: bytes) -> str:
         plays = msgspec.json.decode(raw, type=_StoredPlays).plays
     except msgspec.DecodeError:
         plays = ()
-    calm = next((one.result for one in plays if one.scenario == CALM), None)
+    calm = next((play.result for play in plays if play.scenario == CALM), None)
     if calm is None:
         return "the policy asks for a rehearsal without a failure, and the newest one has none"
     if calm.finished:

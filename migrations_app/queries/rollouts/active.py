@@ -116,9 +116,9 @@ def _at_step(rollouts: Collection[ActiveRollout]) -> list[ActiveRollout]:
     if not rollouts:
         return []
     passed = Count("attempts__step", filter=Q(attempts__verb__in=(GATE, SKIP)), distinct=True)
-    asked = Rollout.objects.filter(pk__in=[one.id for one in rollouts]).order_by().annotate(passed=passed)
+    asked = Rollout.objects.filter(pk__in=[rollout.id for rollout in rollouts]).order_by().annotate(passed=passed)
     known = {row[0]: row[1:] for row in asked.values_list("pk", "digest", "passed")}
-    return [_placed(one, known.get(one.id, ("", 0))) for one in rollouts]
+    return [_placed(rollout, known.get(rollout.id, ("", 0))) for rollout in rollouts]
 
 
 def _placed(rollout: ActiveRollout, known: tuple[str, int]) -> ActiveRollout:

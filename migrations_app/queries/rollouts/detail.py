@@ -131,15 +131,21 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
         nonce=row.nonce,
         steps=_steps(row, plan),
         approvals=tuple(
-            ApprovalRow(by=one.approver_name, at=one.at, step_up=one.step_up, alone=one.break_glass, reason=one.reason)
-            for one in row.approvals.all()
+            ApprovalRow(
+                by=approval.approver_name,
+                at=approval.at,
+                step_up=approval.step_up,
+                alone=approval.break_glass,
+                reason=approval.reason,
+            )
+            for approval in row.approvals.all()
         ),
         needed=needed(row),
         picture=_picture(row.picture),
         before=_picture(row.baseline.get("picture") if row.baseline else None),
         exports=tuple(
-            Export(path=one.path, digest=one.digest, proven_at=one.proven_at)
-            for one in row.exported.defer("sealed").order_by("pk")
+            Export(path=exported.path, digest=exported.digest, proven_at=exported.proven_at)
+            for exported in row.exported.defer("sealed").order_by("pk")
         ),
         skipped_nodes=skipped_nodes(rollout_id) if row.started_at else (),
         taken_back_by=tuple(row.rolled_back_by.order_by("made_at").values_list("pk", flat=True)),
@@ -149,7 +155,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
 def skipped_nodes(rollout_id: uuid.UUID) -> tuple[SkippedNode, ...]:
     """The nodes that people left out, in the order of the steps."""
     rows = NodeSkip.objects.filter(rollout_id=rollout_id).order_by("step")
-    return tuple(from_row(SkippedNode, one, by=one.by_name) for one in rows)
+    return tuple(from_row(SkippedNode, node_skip, by=node_skip.by_name) for node_skip in rows)
 
 
 def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[JournalLine, ...]:
@@ -157,7 +163,7 @@ def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[Journ
     if not Rollout.objects.filter(visible(), pk=rollout_id).exists():
         raise NotFound("no such rollout")
     newest = Attempt.objects.filter(rollout_id=rollout_id).order_by("-pk")[:limit]
-    return tuple(reversed([_line(one) for one in newest]))
+    return tuple(reversed([_line(attempt) for attempt in newest]))
 
 
 def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
@@ -192,8 +198,8 @@ def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:
     if plan is None:
         return ()
     by_step: dict[str, list[JournalLine]] = {}
-    for one in Attempt.objects.filter(rollout=row).order_by("pk"):
-        by_step.setdefault(one.step, []).append(_line(one))
+    for attempt in Attempt.objects.filter(rollout=row).order_by("pk"):
+        by_step.setdefault(attempt.step, []).append(_line(attempt))
     taken, doubts = set(row.accepted), doubts_of(row, plan)
     return tuple(
         StepLine(
@@ -217,5 +223,5 @@ def _picture(kept: object) -> ClusterCounters | None:
     return msgspec.convert(kept, type=ClusterCounters) if kept else None
 
 
-def _line(one: Attempt) -> JournalLine:
-    return from_row(JournalLine, one)
+def _line(attempt: Attempt) -> JournalLine:
+    return from_row(JournalLine, attempt)

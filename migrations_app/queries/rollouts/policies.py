@@ -82,7 +82,7 @@ def action_allowed(cluster_id: uuid.UUID, action: str) -> bool:
 def campaigns_may_destroy(cluster_id: uuid.UUID) -> bool:
     """Whether the policies of all registrations of the cluster let the approval of a campaign cover plans that delete
     what its preview showed."""
-    return all(policy_of(one).campaigns_destroy for one in registrations_of(cluster_id))
+    return all(policy_of(registration).campaigns_destroy for registration in registrations_of(cluster_id))
 
 
 def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
@@ -125,8 +125,8 @@ def own_policy_page(*, after: str, limit: int) -> Page[OwnPolicyRow]:
     """One page of the visible clusters with a policy of their own, by name. Raises InvalidInput for a bad cursor."""
     keys = keys_of(after, (str,))
     rows = Policy.objects.filter(visible()).exclude(cluster=None).select_related("cluster").order_by("cluster__name")
-    found = list((rows.filter(cluster__name__gt=keys[0]) if keys else rows)[: limit + 1])
-    return page_of(found, limit=limit, row=_own, key=lambda row: encode((_own(row).name,)))
+    policies = list((rows.filter(cluster__name__gt=keys[0]) if keys else rows)[: limit + 1])
+    return page_of(policies, limit=limit, row=_own, key=lambda row: encode((_own(row).name,)))
 
 
 def _own(row: Policy) -> OwnPolicyRow:
@@ -145,7 +145,7 @@ def approvals_asked(policy: Policy, risk: Risk) -> int:
 def needed(row: Rollout) -> int:
     """How many approvals the rollout's risk needs now, by the strictest policy of the cluster's registrations."""
     risk = risk_of(row.risk)
-    return max(approvals_asked(policy_of(one), risk) for one in registrations_of(row.cluster_id))
+    return max(approvals_asked(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))
 
 
 def risk_of(word: str) -> Risk:

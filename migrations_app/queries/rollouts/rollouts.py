@@ -115,10 +115,10 @@ def rollout_page(
 
 def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
     """One rollout without its plan. Raises NotFound."""
-    found = _rows().filter(pk=rollout_id).first()
-    if found is None:
+    rollout = _rows().filter(pk=rollout_id).first()
+    if rollout is None:
         raise NotFound("no such rollout")
-    return row_of(found)
+    return row_of(rollout)
 
 
 def inbox(person_id: int) -> tuple[RolloutRow, ...]:
@@ -166,7 +166,9 @@ def holder_elsewhere(row: Rollout) -> Rollout | None:
     if row.beside:  # what belongs to a pause stands beside what is paused
         holding &= Q(beside=True) | Q(state__in=sorted(WORKING))
     others = Rollout.objects.filter(holding).exclude(cluster_id=row.cluster_id)
-    return next((one for one in others.only("pk", "cluster_id", "title", "plan") if _planned_uid(one) == uid), None)
+    return next(
+        (rollout for rollout in others.only("pk", "cluster_id", "title", "plan") if _planned_uid(rollout) == uid), None
+    )
 
 
 def _planned_uid(row: Rollout) -> str:

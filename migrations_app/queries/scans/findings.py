@@ -113,9 +113,9 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
 def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...]]) -> FindingLine:
     columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown", "weight")}
     applicable = (*held.get(None, ()), *held.get(row["cluster"], ()))
-    found = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])
-    if found is not None and row["shown"] == "waived":
-        columns |= {"status": "waived", "summary": found.words(row["summary"])}
+    waived = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])
+    if waived is not None and row["shown"] == "waived":
+        columns |= {"status": "waived", "summary": waived.words(row["summary"])}
     return FindingLine(check=row["check_id"], title=_titles().get(row["check_id"], ""), **columns)
 
 

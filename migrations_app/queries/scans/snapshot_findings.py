@@ -68,9 +68,9 @@ def snapshot_finding_page(
     keys = keys_of(after, (int,))
     beyond = int(keys[0]) if keys else -1
     found = [
-        (place, one)
-        for place, one in enumerate(report_of(snapshot_id).checks)
-        if place > beyond and _is_asked(one, ask)
+        (place, finding)
+        for place, finding in enumerate(report_of(snapshot_id).checks)
+        if place > beyond and _is_asked(finding, ask)
     ][: limit + 1]
     ages = answer_ages(snapshot_id)
     return page_of(
@@ -115,26 +115,31 @@ def _age(answers: Iterable[tuple[datetime, str | None]], *, newest: datetime, st
     return AnswerAge(since, exact=False)
 
 
-def _is_asked(one: Finding, ask: SnapshotFindingAsk) -> bool:
-    wanted = ((ask.check, one.id), (ask.status, one.status), (ask.severity, one.severity), (ask.hop, one.hop))
+def _is_asked(finding: Finding, ask: SnapshotFindingAsk) -> bool:
+    wanted = (
+        (ask.check, finding.id),
+        (ask.status, finding.status),
+        (ask.severity, finding.severity),
+        (ask.hop, finding.hop),
+    )
     return all(want in ("", is_there) for want, is_there in wanted)
 
 
-def _detail(one: Finding, age: AnswerAge) -> FindingDetail:
+def _detail(finding: Finding, age: AnswerAge) -> FindingDetail:
     return FindingDetail(
-        check=one.id,
-        hop=one.hop,
-        phase=one.phase,
-        title=one.title,
-        status=one.status,
-        severity=one.severity,
-        why=one.why,
-        summary=one.summary,
-        evidence=one.evidence,
-        evidence_total=one.evidence_total,
-        evidence_exact=one.evidence_exact,
-        remedies=one.remedies,
-        sources=one.sources,
+        check=finding.id,
+        hop=finding.hop,
+        phase=finding.phase,
+        title=finding.title,
+        status=finding.status,
+        severity=finding.severity,
+        why=finding.why,
+        summary=finding.summary,
+        evidence=finding.evidence,
+        evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
+        remedies=finding.remedies,
+        sources=finding.sources,
         since=age.since,
         since_exact=age.exact,
     )

@@ -51,13 +51,13 @@ def node_page(snapshot_id: uuid.UUID, *, owner: str, q: str, after: str, limit: 
     """One page of a snapshot's nodes, by name; empty texts mean no filter. Raises NotFound."""
     keys = keys_of(after, (str,))
     beyond = str(keys[0]) if keys else ""
-    found = [
+    owned_nodes = [
         node
         for node in sorted(nodes_of(snapshot_id), key=lambda node: node.name)
         if node.name > beyond and owner in ("", node.owner) and q in node.name + " " + node.pool
     ]
     return page_of(
-        found[: limit + 1], limit=limit, row=lambda node: node, key=lambda node: pagination.encode((node.name,))
+        owned_nodes[: limit + 1], limit=limit, row=lambda node: node, key=lambda node: pagination.encode((node.name,))
     )
 
 

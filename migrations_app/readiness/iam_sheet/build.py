@@ -40,8 +40,8 @@ class _Asked:
     def report(
         self, policies: tuple[IamPolicy, ...], release: str, *, boundary: tuple[IamPolicy, ...] | None
     ) -> GapReport:
-        found = find_gaps(policies, release=release, site=self.site, assumed=self.assumed, boundary=boundary)
-        return found if self.legacy else replace(found, legacy_gaps=())
+        gap_report = find_gaps(policies, release=release, site=self.site, assumed=self.assumed, boundary=boundary)
+        return gap_report if self.legacy else replace(gap_report, legacy_gaps=())
 
 
 def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running: str) -> IamSheet:
@@ -58,7 +58,9 @@ def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running
         why=asked.unseen.why if asked.unseen else "",
         detail=asked.unseen.detail if asked.unseen else "",
         names=_names(asked.site),
-        settings=tuple(IamSetting(name=one.value, meaning=MEANING[one], on=one in asked.assumed) for one in Feature),
+        settings=tuple(
+            IamSetting(name=feature.value, meaning=MEANING[feature], on=feature in asked.assumed) for feature in Feature
+        ),
         columns=tuple(
             _column(asked, column, hop=hop, release=release, counts=tally(rows, place))
             for place, ((hop, release), column) in enumerate(zip(releases, judged, strict=True))
@@ -86,10 +88,10 @@ def _owned_by_provisioners(inventory: Inventory) -> bool:
     return any(isinstance(part, Unseen) or part.items or part.quarantined for part in parts)
 
 
-def _in_order(one: RolePolicies) -> RolePolicies:
+def _in_order(policies: RolePolicies) -> RolePolicies:
     """The same role with its documents by name: AWS lists them in an order that may change from scan to scan."""
-    ordered = tuple(sorted(one.policies, key=lambda policy: (policy.name, repr(policy.statements))))
-    return replace(one, policies=ordered)
+    ordered = tuple(sorted(policies.policies, key=lambda policy: (policy.name, repr(policy.statements))))
+    return replace(policies, policies=ordered)
 
 
 def _judged(asked: _Asked, release: str) -> ReleaseColumn:
@@ -98,7 +100,8 @@ def _judged(asked: _Asked, release: str) -> ReleaseColumn:
     except InvalidInput as unknown:
         return ReleaseColumn(needs=None, why=unknown.message)
     lacks = tuple(
-        RoleReport(role=one, report=asked.report(one.policies, release, boundary=one.boundary)) for one in asked.roles
+        RoleReport(role=role, report=asked.report(role.policies, release, boundary=role.boundary))
+        for role in asked.roles
     )
     return ReleaseColumn(needs=needs, lacks=lacks, why="" if asked.unseen is None else asked.unseen.detail)
 
@@ -106,7 +109,7 @@ def _judged(asked: _Asked, release: str) -> ReleaseColumn:
 def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, counts: OpenCellCounts) -> IamColumn:
     if column.needs is None:
         return IamColumn(release=release, hop=hop, why=column.why)
-    patches = tuple(patch(one, asked.site, after_hop=bool(hop)) for one in column.lacks)
+    patches = tuple(patch(lack, asked.site, after_hop=bool(hop)) for lack in column.lacks)
     needed = remedy(column.needs, asked.site, policies=())
     new_role = RoleReport(role=None, report=column.needs)
     return IamColumn(
@@ -123,7 +126,7 @@ def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, cou
 
 def _together(patches: Sequence[IamPatch]) -> Answered:
     """No as soon as one role says no; yes only where all do."""
-    said = {one.ok for one in patches}
+    said = {iam_patch.ok for iam_patch in patches}
     return "no" if "no" in said else "yes" if said == {"yes"} else "unknown"
 
 

@@ -17,30 +17,30 @@ MODULES = ("19.21", "20.37", "21.19")
 """The last minor of each major version of the module that can be told something: what is set differs between them."""
 
 
-def patch(one: RoleReport, site: AwsSite, *, after_hop: bool) -> IamPatch:
+def patch(role_report: RoleReport, site: AwsSite, *, after_hop: bool) -> IamPatch:
     """What the role lacks and how to add it; with `after_hop` also what of it may go then.
 
     Without a role it is everything that a new one needs.
     """
-    policies = one.role.policies if one.role else ()
-    return patch_with(remedy(one.report, site, policies=policies), one, after_hop=after_hop)
+    policies = role_report.role.policies if role_report.role else ()
+    return patch_with(remedy(role_report.report, site, policies=policies), role_report, after_hop=after_hop)
 
 
-def patch_with(added: PolicyRemedy, one: RoleReport, *, after_hop: bool) -> IamPatch:
+def patch_with(added: PolicyRemedy, role_report: RoleReport, *, after_hop: bool) -> IamPatch:
     """The same, with what is to be added."""
     documents = added.documents()
-    merged, merged_why = _merged(added) if one.role and documents else ((), "")
+    merged, merged_why = _merged(added) if role_report.role and documents else ((), "")
     return IamPatch(
-        role=one.name,
-        ok=answered(one.report) if one.role else "unknown",
+        role=role_report.name,
+        ok=answered(role_report.report) if role_report.role else "unknown",
         documents=sized(documents, name="addition"),
         merged=sized(merged, name="merged"),
         merged_why=merged_why,
         cloudformation=added.text("cloudformation") if documents else "",
         terraform=added.text("terraform") if documents else "",
-        modules=_modules(added) if one.role and documents else (),
+        modules=_modules(added) if role_report.role and documents else (),
         remarks=added.remarks(),
-        removable=_removable(added, release=one.report.release) if one.role and after_hop else (),
+        removable=_removable(added, release=role_report.report.release) if role_report.role and after_hop else (),
     )
 
 
@@ -74,9 +74,9 @@ def _modules(added: PolicyRemedy) -> tuple[IamModule, ...]:
 def _removable(added: PolicyRemedy, *, release: str) -> tuple[IamRemoval, ...]:
     """What of the role's own documents may go once the additions are there; the additions themselves stay."""
     statements = tuple(replace(statement, where="") for statement in added.added.statements)
-    found = removable((*added.policies, IamPolicy(name="", statements=statements)), release=release, site=added.site)
-    return tuple(map(_removal, (one for one in found if one.statement.where)))
+    removals = removable((*added.policies, IamPolicy(name="", statements=statements)), release=release, site=added.site)
+    return tuple(map(_removal, (removal for removal in removals if removal.statement.where)))
 
 
-def _removal(one: Removal) -> IamRemoval:
-    return IamRemoval(where=one.statement.where, sid=one.statement.sid, actions=one.actions)
+def _removal(removal: Removal) -> IamRemoval:
+    return IamRemoval(where=removal.statement.where, sid=removal.statement.sid, actions=removal.actions)

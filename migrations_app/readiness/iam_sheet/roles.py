@@ -20,15 +20,15 @@ from migrations_app.readiness.iam_sheet.values import (
 def roles_of(part: Part[ControllerRole]) -> tuple[IamRole, ...]:
     """Every role that something names, those that only lead to another one included."""
     counting = working(part.items)
-    return tuple(_role(one, counts=one in counting) for one in part.items)
+    return tuple(_role(role, counts=role in counting) for role in part.items)
 
 
 def simulation_of(part: Part[CrossCheck]) -> IamSimulation:
     """How the answers of AWS compare with ours; all disagreements, the rest counted."""
     if isinstance(part, Unseen):
         return IamSimulation(why=part.why, detail=part.detail)
-    found = [one.agreement for one in part.items]
-    differing = (one for one in part.items if one.agreement == "disagree")
+    found = [cross_check.agreement for cross_check in part.items]
+    differing = (cross_check for cross_check in part.items if cross_check.agreement == "disagree")
     return IamSimulation(
         seen=True,
         agree=found.count("agree"),
@@ -37,31 +37,31 @@ def simulation_of(part: Part[CrossCheck]) -> IamSimulation:
     )
 
 
-def _role(one: ControllerRole, *, counts: bool) -> IamRole:
-    looked_up = one.found_by != "given" and not isinstance(one.role, Unseen)
+def _role(role: ControllerRole, *, counts: bool) -> IamRole:
+    looked_up = role.found_by != "given" and not isinstance(role.role, Unseen)
     return IamRole(
-        arn=one.arn,
-        found_by=one.found_by,
+        arn=role.arn,
+        found_by=role.found_by,
         counts=counts,
-        exists=bool(one.role.items) if looked_up else None,
-        account_of=f"{one.namespace}/{one.service_account}" if one.service_account else "",
-        inline_size=one.inline_size,
+        exists=bool(role.role.items) if looked_up else None,
+        account_of=f"{role.namespace}/{role.service_account}" if role.service_account else "",
+        inline_size=role.inline_size,
         inline_limit=LIMITS["inline"],
-        documents=(*_documents(one.policies.items), *_documents(one.boundary.items, boundary=True)),
-        unread=tuple(_unread(one)),
+        documents=(*_documents(role.policies.items), *_documents(role.boundary.items, boundary=True)),
+        unread=tuple(_unread(role)),
     )
 
 
-def _documents(found: Iterable[PolicyDocument], *, boundary: bool = False) -> Iterator[IamDocument]:
-    for one in sorted(found, key=lambda document: (document.name, document.arn, document.text)):
+def _documents(documents: Iterable[PolicyDocument], *, boundary: bool = False) -> Iterator[IamDocument]:
+    for policy_document in sorted(documents, key=lambda document: (document.name, document.arn, document.text)):
         yield IamDocument(
-            name=one.name,
-            kind=one.kind,
-            size=one.size,
-            limit=LIMITS[one.kind],
-            arn=one.arn,
+            name=policy_document.name,
+            kind=policy_document.kind,
+            size=policy_document.size,
+            limit=LIMITS[policy_document.kind],
+            arn=policy_document.arn,
             boundary=boundary,
-            text=_indented(one.text),
+            text=_indented(policy_document.text),
         )
 
 
@@ -73,10 +73,10 @@ def _indented(text: str) -> str:
         return text
 
 
-def _unread(one: ControllerRole) -> Iterator[IamUnread]:
-    parts: tuple[tuple[str, Part[object]], ...] = (("policies", one.policies), ("boundary", one.boundary))
+def _unread(role: ControllerRole) -> Iterator[IamUnread]:
+    parts: tuple[tuple[str, Part[object]], ...] = (("policies", role.policies), ("boundary", role.boundary))
     # Documents that were handed in belong to no role that anybody could look up.
-    own: tuple[tuple[str, Part[object]], ...] = () if one.found_by == "given" else (("role", one.role),)
+    own: tuple[tuple[str, Part[object]], ...] = () if role.found_by == "given" else (("role", role.role),)
     for name, part in (*own, *parts):
         if isinstance(part, Unseen):
             yield IamUnread(part=name, why=part.why, detail=part.detail)
@@ -85,26 +85,26 @@ def _unread(one: ControllerRole) -> Iterator[IamUnread]:
             yield IamUnread(part=name, why="unreadable", detail=f"{bad.name}: {bad.why}")
 
 
-def _disagreement(one: CrossCheck) -> IamDisagreement:
+def _disagreement(cross_check: CrossCheck) -> IamDisagreement:
     return IamDisagreement(
-        release=one.release,
-        role=one.role_arn,
-        action=one.action,
-        resource=one.resource,
-        ours=one.ours,
-        theirs=one.theirs,
-        because=one.because,
+        release=cross_check.release,
+        role=cross_check.role_arn,
+        action=cross_check.action,
+        resource=cross_check.resource,
+        ours=cross_check.ours,
+        theirs=cross_check.theirs,
+        because=cross_check.because,
     )
 
 
 def profiles_of(part: Part[InstanceProfile]) -> tuple[IamProfile, ...]:
     """The profiles that exist and hold one role: with more, or none, nobody can say which role nodes would get."""
-    one_role = (one for one in part.items if one.exists and len(one.role_arns) == 1)
+    one_role = (profile for profile in part.items if profile.exists and len(profile.role_arns) == 1)
     return tuple(
         IamProfile(
-            name=one.name,
-            role=role_name(one.role_arns[0]).rpartition("/")[2],
-            default=any(by.kind == "ConfigMap" for by in one.named_by),
+            name=profile.name,
+            role=role_name(profile.role_arns[0]).rpartition("/")[2],
+            default=any(by.kind == "ConfigMap" for by in profile.named_by),
         )
-        for one in one_role
+        for profile in one_role
     )

@@ -60,7 +60,9 @@ def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
     """A row for each action that any column needs, those of capacity of Provisioners behind the others."""
     cells = [_cells(column) for column in columns]
     keys = sorted(set(chain.from_iterable(cells)))
-    other = [IamCell(verdict="unknown", causes=(one.why,)) if one.needs is None else IamCell() for one in columns]
+    other = [
+        IamCell(verdict="unknown", causes=(column.why,)) if column.needs is None else IamCell() for column in columns
+    ]
     return tuple(
         IamRow(
             action=action,
@@ -89,7 +91,7 @@ def by_key(report: GapReport) -> dict[Key, Gap]:
 def _cells(column: ReleaseColumn) -> dict[Key, IamCell]:
     if column.needs is None:
         return {}
-    lacks = [(one.name, by_key(one.report)) for one in column.lacks]
+    lacks = [(lack.name, by_key(lack.report)) for lack in column.lacks]
     return {key: _cell(need, key, lacks=lacks, why=column.why) for key, need in by_key(column.needs).items()}
 
 

@@ -44,15 +44,15 @@ def cluster_badge(name: str, facts: BadgeFacts, *, now: datetime) -> Badge:
 
 def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
     """The badge of all clusters, with the age of the oldest scan; clusters without Karpenter do not count."""
-    counting = [one for one in clusters if not _has_none(one)]
+    counting = [cluster for cluster in clusters if not _has_none(cluster)]
     if not counting:
         return Badge(label="Karpenter fleet", message="no clusters", colour="grey")
-    colours = Counter(_told(one)[1] for one in counting)
+    colours = Counter(_told(badge_facts)[1] for badge_facts in counting)
     ready = colours["green"] + colours["yellow"]
     parts = [f"{ready} of {len(counting)} ready or done"]
     words: tuple[tuple[Colour, str], ...] = (("red", "blocked"), ("blue", "in progress"), ("grey", "unknown"))
     parts += [f"{colours[colour]} {word}" for colour, word in words if colours[colour]]
-    oldest = min((one.scanned_at for one in counting if one.scanned_at), default=None)
+    oldest = min((badge_facts.scanned_at for badge_facts in counting if badge_facts.scanned_at), default=None)
     age = f" · oldest scan {age_of(oldest, now=now)} ago" if oldest else ""
     colour = next(one for one in FLEET_COLOURS if colours[one])
     return Badge(label="Karpenter fleet", message=", ".join(parts) + age, colour=colour)

@@ -37,9 +37,9 @@ def term_key(word: str) -> str:
 
 
 def _terms(part: str) -> tuple[Term, ...]:
-    found = (_ROW.match(line) for line in part.splitlines())
+    matches = (_ROW.match(line) for line in part.splitlines())
     return tuple(
         Term(term_key(row["words"]), row["words"], row["meaning"].strip())
-        for row in found
+        for row in matches
         if row and row["words"] not in _HEADS
     )

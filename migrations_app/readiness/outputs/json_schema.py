@@ -65,7 +65,7 @@ ADDED = ("change", "values")
 
 def typed_plan_schema() -> dict[str, Any]:
     """The published document, docs/schema/plan-v2.json."""
-    kept = {name: tuple(one for one in fields if one not in ADDED) for name, fields in INTERNAL.items()}
+    kept = {name: tuple(field for field in fields if field not in ADDED) for name, fields in INTERNAL.items()}
     hidden = (Reason.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
     found = _of(Runbook, REFERENCES, internal=kept, dropped=hidden)
     found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}

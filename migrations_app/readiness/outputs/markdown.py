@@ -91,14 +91,14 @@ def _hops(report: Report) -> Iterator[str]:
 def _findings(report: Report) -> Iterator[str]:
     lands = {step.hop: step.release for step in report.target.path}
     for hop in report.hops:
-        found = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
+        findings = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
         if hop.hop in lands:
             yield f"## Hop {hop.hop}"
             yield ""
-            told = next_step(hop.verdict, found, release=lands[hop.hop], cluster=report.cluster.name)
+            told = next_step(hop.verdict, findings, release=lands[hop.hop], cluster=report.cluster.name)
             yield f"**{text(told.safe)}.** Next: {text(told.do)}"
             yield ""
-        for group in group_findings(found, cluster=report.cluster.name):
+        for group in group_findings(findings, cluster=report.cluster.name):
             yield from group_section(group)
 
 
@@ -124,12 +124,12 @@ def group_section(group: FindingGroup) -> Iterator[str]:
 
 
 def _waived(report: Report) -> Iterator[str]:
-    found = [finding for finding in report.checks if finding.status == "waived"]
-    if found:
+    findings = [finding for finding in report.checks if finding.status == "waived"]
+    if findings:
         yield "## Waived"
         yield ""
-    yield from (f"- `{finding.id}` at {finding.hop}: {text(finding.summary)}" for finding in found)
-    if found:
+    yield from (f"- `{finding.id}` at {finding.hop}: {text(finding.summary)}" for finding in findings)
+    if findings:
         yield ""
 
 

@@ -75,8 +75,8 @@ def _hop(view: HopView) -> Iterator[str]:
     yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
-    for one in view.values:
-        yield f"- {text(one.about)}{f': the file `{one.file}`' if one.file else ''}"
+    for values_view in view.values:
+        yield f"- {text(values_view.about)}{f': the file `{values_view.file}`' if values_view.file else ''}"
     for asked in view.questions:
         earlier = f", as at hop {asked.earlier}" if asked.earlier else ""
         yield f"- Not known{earlier}: {text(asked.summary)} (`{asked.checks}`)"
@@ -124,7 +124,7 @@ def _way(group: Sequence[CommandView]) -> tuple[str, ...]:
     """One line, or a block for a command with more."""
     first = group[0]
     if first.file:
-        names = ", ".join(f"`{one.file}`" for one in group)
+        names = ", ".join(f"`{command_view.file}`" for command_view in group)
         return (f"  - by {first.how}: the file{'s' if len(group) > 1 else ''} {names}",)
     plain = plain_lines(first.text)
     return (f"  - by {first.how}: `{plain}`",) if fits_a_line(plain) else (f"  - by {first.how}:", *fence(first.text))

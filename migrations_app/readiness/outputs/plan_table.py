@@ -59,8 +59,8 @@ def _hop(view: HopView) -> Iterator[str]:
         yield from _commands(asked.commands)
     if view.forecast:
         yield f"   Forecast: {plain(view.forecast)}"
-    for one in view.values:
-        yield f"   {plain(one.about)}{f': {one.file}, below' if one.file else ''}"
+    for values_view in view.values:
+        yield f"   {plain(values_view.about)}{f': {values_view.file}, below' if values_view.file else ''}"
     for step in view.steps:
         yield from _step(step)
     if view.settled:
@@ -75,7 +75,7 @@ def _step(step: StepView) -> Iterator[str]:
     yield from _actions(step.actions)
     if step.back:
         yield f"       rollback from here: {plain(step.back)}"
-    yield from (f"   {RULE} point of no return: {plain(one.what)}. {plain(one.back)}" for one in step.no_return)
+    yield from (f"   {RULE} point of no return: {plain(lost.what)}. {plain(lost.back)}" for lost in step.no_return)
 
 
 def _item(item: ItemView) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
     for command, *more in command_groups(commands):
         lines = plain_lines(command.text).splitlines()
         if command.file:
-            yield f"       {command.how}: {', '.join(one.file for one in (command, *more))}, below"
+            yield f"       {command.how}: {', '.join(command_view.file for command_view in (command, *more))}, below"
         elif len(lines) == 1:
             yield f"       {command.how}: {lines[0]}"
         else:

@@ -174,7 +174,7 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
     """The stages that hold work; those of which everything is settled are only counted."""
     number = 0
     for stage, back in zip(hop.stages, hop.ways_back(), strict=True):
-        groups = [one for one in in_order(hop.open_in(stage), cluster=cluster) if one.status != "unknown"]
+        groups = [group for group in in_order(hop.open_in(stage), cluster=cluster) if group.status != "unknown"]
         if not groups and not stage.commands and not stage.no_return and stage.part != "verify":
             continue
         items = [_item(group, told=bool(stage.commands)) for group in groups]
@@ -186,7 +186,7 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
             yield StepView(
                 number=step,
                 stage=stage,
-                items=tuple(_filed(one, step=step, files=files) for one in row),
+                items=tuple(_filed(draft, step=step, files=files) for draft in row),
                 commands=_commands(stage.commands, step=step, files=files) if ends else (),
                 actions=_actions(stage.commands) if ends else (),
                 back=back if at_part == 1 else "",
@@ -244,11 +244,11 @@ def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:
     """The items of each step, so that none is longer than STEP_LINES; `beside` is what stands in the last one."""
     row: list[_Draft] = []
     room = STEP_LINES - 2
-    for one in items:
-        if row and sum(each.lines for each in (*row, one)) > room:
+    for draft in items:
+        if row and sum(each.lines for each in (*row, draft)) > room:
             yield row
             row = []
-        row.append(one)
+        row.append(draft)
     if row and beside and sum(each.lines for each in row) + beside > room:
         yield row
         row = []
@@ -275,40 +275,40 @@ def _item(group: FindingGroup, *, told: bool) -> _Draft:
 
 
 def _filed(draft: _Draft, *, step: str, files: list[PlanFile]) -> ItemView:
-    every = (replace(one, text=_on_one_line(one)) for one in draft.remedies)
+    every = (replace(remedy, text=_on_one_line(remedy)) for remedy in draft.remedies)
     return draft.view._replace(commands=_commands(every, step=step, files=files, most=ITEM_LINES))
 
 
 def command_groups(commands: Iterable[CommandView]) -> Iterator[tuple[CommandView, ...]]:
     """The commands as they are to be run, one by one; files of one tool that follow each other are one group."""
-    for (_, in_file), group in groupby(commands, key=lambda one: (one.how, bool(one.file))):
+    for (_, in_file), group in groupby(commands, key=lambda command_view: (command_view.how, bool(command_view.file))):
         if in_file:
             yield tuple(group)
         else:
-            yield from ((one,) for one in group)
+            yield from ((command_view,) for command_view in group)
 
 
 def _actions(remedies: Iterable[Remedy]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.action for one in remedies if one.how == "action"))
+    return tuple(dict.fromkeys(remedy.action for remedy in remedies if remedy.how == "action"))
 
 
 def _commands(
     remedies: Iterable[Remedy], *, step: str, files: list[PlanFile], most: int = COMMAND_LINES
 ) -> tuple[CommandView, ...]:
-    return tuple(_command(one, step=step, files=files, most=most) for one in _of_first_tool(remedies))
+    return tuple(_command(remedy, step=step, files=files, most=most) for remedy in _of_first_tool(remedies))
 
 
 def _of_first_tool(remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     """Those of the first tool, which is the one that keeps the object, each once."""
-    texts = [one for one in remedies if one.how != "action"]
-    return tuple(dict.fromkeys(one for one in texts if one.how == texts[0].how))
+    texts = [remedy for remedy in remedies if remedy.how != "action"]
+    return tuple(dict.fromkeys(text for text in texts if text.how == texts[0].how))
 
 
 def _command(remedy: Remedy, *, step: str, files: list[PlanFile], most: int) -> CommandView:
     lines = remedy.text.splitlines()
     if len(lines) <= most and all(len(line) <= LONGEST_LINE for line in lines):
         return CommandView(remedy.how, remedy.text)
-    same = sum(one.name.startswith(f"{step}-{remedy.how}") for one in files)
+    same = sum(file.name.startswith(f"{step}-{remedy.how}") for file in files)
     ending = "json" if remedy.text.startswith("{") else _ENDINGS.get(remedy.how, "sh")
     name = f"{step}-{remedy.how}{f'-{same + 1}' if same else ''}.{ending}"
     files.append(PlanFile(name, remedy.text))

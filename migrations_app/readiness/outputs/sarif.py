@@ -50,7 +50,7 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
     driver |= {"semanticVersion": version} if version else {}
     found = [
         (finding, row)
-        for finding in sorted((one for one in report.checks if one.status in FAILED), key=_rank)
+        for finding in sorted((check for check in report.checks if check.status in FAILED), key=_rank)
         for row in finding.evidence or (None,)
     ]
     run = {

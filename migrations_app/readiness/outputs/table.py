@@ -77,9 +77,11 @@ def _hops(report: Report, paint: Paint) -> Iterator[str]:
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
-        found = [one for one in report.checks if one.hop == hop.hop]
-        yield from _next(hop, found, report=report)
-        groups = group_findings((one for one in found if one.status in (*OPEN, "waived")), cluster=report.cluster.name)
+        findings = [check for check in report.checks if check.hop == hop.hop]
+        yield from _next(hop, findings, report=report)
+        groups = group_findings(
+            (finding for finding in findings if finding.status in (*OPEN, "waived")), cluster=report.cluster.name
+        )
         for group in groups:
             if group.severity != "info":
                 yield from _group(group, paint, told=told)
@@ -98,11 +100,11 @@ def _release(hop: HopLine, report: Report) -> str:
     return next((step.release for step in report.target.path if step.hop == hop.hop), "")
 
 
-def _next(hop: HopLine, found: list[Finding], *, report: Report) -> Iterator[str]:
+def _next(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[str]:
     """Nothing is said of a hop that has landed: nothing was asked about it."""
     release = _release(hop, report)
     if release:
-        told = next_step(hop.verdict, found, release=release, cluster=report.cluster.name)
+        told = next_step(hop.verdict, findings, release=release, cluster=report.cluster.name)
         yield f"  {told.safe}. Next: {plain(told.do)}"
 
 

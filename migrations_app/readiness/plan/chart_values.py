@@ -58,7 +58,7 @@ class ValuesWalk:
             return ()
         if not self._told:
             return (self._unknown(NOT_TOLD, start=start, lands=lands),)
-        if not any(one.chart == CRDS for one in self._charts) and any(chart == CRDS for chart, _ in made):
+        if not any(chart.chart == CRDS for chart in self._charts) and any(chart == CRDS for chart, _ in made):
             fresh = GivenChart(
                 chart=CRDS, release=CRDS, namespace=self._installed.namespace, origin="not installed yet"
             )
@@ -71,7 +71,11 @@ class ValuesWalk:
                 yield self._unknown(given.unread, start=start, lands=lands)
                 continue
             own = self._is_changed(given)
-            changes = [ValueChange(one.key, one.text, one.why) for chart, one in made if own and chart == given.chart]
+            changes = [
+                ValueChange(helm_value.key, helm_value.text, helm_value.why)
+                for chart, helm_value in made
+                if own and chart == given.chart
+            ]
             rows = side_by_side(given.values, changes, chart=given.chart, start=parse(start), lands=release(lands))
             self._charts[number] = msgspec.structs.replace(given, values=after(given.values, changes))
             yield ChartHop(
@@ -87,7 +91,7 @@ class ValuesWalk:
 
     def _is_changed(self, given: GivenChart) -> bool:
         """Whether the plan changes that release, where there are several of one chart."""
-        alike = [one for one in self._charts if one.chart == given.chart]
+        alike = [chart for chart in self._charts if chart.chart == given.chart]
         if len(alike) == 1 or self._installed is None:
             return True
         if given.chart == CRDS:

@@ -72,19 +72,19 @@ class HelmWalk:
         """The upgrades of the next hop, which begins at the release `start`; empty where that is not known. What needs
         the release `lands` is changed with the landing."""
         findings = tuple(findings)
-        changes = [_timed(one, lands) for one in _changes(findings)]
-        asked = [(change.chart, one.id) for one in findings for change in _changes((one,))
+        changes = [_timed(change, lands) for change in _changes(findings)]
+        asked = [(change.chart, finding.id) for finding in findings for change in _changes((finding,))
                  if _timed(change, lands).when == "before"]  # fmt: skip
         earlier, had = frozenset(self._known.items()), self._crds
         self._made = []
         before_crds, before = self._before(changes, start=start)
         brought = self._crds != had
         new = frozenset(key for key, _ in self._known.items() - earlier)
-        landing = [one for one in changes if one.when == "landing"]
+        landing = [change for change in changes if change.when == "landing"]
         controller, crds = (self._new(landing, chart, to=parse(lands)) for chart in (CHART, CRD_CHART))
         self._crds = parse(lands) or self._crds
         here, self.installed = self.installed, with_crd_delivery(self.installed)
-        made = (*self._made, *((CRD_CHART, one) for one in self._called(lands)))
+        made = (*self._made, *((CRD_CHART, helm_value) for helm_value in self._called(lands)))
         return HopUpgrades(
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new,
             crds_before=brought, asked_first=tuple(dict.fromkeys(asked)), start=start, lands=lands, made=made,
@@ -96,16 +96,18 @@ class HelmWalk:
         to = parse(lands)
         told = {value.key for chart, value in self._made if chart == CRD_CHART}
         if to is not None and self.installed is not None:
-            yield from (one for one in _webhook_values(to, self.installed) if one.key not in told)
+            yield from (
+                webhook_value for webhook_value in _webhook_values(to, self.installed) if webhook_value.key not in told
+            )
 
     def _new(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> Values:
         """What is not so already, each key once; what is set wins over what is taken out. `to` is the release that the
         upgrade brings, whose image has to be the chart's own."""
-        every = [value for one in changes if one.chart == chart for value in one.values]
+        every = [value for change in changes if change.chart == chart for value in change.values]
         if to is not None:
             every += [*(self._pinned(to) if chart == CHART else ()), *self._outlived(chart, to)]
         found: dict[str, HelmValue] = {}
-        for value in sorted(every, key=lambda one: not one.text):
+        for value in sorted(every, key=lambda helm_value: not helm_value.text):
             found.setdefault(value.key, value)
         new = {key: value for key, value in found.items() if self._known.get((chart, key)) != value.text}
         self._known |= {(chart, key): value.text for key, value in new.items()}
@@ -127,23 +129,29 @@ class HelmWalk:
         """The image of that release in place of another one that the values name: it would run on under the new chart.
         It is set, since null would take out what the chart itself says of its image."""
         here = self.installed
-        given = [one for one in (here.given or ()) if one.chart == CHART] if here else []
-        mine = [one for one in given if here and (one.namespace, one.release) == (here.namespace, here.release)]
-        keys = pinned_image(next((one.values for one in mine or given), {}), to)
+        given = [given_chart for given_chart in (here.given or ()) if given_chart.chart == CHART] if here else []
+        mine = [
+            given_chart
+            for given_chart in given
+            if here and (given_chart.namespace, given_chart.release) == (here.namespace, here.release)
+        ]
+        keys = pinned_image(next((given_chart.values for given_chart in mine or given), {}), to)
         if TAG in keys:
             yield HelmValue(TAG, as_json(as_tag(to)), f"the values named the image of another release than {to}")
         if DIGEST in keys:
             yield HelmValue(DIGEST, '""', "the digest was that of another image")
 
     def _before(self, changes: list[HelmChange], *, start: str) -> tuple[tuple[Remedy, ...], tuple[Remedy, ...]]:
-        asked = [one for one in changes if one.when == "before"]
+        asked = [change for change in changes if change.when == "before"]
         runs = parse(start) if start else None
         first: tuple[Remedy, ...] = ()
         if not asked or runs is None:
             return first, ()
-        to = max((runs, *(release(one.version) for one in asked if one.version)))
+        to = max((runs, *(release(helm_change.version) for helm_change in asked if helm_change.version)))
         crds, main = self._new(asked, CRD_CHART, to=to), self._new(asked, CHART, to=to)
-        again = any(one.chart == CHART and not one.values and not one.version for one in asked)
+        again = any(
+            helm_change.chart == CHART and not helm_change.values and not helm_change.version for helm_change in asked
+        )
         if crds or to > runs or self._lacks_crds(asked):
             first = crd_commands(str(to), self.installed, values=crds)
             self._crds = to
@@ -153,7 +161,11 @@ class HelmWalk:
 
     def _lacks_crds(self, asked: Iterable[HelmChange]) -> bool:
         """Whether CRDs are asked for that no earlier upgrade of the plan has brought."""
-        wanted = [release(one.version) for one in asked if one.chart == CRD_CHART and not one.values and one.version]
+        wanted = [
+            release(helm_change.version)
+            for helm_change in asked
+            if helm_change.chart == CRD_CHART and not helm_change.values and helm_change.version
+        ]
         return bool(wanted) and (self._crds is None or max(wanted) > self._crds)
 
 
@@ -166,7 +178,7 @@ def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
     """Each once: the remedies of all tools carry the same one."""
     for finding in findings:
         if finding.status in _TO_CHANGE:
-            told = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
+            told = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
             yield from dict.fromkeys(told)
 
 
@@ -224,7 +236,7 @@ def controller_commands(
     )  # fmt: skip
     by = _managed(here.kept_by, here.keeper)
     tree = {value.key: value.text for value in values}
-    reasons = "".join(f"{note(f'{one.key}: {one.why}')}\n" for one in values if one.why)
+    reasons = "".join(f"{note(f'{helm_value.key}: {helm_value.why}')}\n" for helm_value in values if helm_value.why)
     tree_text = yaml_of(tree)
     code = as_code(by, release=here.release, tree=tree_text, version=version, about=reasons, skips_crds=skips_crds)
     return (*ordered(by, (Remedy(how="helm", text=upgrade_lines(helm)), *code)), *applied_by(by, release=here.release))
@@ -247,13 +259,17 @@ def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:
 def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
     """The finding with the changes of values pointing at the upgrade of the hop that makes them."""
     made = ("before", "landing") if taken.start else ("landing",)
-    carried = {one: _timed(one.change, taken.lands) for one in finding.remedies if isinstance(one.change, HelmChange)}
+    carried = {
+        remedy: _timed(remedy.change, taken.lands)
+        for remedy in finding.remedies
+        if isinstance(remedy.change, HelmChange)
+    }
     ours = {remedy: change for remedy, change in carried.items() if change.when in made}
     if not ours:
         return finding
     told = "\n".join(note(_where(change, taken)) for change in dict.fromkeys(ours.values()))
     first = Remedy(how=next(iter(ours)).how, text=told)
-    return replace(finding, remedies=(first, *(one for one in finding.remedies if one not in ours)))
+    return replace(finding, remedies=(first, *(remedy for remedy in finding.remedies if remedy not in ours)))
 
 
 def _where(change: HelmChange, taken: HopUpgrades) -> str:

@@ -46,7 +46,7 @@ class HopJudge:
         """Puts those that read what has changed to a later state; whether one of them asks for anything new."""
         case = self._case(inventory)
         every, self._begins = _about(case) != self._begins, _about(case)
-        asked = [one for one in self.checks if one.id != LANDS and (every or self._reads[one.id] & changed)]
+        asked = [check for check in self.checks if check.id != LANDS and (every or self._reads[check.id] & changed)]
         return sum(self._asks_anew(check, case, fixes=fixes) for check in asked) > 0
 
     def tell_remaining(self, fixes: Iterable[MadeFix]) -> None:
@@ -63,7 +63,7 @@ class HopJudge:
 
     def findings(self) -> tuple[Finding, ...]:
         """What each check says, in the order of the checks."""
-        return tuple(one.finding for one in self.answers.values())
+        return tuple(check_answer.finding for check_answer in self.answers.values())
 
     def _asks_anew(self, check: Check, case: CheckContext, *, fixes: Sequence[MadeFix]) -> bool:
         before = self.answers[check.id]
@@ -73,16 +73,16 @@ class HopJudge:
         new = [cause for cause in now.causes if cause not in known]
         if now.finding.status not in _ASKS or not new:
             return False
-        brought = (one.check for one in fixes if new[0] in answer(check, self._case(one.after)).causes)
+        brought = (fix.check for fix in fixes if new[0] in answer(check, self._case(fix.after)).causes)
         self.answers[check.id] = _with_new(before, now._replace(causes=tuple(new)), brought=next(brought, ""))
         return True
 
     def _ask(self, check: Check, case: CheckContext, *, known: Mapping[Any, AskedCause] | None = None) -> CheckAnswer:
         inventory = noting(case.inventory)
         asked = {**self.asked, **known} if known else self.asked
-        found, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked))
-        self._there[check.id] = frozenset(found.causes)
-        return found
+        check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked))
+        self._there[check.id] = frozenset(check_answer.causes)
+        return check_answer
 
     def _case(self, inventory: NotingInventory) -> CheckContext:
         running = detect_running_release(inventory)
@@ -120,5 +120,5 @@ def _with_new(before: CheckAnswer, now: CheckAnswer, *, brought: str) -> CheckAn
 
 
 def _both_ask(old: Finding, new: Finding) -> tuple[str, ...] | UnsetType:
-    told = [one.asks for one in (old, new) if not isinstance(one.asks, UnsetType)]
+    told = [finding.asks for finding in (old, new) if not isinstance(finding.asks, UnsetType)]
     return tuple(dict.fromkeys(digest for asks in told for digest in asks)) if told else UNSET

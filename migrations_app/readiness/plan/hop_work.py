@@ -56,7 +56,9 @@ class HopWork:
     def prepare(self, findings: Sequence[Finding]) -> None:
         """What stands before the landing or is given with it, but for what is held over it."""
         self.changed = frozenset()
-        self._make_parts([one for one in findings if one.id not in HOLDS], findings, parts=("before", "land"))
+        self._make_parts(
+            [finding for finding in findings if finding.id not in HOLDS], findings, parts=("before", "land")
+        )
 
     def make_ready(self, findings: Sequence[Finding]) -> None:
         """What stands before the landing, without what is given with it."""
@@ -67,7 +69,7 @@ class HopWork:
         before a hop lands, whoever does it, so what waits for another fix is made after it, even if that has no effect
         to show."""
         self.prepare(findings)
-        self._make_parts([one for one in findings if one.id in HOLDS], findings, parts=("before", "land"))
+        self._make_parts([finding for finding in findings if finding.id in HOLDS], findings, parts=("before", "land"))
         self._take(landed(self.inventory, self.step.release, values=self._landing))
         for one in taken_back(findings):
             self._make([one])
@@ -81,12 +83,16 @@ class HopWork:
                 self._fix(finding)
 
     def _fix(self, finding: Finding) -> None:
-        changes = [one for one in changes_of(finding) if one not in self._done and (finding.id, one) not in self._tried]
-        self._tried.update((finding.id, one) for one in changes)
-        with_landing = [one for one in changes if isinstance(one, HelmChange) and self._lands(one)]
+        changes = [
+            change
+            for change in changes_of(finding)
+            if change not in self._done and (finding.id, change) not in self._tried
+        ]
+        self._tried.update((finding.id, change) for change in changes)
+        with_landing = [change for change in changes if isinstance(change, HelmChange) and self._lands(change)]
         self._landing += with_landing
         self._done.update(with_landing)
-        now = [one for one in changes if one not in with_landing]
+        now = [change for change in changes if change not in with_landing]
         if now:
             shown = self._make(now)
             self.fixes.append(MadeFix(finding.id, self.inventory, whole=shown and not with_landing))
@@ -96,11 +102,11 @@ class HopWork:
 
     def _make(self, changes: list[Change]) -> bool:
         """Whether the effect of these changes was shown."""
-        converts = [one for one in changes if isinstance(one, KarpdashAction) and one.action == CONVERTS]
+        converts = [change for change in changes if isinstance(change, KarpdashAction) and change.action == CONVERTS]
         if converts:
             made = succeeded(self.inventory)
             self._take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
-        after = after_all(self.inventory, (one for one in changes if one not in converts))
+        after = after_all(self.inventory, (change for change in changes if change not in converts))
         if isinstance(after, NotShown):
             return False
         self._done.update(changes)
@@ -142,4 +148,4 @@ def landed_after(inventory: NotingInventory, findings: Sequence[Finding], *, ste
 
 def changes_of(finding: Finding) -> list[Change]:
     """Each change of the remedies once: those of all tools carry the same ones."""
-    return list(dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET))
+    return list(dict.fromkeys(remedy.change for remedy in finding.remedies if remedy.change is not UNSET))

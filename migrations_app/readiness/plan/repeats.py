@@ -13,13 +13,13 @@ from migrations_app.checks.shell import note
 def without_repeats(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings in their order; a change that another one makes too, alone or among more, is a note there. Of equal
     ones the first keeps it."""
-    made = [(one.id, _made(one)) for one in findings]
-    return tuple(_noted(one, at=at, made=made) for at, one in enumerate(findings))
+    made = [(finding.id, _made(finding)) for finding in findings]
+    return tuple(_noted(finding, at=at, made=made) for at, finding in enumerate(findings))
 
 
 def _made(finding: Finding) -> dict[Change, frozenset[Change]]:
     """Each change of the finding, and what it does without its words; Helm values have an upgrade of their own."""
-    changes = dict.fromkeys(one.change for one in finding.remedies if one.change is not UNSET)
+    changes = dict.fromkeys(remedy.change for remedy in finding.remedies if remedy.change is not UNSET)
     found = {change: frozenset(map(_bare, filter(_changes, leaves(change)))) for change in changes}
     return {change: bare for change, bare in found.items() if bare}
 
@@ -42,12 +42,12 @@ def _noted(finding: Finding, *, at: int, made: list[tuple[str, dict[Change, froz
     if not told:
         return finding
     remedies: dict[Remedy, None] = {}
-    for one in finding.remedies:
-        by = None if isinstance(one.change, UnsetType) else told.get(one.change)
+    for remedy in finding.remedies:
+        by = None if isinstance(remedy.change, UnsetType) else told.get(remedy.change)
         if by is None:
-            remedies.setdefault(one)
+            remedies.setdefault(remedy)
         elif not any(each.text == _text(by) for each in remedies):
-            remedies.setdefault(Remedy(how=one.how, text=_text(by)))
+            remedies.setdefault(Remedy(how=remedy.how, text=_text(by)))
     return replace(finding, remedies=tuple(remedies))
 
 

@@ -72,7 +72,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     def upgraded_first(self) -> tuple[tuple[str, str], ...]:
         """The same, empty where they are left out; only what is open."""
         told = self.asked_first if self.asked_first is not UNSET else ()
-        mine = {one.id for one in self.steps}
+        mine = {step.id for step in self.steps}
         return tuple(pair for pair in told if pair[1] in mine)
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
@@ -87,7 +87,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
 
     def untold(self, cluster: str) -> tuple[FindingGroup, ...]:
         """What is not known at this hop, by what keeps it from being known."""
-        return group_findings((one for one in self.steps if one.status == "unknown"), cluster=cluster)
+        return group_findings((step for step in self.steps if step.status == "unknown"), cluster=cluster)
 
 
 class Runbook(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,17 +132,17 @@ class _AskedFirst:
 
     def add(self, hop: str, findings: tuple[Finding, ...]) -> None:
         self.last = hop
-        for one in findings:
-            if one.hop == hop and one.status in ("fail", "manual") and one.id != LANDS:
-                self.hops.setdefault(one.id, hop)
+        for finding in findings:
+            if finding.hop == hop and finding.status in ("fail", "manual") and finding.id != LANDS:
+                self.hops.setdefault(finding.id, hop)
 
     def done(self, judged: tuple[Finding, ...]) -> Iterator[DoneEarlier]:
         """What the work of these hops has settled, or will be seen to have settled."""
-        for one in sorted(judged, key=by_work):
-            if not isinstance(one.asked_at, UnsetType):
-                yield DoneEarlier(one.id, one.asked_at, seen_again=True)
-            elif one.id in self.hops and one.status in ("pass", "not_applicable"):
-                yield DoneEarlier(one.id, self.hops[one.id])
+        for finding in sorted(judged, key=by_work):
+            if not isinstance(finding.asked_at, UnsetType):
+                yield DoneEarlier(finding.id, finding.asked_at, seen_again=True)
+            elif finding.id in self.hops and finding.status in ("pass", "not_applicable"):
+                yield DoneEarlier(finding.id, self.hops[finding.id])
 
 
 def _hop(
@@ -157,8 +157,8 @@ def _hop(
 ) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
     upgrades = walk.take(judged, start=start, lands=step.release)
-    own = sorted((one for one in judged if not one.asked_earlier), key=by_work)
-    mine = tuple(in_the_plan(one, upgrades) for one in without_repeats(own))
+    own = sorted((finding for finding in judged if not finding.asked_earlier), key=by_work)
+    mine = tuple(in_the_plan(without_repeat, upgrades) for without_repeat in without_repeats(own))
     return RunbookHop(
         starts=start,
         lands=step,

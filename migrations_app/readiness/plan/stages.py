@@ -106,12 +106,12 @@ def stages(
     """
     asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
     part = parts or parts_of(asked, release=step.release)
-    by_part = {name: [one for one in asked if part[one.id] == name] for name in ("before", "land", "after")}
+    by_part = {name: [finding for finding in asked if part[finding.id] == name] for name in ("before", "land", "after")}
     last = late_of(asked, release=step.release) if late is None else late
-    before = [one for one in by_part["before"] if one.id not in last]
+    before = [finding for finding in by_part["before"] if finding.id not in last]
     delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
     resumed = tuple(_resume(asked, step))
-    flux = tuple(one for one in resumed if delivers and one.commands[0].how == "flux")
+    flux = tuple(stage for stage in resumed if delivers and stage.commands[0].how == "flux")
     first = bool(taken.before or taken.before_crds)
     argo = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
     return (
@@ -119,12 +119,12 @@ def stages(
         *_clear(before, step, start=start, converts=lacks_successors(asked)),
         *(_switched_on(flux, part="before", back=_runs_on(start)) if first else ()),
         *_upgrade_first(taken, start=start),
-        *_clear_last([one for one in by_part["before"] if one.id in last], back=_runs_on(start)),
+        *_clear_last([finding for finding in by_part["before"] if finding.id in last], back=_runs_on(start)),
         *(() if first else _switched_on(flux, part="land", back=_runs_on(start))),
         *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
         *_let_go(asked, step),
         *_follow(by_part["after"], step),
-        *(one for one in resumed if one not in flux),
+        *(stage for stage in resumed if stage not in flux),
         *(_wait_for_rewriting() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
     )
@@ -135,25 +135,27 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
     apart = (*HOLDS, SUCCESSOR) if converts else HOLDS
     for phase in PHASES:
         if phase == "workloads" and converts:
-            asking = [one for one in before if one.id == SUCCESSOR]
+            asking = [finding for finding in before if finding.id == SUCCESSOR]
             made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
             yield structs.replace(made, commands=successors_made())
-            fence = tuple(one for each in asking for one in each.remedies if not isinstance(one.change, KarpdashAction))
-            fence = tuple(one for one in fence if one.how != "action")
+            fence = tuple(
+                remedy for each in asking for remedy in each.remedies if not isinstance(remedy.change, KarpdashAction)
+            )
+            fence = tuple(remedy for remedy in fence if remedy.how != "action")
             if fence:
                 yield Stage(part="before", phase="rollout", does=_FENCE, commands=fence, back=back)
-        here = [one for one in before if one.phase == phase and one.id not in apart]
+        here = [finding for finding in before if finding.phase == phase and finding.id not in apart]
         lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
         if lost or _asks(here):
             yield _stage("before", phase, does=_CLEAR[phase], findings=here, back=back, no_return=lost)
-    holds = [one for one in before if one.id in HOLDS]
+    holds = [finding for finding in before if finding.id in HOLDS]
     if _asks(holds):
         yield _stage("before", "rollout", does=_HOLD, findings=holds, back=back, no_return=())
 
 
 def _asks(findings: list[Finding]) -> bool:
     """Whether any of them applies."""
-    return any(one.status != "not_applicable" for one in findings)
+    return any(finding.status != "not_applicable" for finding in findings)
 
 
 _SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
@@ -182,15 +184,15 @@ def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
 def _clear_last(late: list[Finding], *, back: str) -> Iterator[Stage]:
     """What waits for other fixes, or only shows once they are made."""
     for phase in PHASES:
-        here = [one for one in late if one.phase == phase]
+        here = [finding for finding in late if finding.phase == phase]
         if _asks(here):
             yield _stage("before", phase, does=_LAST, findings=here, back=back, no_return=())
 
 
 def _switched_on(resumed: Iterable[Stage], *, part: Part, back: str) -> Iterator[Stage]:
     """Flux applies nothing while it is paused, so it goes on before its source is changed for the first time."""
-    for one in resumed:
-        yield structs.replace(one, part=part, phase="controller", does=_APPLIES, back=back)
+    for stage in resumed:
+        yield structs.replace(stage, part=part, phase="controller", does=_APPLIES, back=back)
 
 
 def _runs_on(start: str) -> str:
@@ -206,8 +208,8 @@ def _land(
     upgrades: HopUpgrades,
     guards: bool,
 ) -> Iterator[Stage]:
-    told = [one for one in landing if one.id == LANDS and one.status in OPEN]
-    ours = tuple(remedy for one in told for remedy in one.remedies if remedy.how == "action")
+    told = [finding for finding in landing if finding.id == LANDS and finding.status in OPEN]
+    ours = tuple(remedy for finding in told for remedy in finding.remedies if remedy.how == "action")
     known = (
         "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
     )
@@ -217,12 +219,12 @@ def _land(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
-        checks=tuple(one.id for one in told),
+        checks=tuple(finding.id for finding in told),
         commands=(*crd_commands(step.release, there, values=upgrades.crds), *ours),
         back=still,
         no_return=_lost(step.hop, "crds"),
     )
-    given = [one for one in landing if one.id != LANDS]
+    given = [finding for finding in landing if finding.id != LANDS]
     if _asks(given):
         yield _stage("land", "controller", does=_VALUES, findings=given, back=still, no_return=())
     yield Stage(
@@ -248,8 +250,8 @@ def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
     """Ends what was held over the landing."""
     held = [one for one in taken_back(asked) if isinstance(one, ObjectPatch)]
     by_tool: dict[Manager, list[ObjectPatch]] = {}
-    for one in held:
-        by_tool.setdefault(_kept_by(asked, one), []).append(one)
+    for object_patch in held:
+        by_tool.setdefault(_kept_by(asked, object_patch), []).append(object_patch)
     for tool, ours in by_tool.items():
         commands = remedies_of(group(*ours), Managed(tool))
         yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
@@ -257,7 +259,7 @@ def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 def _kept_by(asked: Iterable[Finding], back: ObjectPatch) -> Manager:
     """The tool in whose source the hold was made that this takes back; by hand where it was made in the cluster."""
-    for remedy in (remedy for one in asked if one.status in OPEN for remedy in one.remedies):
+    for remedy in (remedy for finding in asked if finding.status in OPEN for remedy in finding.remedies):
         change = remedy.change
         if not isinstance(change, UnsetType) and any(leaf.undo == back for leaf in leaves(change)):
             return next((tool for tool in IN_SOURCE if tool == remedy.how), "hand")
@@ -280,10 +282,10 @@ def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
     for phase in PHASES:
-        here = [one for one in follows if one.phase == phase]
+        here = [follow for follow in follows if follow.phase == phase]
         lost = _lost(step.hop, phase) if phase in AFTER else ()
         if here or lost:
-            asks = any(one.status in OPEN for one in here)
+            asks = any(finding.status in OPEN for finding in here)
             does = _FOLLOW[phase] if asks or not lost else f"{_FOLLOW[phase]}: {_NEXT_HOP}"
             yield _stage("after", phase, does=does, findings=here, back=_way_back(step), no_return=lost)
 
@@ -296,13 +298,13 @@ def _wait_for_rewriting() -> Iterator[Stage]:
 def _stage(
     part: Part, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
 ) -> Stage:
-    waiting = tuple(one.id for one in findings if one.status in OPEN)
+    waiting = tuple(finding.id for finding in findings if finding.status in OPEN)
     return Stage(
         part=part,
         phase=phase,
         does=does,
         checks=waiting,
-        settled=sum(one.status in ("pass", "waived") for one in findings),
+        settled=sum(finding.status in ("pass", "waived") for finding in findings),
         back=back,
         no_return=no_return,
     )

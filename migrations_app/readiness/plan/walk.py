@@ -43,12 +43,12 @@ class Walk:
             if not judge.again(work.inventory, changed=work.changed, fixes=work.fixes):
                 break
         judge.tell_remaining(work.fixes)
-        found = bounded(judge.findings())
+        findings = bounded(judge.findings())
         if not last:
             self._remember(judge.answers.values(), hop=step.hop)
-            work.land(found)
+            work.land(findings)
             self.inventory = work.inventory
-        return found
+        return findings
 
     def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
         for finding, causes in answers:

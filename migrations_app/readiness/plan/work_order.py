@@ -76,38 +76,41 @@ def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
 def in_turn(findings: Sequence[Finding]) -> list[Finding]:
     """In the given order, but each after those that its changes need first; a circle stays as it is given."""
     left, done = list(findings), list[Finding]()
-    needs = {one.id: _needs(one) for one in findings}
+    needs = {finding.id: _needs(finding) for finding in findings}
     while left:
-        waiting = {one.id for one in left}
-        free = next((one for one in left if not needs[one.id] & (waiting - {one.id})), left[0])
+        waiting = {finding.id for finding in left}
+        free = next((finding for finding in left if not needs[finding.id] & (waiting - {finding.id})), left[0])
         left.remove(free)
         done.append(free)
     return done
 
 
 def _needs(finding: Finding) -> set[str]:
-    changes = [one.change for one in finding.remedies if one.change is not UNSET]
+    changes = [remedy.change for remedy in finding.remedies if remedy.change is not UNSET]
     return {name for change in changes for name in change.needs}
 
 
 def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
     """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
-    last = max((SUCCESSION.index(one.id) for one in asked if one.id in SUCCESSION and one.open_blocker), default=-1)
+    last = max(
+        (SUCCESSION.index(finding.id) for finding in asked if finding.id in SUCCESSION and finding.open_blocker),
+        default=-1,
+    )
     early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA | WHILE_SERVED
-    return {one.id: _part(one, release=release, early=one.id in early) for one in asked}
+    return {finding.id: _part(finding, release=release, early=finding.id in early) for finding in asked}
 
 
 def late_of(asked: Sequence[Finding], *, release: str) -> frozenset[str]:
     """The ids of those that stand before the landing, but last: what they change is brought by another fix, or they
     need one that stands in a later phase or is made by the upgrade of the running release."""
     parts = parts_of(asked, release=release)
-    early = {one.id: one for one in asked if parts[one.id] == "before" and one.status in OPEN}
-    upgraded = {name for name, one in early.items() if _upgrades(one, release)}
-    late = {name for name, one in early.items() if (one.follows and _writes(one)) or name in JUST_BEFORE}
-    for name, one in early.items():
-        needed = [early[other] for other in _needs(one) if other in early and other != name]
+    early = {finding.id: finding for finding in asked if parts[finding.id] == "before" and finding.status in OPEN}
+    upgraded = {name for name, finding in early.items() if _upgrades(finding, release)}
+    late = {name for name, finding in early.items() if (finding.follows and _writes(finding)) or name in JUST_BEFORE}
+    for name, finding in early.items():
+        needed = [early[other] for other in _needs(finding) if other in early and other != name]
         after = [
-            other for other in needed if other.id in upgraded or PHASES.index(other.phase) > PHASES.index(one.phase)
+            other for other in needed if other.id in upgraded or PHASES.index(other.phase) > PHASES.index(finding.phase)
         ]
         late |= {name} if after else set()
     return frozenset(late - {*SUCCESSION, *HOLDS})
@@ -115,14 +118,14 @@ def late_of(asked: Sequence[Finding], *, release: str) -> frozenset[str]:
 
 def _writes(finding: Finding) -> bool:
     """Whether a remedy changes anything: what is only looked at may be looked at earlier."""
-    changes = [one.change for one in finding.remedies if not isinstance(one.change, UnsetType)]
-    return any(not isinstance(leaf, Observation | PersonTask) for one in changes for leaf in leaves(one))
+    changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
+    return any(not isinstance(leaf, Observation | PersonTask) for change in changes for leaf in leaves(change))
 
 
 def _upgrades(finding: Finding, release: str) -> bool:
     """Whether a remedy changes the running release by Helm before the hop lands."""
-    changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
-    return any(one.when == "before" and not one.reaches(release) for one in changes)
+    changes = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
+    return any(change.when == "before" and not change.reaches(release) for change in changes)
 
 
 def _part(finding: Finding, *, release: str, early: bool) -> Part:
@@ -135,25 +138,25 @@ def _part(finding: Finding, *, release: str, early: bool) -> Part:
 
 def _only_after(finding: Finding) -> bool:
     """Whether every change of its remedies may be made only once the hop has landed."""
-    changes = [one.change for one in finding.remedies if not isinstance(one.change, UnsetType)]
-    return bool(changes) and all(one.when == "after" for one in changes)
+    changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
+    return bool(changes) and all(change.when == "after" for change in changes)
 
 
 def _brings_chart(finding: Finding, release: str) -> bool:
     """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
-    changes = (one.change for one in finding.remedies if isinstance(one.change, HelmChange))
-    return finding.phase == "controller" and any(one.reaches(release) for one in changes)
+    changes = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
+    return finding.phase == "controller" and any(change.reaches(release) for change in changes)
 
 
 def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
     """The ways back of what is held over the landing, each once: they are gone after it. What is only changed after it
     stays."""
     changes = dict.fromkeys(
-        one.change
+        remedy.change
         for finding in asked
         if finding.status in OPEN
-        for one in finding.remedies
-        if not isinstance(one.change, UnsetType)
+        for remedy in finding.remedies
+        if not isinstance(remedy.change, UnsetType)
     )
     held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
     return tuple(one for one in held if isinstance(one, ObjectPatch | DeliveryResume) and one.when == "after")
@@ -161,7 +164,7 @@ def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, 
 
 def lacks_successors(asked: Sequence[Finding]) -> bool:
     """Whether alpha objects have to be converted before what they stand for may go."""
-    status = {one.id: one.status for one in asked}
+    status = {finding.id: finding.status for finding in asked}
     return status.get(SUCCESSOR, "pass") not in ("pass", "waived") and any(
         status.get(name) in OPEN for name in CONVERTED_FROM
     )

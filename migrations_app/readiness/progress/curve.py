@@ -45,7 +45,7 @@ NODES = Measure(name="nodes", kinds=("nodes",), total="nodes_total")
 STORED_VERSIONS = Measure(name="stored_versions", kinds=("stored_versions",), total="stored_versions_total")
 CLAIMS = Measure(name="claims", kinds=("claims",), total="claims_total")
 MEASURES = (OBJECTS, NODES, STORED_VERSIONS, CLAIMS)
-COLUMNS: tuple[str, ...] = tuple(name for one in MEASURES for name in (*one.kinds, one.total))
+COLUMNS: tuple[str, ...] = tuple(name for measure in MEASURES for name in (*measure.kinds, measure.total))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,7 @@ def projection(points: Sequence[Point]) -> BurndownProjection:
     certainty: Certainty = "exact" if last.certainty == "exact" and not last.carried else "at_least"
     if not last.count and last.certainty == "exact":
         return BurndownProjection(outcome="gone", certainty=certainty)
-    alike = [one for one in points if _comparable(one, last)]
+    alike = [point for point in points if _comparable(point, last)]
     if len(alike) < FEWEST or (last.day - alike[0].day).days < SHORTEST:
         return BurndownProjection(outcome="too_little", certainty=certainty)
     rate = _slope(alike)
@@ -210,17 +210,17 @@ def projection(points: Sequence[Point]) -> BurndownProjection:
     return BurndownProjection(outcome="falling", ends_on=ends_on, per_week=_rounded(rate), certainty=certainty)
 
 
-def _comparable(one: Point, last: Point) -> bool:
-    near = (last.day - one.day).days <= LOOKED_AT
+def _comparable(point: Point, last: Point) -> bool:
+    near = (last.day - point.day).days <= LOOKED_AT
     # A day that repeats older numbers throughout says nothing of its own.
-    told = one.carried < one.clusters or one is last
-    return near and told and one.count is not None and (one.clusters, one.unseen) == (last.clusters, last.unseen)
+    told = point.carried < point.clusters or point is last
+    return near and told and point.count is not None and (point.clusters, point.unseen) == (last.clusters, last.unseen)
 
 
 def _slope(points: Sequence[Point]) -> float:
     """Objects a day, by least squares."""
-    days = [(one.day - points[0].day).days for one in points]
-    counts = [one.count or 0 for one in points]
+    days = [(point.day - points[0].day).days for point in points]
+    counts = [point.count or 0 for point in points]
     middle, mean = sum(days) / len(days), sum(counts) / len(counts)
     spread = sum((day - middle) ** 2 for day in days)
     return sum((day - middle) * (count - mean) for day, count in zip(days, counts, strict=True)) / spread

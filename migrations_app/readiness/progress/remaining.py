@@ -81,4 +81,4 @@ def _rewritten(inventory: Inventory) -> int | None:
     crd = next((one for one in inventory.crds.items if one.name == "nodeclaims.karpenter.sh"), None)
     if crd is not None and list(crd.stored) == [NEWEST]:
         return len(part.items)
-    return sum(one.metadata.annotation(labels.STORED_VERSION_DONE) == "true" for one in part.items)
+    return sum(node_claim.metadata.annotation(labels.STORED_VERSION_DONE) == "true" for node_claim in part.items)

@@ -90,10 +90,10 @@ def done_of_days(days: Sequence[Day]) -> DonePercent:
 
 def end_of(projections: Sequence[BurndownProjection]) -> ProjectedEnd:
     """When the last of some measures is gone. One that does not fall, or of which too little is known, gives no day."""
-    outcomes: list[Outcome] = [one.outcome for one in projections] or ["unknown"]
+    outcomes: list[Outcome] = [projection.outcome for projection in projections] or ["unknown"]
     decides = min(outcomes, key=ENDS.index)
-    certainty = "exact" if all(one.certainty == "exact" for one in projections) else "at_least"
-    ends = [one.ends_on for one in projections if one.ends_on]
+    certainty = "exact" if all(projection.certainty == "exact" for projection in projections) else "at_least"
+    ends = [projection.ends_on for projection in projections if projection.ends_on]
     if decides != "falling":
         return ProjectedEnd(outcome=decides, certainty=certainty)
     return ProjectedEnd(outcome="falling", on=max(ends), certainty=certainty)

@@ -51,7 +51,7 @@ def propose_conversion(texts: Mapping[str, str], to: Target, *, subject: Request
     Raises InvalidInput: `not_in_files` where no object of Karpenter is in them, `not_converted` where none of them can
     be converted, `in_several_files`, `secret_in_file`, `edit_refused`, `nothing_to_change`.
     """
-    readings = {path: found for path, text in texts.items() if (found := objects_of(text)) is not None}
+    readings = {path: objects for path, text in texts.items() if (objects := objects_of(text)) is not None}
     places = [
         (path, number)
         for path, documents in readings.items()
@@ -96,7 +96,7 @@ def _files(texts: Mapping[str, str], changes: Mapping[str, _FileChange]) -> tupl
     written = (
         FileEdit(path, texts[path], _written(texts[path], change, path=path)) for path, change in changes.items()
     )
-    return tuple(one for one in written if one.old != one.new)
+    return tuple(file_edit for file_edit in written if file_edit.old != file_edit.new)
 
 
 def _written(text: str, change: _FileChange, *, path: str) -> str:
@@ -144,7 +144,7 @@ def _body(subject: RequestSubject, items: Sequence[Item], *, files: Sequence[Fil
         f"cluster: {subject.cluster}",
         f"to:      {subject.hop}",
         *(f"object:  {item.kind} {item.name}" for item in items if item.objects),
-        *(f"file:    {one.path}" for one in files),
+        *(f"file:    {file.path}" for file in files),
         *_open(items),
         *(f"warning: {loss.object}: {loss.what}" for item in items for loss in item.losses if loss.severity == "warn"),
     ]

@@ -62,9 +62,9 @@ def timing(edit: HelmChange) -> tuple[str, ...]:
 
 def reasons(edit: HelmChange) -> Iterable[str]:
     """Each value with what it becomes and why."""
-    for one in edit.values:
-        to = one.text or "taken out"
-        yield f"{one.key}: {to}" + (f" ({one.why})" if one.why else "")
+    for helm_value in edit.values:
+        to = helm_value.text or "taken out"
+        yield f"{helm_value.key}: {to}" + (f" ({helm_value.why})" if helm_value.why else "")
 
 
 def _flux_name(document: Body, spec: Body) -> str:
@@ -91,8 +91,8 @@ def _set_in_source(source: Body, *, edit: HelmChange) -> None:
     helm = source.setdefault("helm", {})
     if not isinstance(helm, dict):
         raise _refused("its helm is no map", edit)
-    given = {str(one.get("name")) for one in helm.get("parameters") or () if isinstance(one, dict)}
-    if shadowed := sorted(given & {one.key for one in edit.values}):
+    given = {str(parameter.get("name")) for parameter in helm.get("parameters") or () if isinstance(parameter, dict)}
+    if shadowed := sorted(given & {helm_value.key for helm_value in edit.values}):
         raise _refused(f"its helm.parameters set {shadowed[0]}, over all values", edit)
     text = helm.get("values")
     if "valuesObject" in helm or not (isinstance(text, str) and text.strip()):
@@ -123,7 +123,7 @@ def _set_tree(holder: Body, field: str, *, edit: HelmChange) -> None:
 
 
 def _laid(tree: Body, edit: HelmChange) -> Body:
-    return laid(tree, [(one.key, one.text) for one in edit.values], prune=True)
+    return laid(tree, [(helm_value.key, helm_value.text) for helm_value in edit.values], prune=True)
 
 
 def _refused(why: str, edit: HelmChange) -> InvalidInput:

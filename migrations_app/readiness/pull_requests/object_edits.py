@@ -22,13 +22,17 @@ ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmCha
 
 def change_of(finding: Finding) -> Change | None:
     """The first change among the remedies that edits objects; None where none does."""
-    found = (one.change for one in finding.remedies if isinstance(one.change, Change) and object_edits(one.change))
+    found = (
+        remedy.change
+        for remedy in finding.remedies
+        if isinstance(remedy.change, Change) and object_edits(remedy.change)
+    )
     return next(found, None)
 
 
 def is_delivered_by_git(finding: Finding) -> bool:
     """Whether Flux or Argo CD keeps what the fix changes: a remedy is written for them."""
-    return any(one.how in ("flux", "argocd") for one in finding.remedies)
+    return any(remedy.how in ("flux", "argocd") for remedy in finding.remedies)
 
 
 def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
@@ -36,13 +40,18 @@ def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
 
     Values of a chart are one where nothing in them is left to a person.
     """
-    return tuple(one for one in leaves(change) if _is_edit(one))  # type: ignore[misc]  # `_is_edit` tells the types
+    return tuple(leave for leave in leaves(change) if _is_edit(leave))  # type: ignore[misc]  # `_is_edit` tells the types
 
 
 def beside(change: Change) -> tuple[str, ...]:
     """What else belongs to the change and is in no file: each in a few words."""
-    rest = [_said(one) for one in leaves(change) if not _is_edit(one) and not isinstance(one, Observation)]
-    when = [told for one in object_edits(change) if isinstance(one, HelmChange) for told in timing(one)]
+    rest = [_said(leave) for leave in leaves(change) if not _is_edit(leave) and not isinstance(leave, Observation)]
+    when = [
+        told
+        for object_edit in object_edits(change)
+        if isinstance(object_edit, HelmChange)
+        for told in timing(object_edit)
+    ]
     return tuple(dict.fromkeys((*rest, *when)))
 
 

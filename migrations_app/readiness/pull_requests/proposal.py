@@ -78,13 +78,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
 
-def diff_of(one: FileEdit) -> str:
+def diff_of(file_edit: FileEdit) -> str:
     """The difference of one file."""
     lines = unified_diff(
-        one.old.splitlines(keepends=True),
-        one.new.splitlines(keepends=True),
-        f"a/{one.path}",
-        f"b/{one.path}",
+        file_edit.old.splitlines(keepends=True),
+        file_edit.new.splitlines(keepends=True),
+        f"a/{file_edit.path}",
+        f"b/{file_edit.path}",
         n=LINES_AROUND,
     )
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
@@ -110,7 +110,7 @@ def propose(
         for path in readings
         if path in bodies
     )
-    changed = tuple(one for one in files if one.old != one.new)
+    changed = tuple(file for file in files if file.old != file.new)
     if not changed:
         raise InvalidInput("the files already say what the fix would write", code="nothing_to_change", where="path")
     return Proposal(
@@ -159,7 +159,7 @@ def files_besides(change: Change, texts: Mapping[str, str], *, origin: GitOrigin
 
 
 def _readings(texts: Mapping[str, str]) -> Readings:
-    return {path: found for path, text in texts.items() if (found := objects_of(text)) is not None}
+    return {path: objects for path, text in texts.items() if (objects := objects_of(text)) is not None}
 
 
 def objects_of(text: str) -> list[Any] | None:
@@ -228,13 +228,13 @@ def _named(edit: ObjectEdit) -> str:
 
 
 def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit], missing: Sequence[str]) -> str:
-    charts = (one for one in object_edits(change) if isinstance(one, HelmChange))
+    charts = (object_edit for object_edit in object_edits(change) if isinstance(object_edit, HelmChange))
     facts = [
         f"cluster: {subject.cluster}",
         f"check:   {subject.check}" + (f" (upgrade {subject.hop})" if subject.hop else ""),
         *(f"changes: {name}" for name in dict.fromkeys(map(_named, object_edits(change)))),
         *(f"value:   {told}" for chart in charts for told in reasons(chart)),
-        *(f"file:    {one.path}" for one in files),
+        *(f"file:    {file.path}" for file in files),
         *(f"not in these files: {name}" for name in missing),
         *(f"to be done beside it: {one}" for one in beside(change)),
         *(f"note: {note}" for note in change.notes),

@@ -71,14 +71,14 @@ def value_sources(
         return tuple(_of_flux(one, document, readings=readings) for one in named) if isinstance(named, list) else ()
     place = chart_place(APPLICATION, spec, chart=edit.chart)
     files = below(spec, (*place.at, "helm", "valueFiles")) if place else None
-    return tuple(_of_argo(str(one), spec, origin=origin) for one in files or ())
+    return tuple(_of_argo(str(file), spec, origin=origin) for file in files or ())
 
 
 def files_to_read(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> Iterator[str]:
     """Paths of files that sources name and that were not read yet."""
-    for one in value_sources(document, edit, readings=readings, origin=origin):
-        if one.place is not None and one.place.path not in readings:
-            yield one.place.path
+    for value_source in value_sources(document, edit, readings=readings, origin=origin):
+        if value_source.place is not None and value_source.place.path not in readings:
+            yield value_source.place.path
 
 
 def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> SplitValues:
@@ -87,7 +87,7 @@ def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin
     if not sources:
         return SplitValues(edit, {})
     inline = _inline(document, edit)
-    known = [(one, _tree(one, readings, edit=edit)) for one in sources]
+    known = [(source, _tree(source, readings, edit=edit)) for source in sources]
     own: list[HelmValue] = []
     elsewhere: dict[ValuePlace, tuple[HelmValue, ...]] = {}
     for value in edit.values:
@@ -103,7 +103,7 @@ def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin
 
 def with_source_values(document: Any, place: ValuePlace, *, values: Sequence[HelmValue], edit: HelmChange) -> Any:  # noqa: ANN401 - a document of YAML
     """The document after the change of the values in it, comments of a text included."""
-    pairs = [(one.key, one.text) for one in values]
+    pairs = [(helm_value.key, helm_value.text) for helm_value in values]
     if not place.at:
         return laid(document, pairs, prune=True)
     after = copy.deepcopy(document)
@@ -142,7 +142,11 @@ def _removals(value: HelmValue, known: Known, *, edit: HelmChange) -> list[Value
     for source, tree in known:
         if tree is None:
             raise refused(f"{value.key} has to go, and {source.said} may give it: {source.why}", edit)
-    return [one.place for one, tree in known if one.place and tree and value_of(tree, value.key) is not None]
+    return [
+        value_source.place
+        for value_source, tree in known
+        if value_source.place and tree and value_of(tree, value.key) is not None
+    ]
 
 
 def _inline(document: Body, edit: HelmChange) -> Mapping[str, Any]:
@@ -189,13 +193,13 @@ def _of_flux(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  #
     if below(ref, ("targetPath",)):
         return ValueSource(said, why="it gives one value below its targetPath")
     namespace = document["metadata"].get("namespace")
-    found = [
+    value_places = [
         *_config_maps(name, key, namespace=namespace, readings=readings),
         *_generated(name, key, readings=readings),
     ]
-    if len(found) == 1:
-        return ValueSource(said, found[0])
-    return ValueSource(said, why="several files make it" if found else "no file that was read holds it")
+    if len(value_places) == 1:
+        return ValueSource(said, value_places[0])
+    return ValueSource(said, why="several files make it" if value_places else "no file that was read holds it")
 
 
 def _config_maps(name: str, key: str, *, namespace: object, readings: Readings) -> Iterator[ValuePlace]:

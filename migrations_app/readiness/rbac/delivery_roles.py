@@ -25,7 +25,9 @@ CONTROLLER_SAID = (
 def delivery_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
     """What the actions of that role declare, and reading the same objects."""
     declared = {need for action in actions if action.role == DELIVERIES for need in action.may}
-    return merged_rules(declared | {RbacNeed(verb="get", group=one.group, plural=one.plural) for one in declared})
+    return merged_rules(
+        declared | {RbacNeed(verb="get", group=rbac_need.group, plural=rbac_need.plural) for rbac_need in declared}
+    )
 
 
 def leader_rules() -> tuple[RbacRule, ...]:

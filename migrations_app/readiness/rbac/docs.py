@@ -47,7 +47,7 @@ def act_file(actions: Iterable[Action]) -> str:
 def chart_files(actions: Iterable[Action]) -> dict[str, str]:
     """The rules of the three roles by file name, for the chart, which names its roles after its release."""
     rules = {"scan": direct_rules(), "scan-releases": release_rules(), "act": act_rules(actions)}
-    return {f"{name}-rules.yaml": body(found) for name, found in rules.items()}
+    return {f"{name}-rules.yaml": body(rbac_rules) for name, rbac_rules in rules.items()}
 
 
 def permissions_page(actions: Sequence[Action]) -> str:

@@ -111,8 +111,8 @@ class Missing:
 
 def kinds_of(parts: Iterable[str]) -> tuple[Missing, ...]:
     """The kinds behind parts that could not be read, each once."""
-    found = (Missing(kind.group, kind.plural) for name in parts for kind in PART_KINDS.get(name, ()))
-    return tuple(dict.fromkeys(found))
+    missings = (Missing(kind.group, kind.plural) for name in parts for kind in PART_KINDS.get(name, ()))
+    return tuple(dict.fromkeys(missings))
 
 
 def everything() -> tuple[Missing, ...]:
@@ -130,7 +130,7 @@ Karpenter's release, never with a ClusterRoleBinding: it would open every Secret
 NARROWED: dict[tuple[str, str], tuple[str, ...]] = {
     (kinds.CRD.group, kinds.CRD.plural): tuple(kind.crd_name for kind in kinds.KARPENTER_KINDS),
     **{
-        (row.group, row.plural): tuple(one.name for one in ADMISSION_WEBHOOKS if one.kind == row.kind)
+        (row.group, row.plural): tuple(admission.name for admission in ADMISSION_WEBHOOKS if admission.kind == row.kind)
         for row in (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
     },
 }

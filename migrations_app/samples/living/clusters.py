@@ -93,11 +93,11 @@ def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims:
     site, cluster = _site(cluster)
     old = objects.numbered(site.launched("general", machines))
     new = objects.numbered(site.launched("general-beta", claims))
-    for one in old:
-        site.add(*machine(one, template="default"))
-    for one in new:
-        site.add(*claim(one, node_class="default", version="v1beta1"))
-    nodes = [one.node for one in (*old, *new)]
+    for launched in old:
+        site.add(*machine(launched, template="default"))
+    for launched in new:
+        site.add(*claim(launched, node_class="default", version="v1beta1"))
+    nodes = [launched.node for launched in (*old, *new)]
     site.add_ons([*cluster.system_nodes, *nodes])
     site.add(
         provisioner("general", ON_DEMAND, LARGE_ENOUGH, template="default"),
@@ -164,7 +164,7 @@ SAMPLES = (
 
 def find(name: str) -> LivingSample | None:
     """The sample of that name; None if there is none."""
-    return next((one for one in SAMPLES if one.name == name), None)
+    return next((sample for sample in SAMPLES if sample.name == name), None)
 
 
 def cluster_of(sample: LivingSample) -> LivingCluster:

@@ -82,7 +82,7 @@ def _class_v1(spec: Tree) -> Tree:
 
 def _class_beta(spec: Tree) -> Tree:
     terms = spec.get("amiSelectorTerms") or []
-    alias = next((str(one["alias"]) for one in terms if "alias" in one), "")
+    alias = next((str(term["alias"]) for term in terms if "alias" in term), "")
     family = _FAMILIES.get(alias.partition("@")[0])
     if family is None:
         return spec

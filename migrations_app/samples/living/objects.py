@@ -76,13 +76,14 @@ def definitions(version: str, *, stored: Sequence[str] = ()) -> list[Doc]:
         stored=stored,
         service=(NAMESPACE, "karpenter") if converts else (),
     )
-    return [_open(one) for one in crds(shape)]
+    return [_open(crd) for crd in crds(shape)]
 
 
 def _open(crd: Doc) -> Doc:
     """The definition with a status of its own in each version, whose schema keeps fields that it does not name."""
     versions = [
-        one | {"schema": _keeping(one["schema"]), "subresources": {"status": {}}} for one in crd["spec"]["versions"]
+        version | {"schema": _keeping(version["schema"]), "subresources": {"status": {}}}
+        for version in crd["spec"]["versions"]
     ]
     return crd | {"spec": crd["spec"] | {"versions": versions}}
 
@@ -124,7 +125,7 @@ def uid_of(*words: str) -> str:
 def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
     """The ReplicaSets that the pods of Deployments name, with the uids that the pods tell."""
     parents = {
-        (one["metadata"]["namespace"], one["metadata"]["name"]): one for one in docs if one["kind"] == "Deployment"
+        (doc["metadata"]["namespace"], doc["metadata"]["name"]): doc for doc in docs if doc["kind"] == "Deployment"
     }
     seen: set[str] = set()
     for pod in docs:

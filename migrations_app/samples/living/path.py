@@ -90,9 +90,9 @@ class SampleNext:
 def steps(cluster: str, *, begins: str) -> tuple[SampleStep, ...]:
     """The whole path of a sample that began with that release. `cluster` is its name in AWS."""
     order = minor_order(release(begins).minor)
-    found = [*_alpha(cluster)] if order < (0, 32) else []
-    found += _to_beta() if order <= (0, 32) else []
-    return (*found, *(_to_v1() if order < (1, 0) else ()), _rewrite())
+    sample_steps = [*_alpha(cluster)] if order < (0, 32) else []
+    sample_steps += _to_beta() if order <= (0, 32) else []
+    return (*sample_steps, *(_to_v1() if order < (1, 0) else ()), _rewrite())
 
 
 def _alpha(cluster: str) -> tuple[SampleStep, ...]:
@@ -222,19 +222,25 @@ def _at_least(running: str, wanted: str) -> bool:
 
 def next_step(path: tuple[SampleStep, ...], facts: SampleFacts, *, so_far: RolloutsSoFar) -> SampleNext:
     """The first step that is not done, or what an open rollout waits for."""
-    place = next((at for at, one in enumerate(path) if not is_done(one, facts, so_far=so_far)), len(path))
+    place = next(
+        (at for at, sample_step in enumerate(path) if not is_done(sample_step, facts, so_far=so_far)), len(path)
+    )
     step = path[place] if place < len(path) else None
     number, total = min(place + 1, len(path)), len(path)
-    found = so_far.open
-    if found is not None and found.state in STATES:
-        words, who = STATES[found.state]
-        return SampleNext(number=number, total=total, words=words, who=who, step=step, rollout=found.id)
+    open_rollout = so_far.open
+    if open_rollout is not None and open_rollout.state in STATES:
+        words, who = STATES[open_rollout.state]
+        return SampleNext(number=number, total=total, words=words, who=who, step=step, rollout=open_rollout.id)
     if step is None:
         words = "Done: everything is v1. Read in the audit log who did what."
         return SampleNext(number=total, total=total, words=words, who="anybody")
-    if found is not None and found.action == step.action:
-        words = f"The last try did not work out: {found.cause}" if found.cause else "The last try was not carried out."
+    if open_rollout is not None and open_rollout.action == step.action:
+        words = (
+            f"The last try did not work out: {open_rollout.cause}"
+            if open_rollout.cause
+            else "The last try was not carried out."
+        )
         return SampleNext(
-            number=number, total=total, words=words, who="operator", step=step, rollout=found.id, retry=True
+            number=number, total=total, words=words, who="operator", step=step, rollout=open_rollout.id, retry=True
         )
     return SampleNext(number=number, total=total, words=step.why, who="operator", step=step)

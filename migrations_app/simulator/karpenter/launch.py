@@ -43,24 +43,24 @@ class NodeLauncher:
             LaunchUnderWay(
                 claim=uid,
                 node=node,
-                size=one.size.name,
-                zone=one.zone,
-                capacity_type=one.capacity_type,
-                labels=dict(one.labels),
+                size=offering.size.name,
+                zone=offering.zone,
+                capacity_type=offering.capacity_type,
+                labels=dict(offering.labels),
                 delay=self._delays[uid],
             )
-            for uid, (one, node) in self.coming.items()
+            for uid, (offering, node) in self.coming.items()
         ]
 
     def recall(self, made: int, launches: Iterable[LaunchUnderWay]) -> None:
         """Goes on with what another launcher began; a size that is not known any more is left out."""
         self._made = made
-        sizes = {one.name: one for one in self._behaviour.launchable()}
-        for one in launches:
-            if one.size in sizes:
-                offering = Offering(sizes[one.size], one.zone, one.capacity_type, one.labels)
-                self.coming[one.claim] = (offering, one.node)
-                self._delays[one.claim] = one.delay
+        sizes = {size.name: size for size in self._behaviour.launchable()}
+        for way in launches:
+            if way.size in sizes:
+                offering = Offering(sizes[way.size], way.zone, way.capacity_type, way.labels)
+                self.coming[way.claim] = (offering, way.node)
+                self._delays[way.claim] = way.delay
 
     def gone(self, node: str) -> None:
         self._free.append(node)
@@ -180,9 +180,9 @@ def pool_labels(pool: KarpenterObject) -> dict[str, str]:
     own = spec.get("labels") if pool.of.pool == "Provisioner" else (spec.get("template") or {}).get("metadata") or {}
     given = own if pool.of.pool == "Provisioner" else (own or {}).get("labels")
     chosen = {
-        one["key"]: one["values"][0]
-        for one in pool_spec(pool).get("requirements") or ()
-        if one.get("operator") == "In" and len(one.get("values") or ()) == 1
+        requirement["key"]: requirement["values"][0]
+        for requirement in pool_spec(pool).get("requirements") or ()
+        if requirement.get("operator") == "In" and len(requirement.get("values") or ()) == 1
     }
     marks = {pool.of.label: pool.name, keys.INITIALIZED: "true", keys.REGISTERED: "true"}
     return chosen | (given or {}) | marks
@@ -222,8 +222,8 @@ def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
     return [{"type": word, "status": "True", "reason": word} for word in words]
 
 
-def _quantities(found: ResourceAmounts) -> dict[str, Any]:
-    return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
+def _quantities(amounts: ResourceAmounts) -> dict[str, Any]:
+    return {"cpu": f"{amounts.cpu}m", "memory": str(amounts.memory), "pods": str(amounts.pods)}
 
 
 def _provider_id(claim: KarpenterObject, zone: str) -> str:

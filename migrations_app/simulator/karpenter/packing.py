@@ -24,12 +24,14 @@ class PlannedNode:
 
     def take(self, shape: PodShape, count: int) -> int:
         """How many of these pods it takes; it takes them, and only options on which they fit are left."""
-        fitting = [one for one in self.options if shape.selects(one.labels)]
-        room = max((one.size.allocatable.minus(self.used).count(shape.requests) for one in fitting), default=0)
+        fitting = [option for option in self.options if shape.selects(option.labels)]
+        room = max(
+            (offering.size.allocatable.minus(self.used).count(shape.requests) for offering in fitting), default=0
+        )
         taken = min(count, room)
         if taken:
             self.used = self.used.plus(shape.requests, taken)
-            self.options = [one for one in fitting if one.size.allocatable.holds(self.used)]
+            self.options = [offering for offering in fitting if offering.size.allocatable.holds(self.used)]
         return taken
 
     @property
@@ -59,16 +61,18 @@ class RuledPacking:
         allowed = self._domains.allows(shape, more={ZONE: zones, HOST: (node.host, ANOTHER_HOST)})
         wanted = node.used.plus(shape.requests)
         fitting = [
-            one
-            for one in node.options
-            if one.size.allocatable.holds(wanted) and shape.selects(one.labels) and allowed(node.domains(one))
+            option
+            for option in node.options
+            if option.size.allocatable.holds(wanted) and shape.selects(option.labels) and allowed(node.domains(option))
         ]
         if not fitting:
             return False
-        best = min(fitting, key=lambda one: self._domains.fullness(shape, node.domains(one)))
+        best = min(fitting, key=lambda offering: self._domains.fullness(shape, node.domains(offering)))
         keys = self._domains.keys_of(shape) - {HOST}
         same = {key: best.labels.get(key) for key in keys}
-        node.options = [one for one in fitting if all(one.labels.get(key) == name for key, name in same.items())]
+        node.options = [
+            offering for offering in fitting if all(offering.labels.get(key) == name for key, name in same.items())
+        ]
         node.used = wanted
         self._noted.append((shape, node.domains(best)))
         self._domains.add(*self._noted[-1], times=1)

@@ -37,7 +37,7 @@ class NodeProvisioner:
         if not state.waiting:
             self.no_place.clear()
             return
-        versions = ((uid, one.doc["metadata"].get("resourceVersion")) for uid, one in state.pools.items())
+        versions = ((uid, karpenter.doc["metadata"].get("resourceVersion")) for uid, karpenter in state.pools.items())
         pools = (*versions, self._behaviour.full_zones)
         seen = (state.waiting_changes, len(self._launcher.coming), pools, state.rule_changes)
         if not self._behaviour.launches or seen == self._seen:
@@ -80,7 +80,9 @@ class NodeProvisioner:
             name = pod.namespace, pod.name
             if pod.shape not in names or name < names[pod.shape]:
                 sample[pod.shape], names[pod.shape] = pod.uid, name
-        order = sorted(groups, key=lambda one: (-one.requests.cpu, -one.requests.memory, names[one]))
+        order = sorted(
+            groups, key=lambda pod_shape: (-pod_shape.requests.cpu, -pod_shape.requests.memory, names[pod_shape])
+        )
         for pod in pods if anew else ():
             state.domains.removed(pod.uid)
         packing = RuledPacking(state.domains)
@@ -156,13 +158,18 @@ class NodeProvisioner:
             required, own = expressions(pool_spec(pool).get("requirements")), pool_labels(pool)
             zones = [one for one in required if one[0] == ZONE]
             found |= {
-                one.zone for one in every if _allowed(zones, one.labels) and shape.selects_in({**own, ZONE: one.zone})
+                offering.zone
+                for offering in every
+                if _allowed(zones, offering.labels) and shape.selects_in({**own, ZONE: offering.zone})
             }
         return found
 
     def _pools(self, state: ClusterState, shape: PodShape) -> Iterator[KarpenterObject]:
         """The newer generation first, then the heavier."""
-        order = sorted(state.pools.values(), key=lambda one: (one.of.pool, -one.doc["spec"].get("weight", 0), one.name))
+        order = sorted(
+            state.pools.values(),
+            key=lambda karpenter: (karpenter.of.pool, -karpenter.doc["spec"].get("weight", 0), karpenter.name),
+        )
         for pool in order:
             if not pool.going and shape.tolerates(_taints(pool)):
                 yield pool
@@ -178,11 +185,11 @@ class NodeProvisioner:
             limit = left.get(pool.uid)
             kept = self._kept(state, pool)
             options = [
-                one
-                for one in self.options(pool)
-                if shape.selects(one.labels)
-                and one.size.allocatable.holds(shape.requests.plus(kept))
-                and (limit is None or limit.holds(one.size.capacity._replace(pods=0)))
+                option
+                for option in self.options(pool)
+                if shape.selects(option.labels)
+                and option.size.allocatable.holds(shape.requests.plus(kept))
+                and (limit is None or limit.holds(option.size.capacity._replace(pods=0)))
             ]
             if options:
                 yield PlannedNode(pool, options, kept)
@@ -191,8 +198,10 @@ class NodeProvisioner:
         """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
         limit = left.get(node.pool.uid)
         if limit is not None:
-            capacities = [one.size.capacity for one in node.options]
-            largest = ResourceAmounts(max(one.cpu for one in capacities), max(one.memory for one in capacities))
+            capacities = [option.size.capacity for option in node.options]
+            largest = ResourceAmounts(
+                max(capacity.cpu for capacity in capacities), max(capacity.memory for capacity in capacities)
+            )
             left[node.pool.uid] = limit.minus(largest)
 
     def options(self, pool: KarpenterObject) -> tuple[Offering, ...]:
@@ -203,9 +212,9 @@ class NodeProvisioner:
             required, own = expressions(pool_spec(pool).get("requirements")), pool_labels(pool)
             every = offerings(self._behaviour.launchable(), zones=self._behaviour.zones)
             self._options[key] = tuple(
-                Offering(one.size, one.zone, one.capacity_type, {**own, **one.labels})
-                for one in every
-                if one.zone not in full and _allowed(required, one.labels)
+                Offering(offering.size, offering.zone, offering.capacity_type, {**own, **offering.labels})
+                for offering in every
+                if offering.zone not in full and _allowed(required, offering.labels)
             )
         return self._options[key]
 
@@ -224,24 +233,24 @@ class NodeProvisioner:
         key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), state.workload_changes)
         if key in self._reserved:
             return self._reserved[key]
-        labels = next((one.labels for one in self.options(pool)), pool_labels(pool))
-        found = ResourceAmounts()
-        for shape in (state.shapes.of(replica(one, "any")) for one in state.daemon_sets.values()):
+        labels = next((option.labels for option in self.options(pool)), pool_labels(pool))
+        amounts = ResourceAmounts()
+        for shape in (state.shapes.of(replica(daemon_set, "any")) for daemon_set in state.daemon_sets.values()):
             if shape.tolerates(_taints(pool)) and shape.selects(labels):
-                found = found.plus(shape.requests)
-        self._reserved[key] = found
-        return found
+                amounts = amounts.plus(shape.requests)
+        self._reserved[key] = amounts
+        return amounts
 
     def _chosen(self, state: ClusterState, node: PlannedNode) -> Offering:
         """The cheapest offering; of equal ones that in the zone where the pool has the fewest nodes."""
-        cheapest = [one for one in node.options if one.price == node.options[0].price]
+        cheapest = [option for option in node.options if option.price == node.options[0].price]
         if len(cheapest) == 1:
             return cheapest[0]
         mine, zones = f"{node.pool.of.pool}/{node.pool.name}", Counter[str]()
         for (pool, _, zone), count in state.node_counts.items():
             zones[zone] += count if pool == mine else 0
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
-        return min(cheapest, key=lambda one: (zones[one.zone], one.zone))
+        return min(cheapest, key=lambda offering: (zones[offering.zone], offering.zone))
 
     def _left(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts | None:
         """What the pool's limits still allow; None if it has none."""
@@ -261,8 +270,12 @@ class NodeProvisioner:
         pools = list(self._pools(state, shape))
         if not pools:
             return "no_pool"
-        every = [one for pool in pools for one in self.options(pool)]
-        fitting = [one for one in every if shape.selects(one.labels) and one.size.allocatable.holds(shape.requests)]
+        every = [option for pool in pools for option in self.options(pool)]
+        fitting = [
+            offering
+            for offering in every
+            if shape.selects(offering.labels) and offering.size.allocatable.holds(shape.requests)
+        ]
         if fitting:
             return "pod_rules" if state.domains.bound(shape) else "limit"
         return "no_capacity" if self._behaviour.full_zones and any(self._without_full(pools, shape)) else "no_size"
@@ -271,11 +284,11 @@ class NodeProvisioner:
         for pool in pools:
             required = expressions(pool_spec(pool).get("requirements"))
             own = pool_labels(pool)
-            for one in offerings(self._behaviour.launchable(), zones=self._behaviour.zones):
+            for offering in offerings(self._behaviour.launchable(), zones=self._behaviour.zones):
                 yield (
-                    _allowed(required, one.labels)
-                    and shape.selects({**own, **one.labels})
-                    and one.size.allocatable.holds(shape.requests)
+                    _allowed(required, offering.labels)
+                    and shape.selects({**own, **offering.labels})
+                    and offering.size.allocatable.holds(shape.requests)
                 )
 
 

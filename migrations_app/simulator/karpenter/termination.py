@@ -48,9 +48,9 @@ class TerminationController:
 
     def work(self, state: ClusterState) -> None:
         self._holding.clear()
-        for claim in sorted(state.claims_ending.values(), key=lambda one: one.name):
+        for claim in sorted(state.claims_ending.values(), key=lambda karpenter: karpenter.name):
             self._end_claim(state, claim)
-        for node in sorted(state.nodes_ending.values(), key=lambda one: one.name):
+        for node in sorted(state.nodes_ending.values(), key=lambda node_state: node_state.name):
             self._end_node(state, node)
         self._end_pools(state)
         self._end_classes(state)
@@ -104,7 +104,7 @@ class TerminationController:
         elif pinned := next((pod for pod in moving if pod.shape.pinned), None):
             self._measurements.held(pinned, "annotation")
         else:
-            for pod in sorted(moving, key=lambda one: (one.namespace, one.name)):
+            for pod in sorted(moving, key=lambda pod_state: (pod_state.namespace, pod_state.name)):
                 self._evict(state, pod)
         self._tried[node.name] = state.pod_changes
 

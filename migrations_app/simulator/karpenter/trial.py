@@ -71,12 +71,12 @@ class PlacementTrial:
 
     def _with_room(self, shape: PodShape) -> list[NodeState]:
         """The nodes that could take one such pod, by name."""
-        found = self._spots.get(shape)
-        if found is None:
-            found = [node for node in self._state.nodes.values() if _takes(node, shape)]
-            found.sort(key=lambda node: node.name)
-            self._spots[shape] = found
-        return found
+        node_states = self._spots.get(shape)
+        if node_states is None:
+            node_states = [node for node in self._state.nodes.values() if _takes(node, shape)]
+            node_states.sort(key=lambda node: node.name)
+            self._spots[shape] = node_states
+        return node_states
 
 
 def _takes(node: NodeState, shape: PodShape) -> bool:

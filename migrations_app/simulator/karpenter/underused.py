@@ -56,7 +56,7 @@ class UnderusedNodes:
 
     def wanted(self, state: ClusterState) -> bool:
         """Whether a decision may find something."""
-        if not self._behaviour.consolidates_used or not any(quiet_seconds(one) is not None for one in _pools(state)):
+        if not self._behaviour.consolidates_used or not any(quiet_seconds(pool) is not None for pool in _pools(state)):
             return False
         if self._found is not None or self._next > 0 or self._again <= self._agenda.now:
             return True
@@ -89,7 +89,7 @@ class UnderusedNodes:
         return None
 
     def _state_of(self, state: ClusterState) -> tuple[object, ...]:
-        pools = tuple((one.uid, one.doc["metadata"].get("resourceVersion")) for one in _pools(state))
+        pools = tuple((pool.uid, pool.doc["metadata"].get("resourceVersion")) for pool in _pools(state))
         return state.pod_changes, state.node_changes, len(state.claims_ending), pools
 
     def _candidates(self, state: ClusterState) -> list[KarpenterObject]:

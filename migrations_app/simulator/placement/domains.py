@@ -82,11 +82,11 @@ class DomainCounts:
 
     def counted_by(self, shape: PodShape) -> list[PodTerm]:
         """The terms that count pods of this shape."""
-        found = self._counting.get(shape)
-        if found is None:
-            found = [term for term in self._counts if term.counts(shape.namespace, shape.labels)]
-            self._counting[shape] = found
-        return found
+        pod_terms = self._counting.get(shape)
+        if pod_terms is None:
+            pod_terms = [term for term in self._counts if term.counts(shape.namespace, shape.labels)]
+            self._counting[shape] = pod_terms
+        return pod_terms
 
     def keys_of(self, shape: PodShape) -> set[str]:
         """The labels whose values matter to where such a pod goes."""
@@ -128,7 +128,11 @@ class DomainCounts:
         """
         key, counts = rule.term.key, self._counts[rule.term].pods
         if shape.keys:
-            names = {one.labels[key] for one in self._nodes.values() if key in one.labels and shape.selects(one.labels)}
+            names = {
+                node_state.labels[key]
+                for node_state in self._nodes.values()
+                if key in node_state.labels and shape.selects(node_state.labels)
+            }
         else:
             names = {name for name, count in self._domains[key].items() if count > 0}
         names |= set((more or {}).get(key, ()))

@@ -131,11 +131,11 @@ class RoomIndex:
 
     def _of(self, shape: PodShape) -> list[_Group]:
         """The groups whose taints and labels suit such a pod."""
-        found = self._fitting.get(shape)
-        if found is None:
-            found = [group for group in self._groups.values() if self._takes(group.sample, shape)]
-            self._fitting[shape] = found
-        return found
+        groups = self._fitting.get(shape)
+        if groups is None:
+            groups = [group for group in self._groups.values() if self._takes(group.sample, shape)]
+            self._fitting[shape] = groups
+        return groups
 
     def _takes(self, node: NodeState, shape: PodShape) -> bool:
         return shape.tolerates(node.taints) and shape.selects(node.labels)

@@ -17,7 +17,7 @@ class RefusalCause:
 
 def causes_told(causes: Iterable[RefusalCause]) -> list[dict[str, str]]:
     """The causes as a Status document lists them."""
-    parts = ((("reason", one.reason), ("message", one.message), ("field", one.field)) for one in causes)
+    parts = ((("reason", cause.reason), ("message", cause.message), ("field", cause.field)) for cause in causes)
     return [{key: text for key, text in each if text} for each in parts]
 
 

@@ -108,7 +108,9 @@ def _owner_faults(owners: Any) -> Iterator[RefusalCause]:  # noqa: ANN401 - a li
 def update_faults(new: Tree, old: Tree) -> Iterator[RefusalCause]:
     """What an update must not change in metadata."""
     if old.get("deletionTimestamp"):
-        added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]
+        added = [
+            finalizer for finalizer in new.get("finalizers") or () if finalizer not in (old.get("finalizers") or ())
+        ]
         if added:
             why = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
             yield prohibited("metadata.finalizers", why)

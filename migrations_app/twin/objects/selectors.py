@@ -56,12 +56,12 @@ class LabelRequirement:
 
 def read_labels(text: str) -> tuple[LabelRequirement, ...]:
     """The requirements of a label selector. Raises SelectorError."""
-    found: list[LabelRequirement] = []
+    requirements: list[LabelRequirement] = []
     at = 0
     while at < len(text):
-        one, at = _next(text, at)
-        found.append(one)
-    return tuple(found)
+        requirement, at = _next(text, at)
+        requirements.append(requirement)
+    return tuple(requirements)
 
 
 def _next(text: str, at: int) -> tuple[LabelRequirement, int]:
@@ -121,9 +121,9 @@ def selected_by(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[
     same = [
         LabelRequirement(key, "in", frozenset({value})) for key, value in (selector.get("matchLabels") or {}).items()
     ]
-    more = [_expression(one) for one in selector.get("matchExpressions") or ()]
+    more = [_expression(match_expression) for match_expression in selector.get("matchExpressions") or ()]
     wanted = [*same, *more]
-    return lambda labels: all(one.fits(labels) for one in wanted)
+    return lambda labels: all(requirement.fits(labels) for requirement in wanted)
 
 
 _SIGNS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}

@@ -39,7 +39,7 @@ class TwinReader:
             answer = self._asked(api_request("list", resource.path), query=_query(resource, token))
             metadata = answer.document["metadata"]
             items = [msgspec.Raw(self._encoded(one)) for one in answer.document["items"]]
-            size = sum(len(memoryview(one)) for one in items)
+            size = sum(len(memoryview(raw)) for raw in items)
             yield ListPage(items, metadata["resourceVersion"], size, answer.document["kind"])
             token = metadata.get("continue", "")
             if not token:

@@ -57,8 +57,8 @@ def remove_directory_team(team_id: int) -> None:
 
 def told_teams(names: Collection[str]) -> frozenset[str]:
     """Those of the teams whose members a directory decides."""
-    found = ProvisionedTeam.objects.filter(team__name__in=names)
-    return frozenset(found.values_list("team__name", flat=True))
+    teams = ProvisionedTeam.objects.filter(team__name__in=names)
+    return frozenset(teams.values_list("team__name", flat=True))
 
 
 def _apply_to(row: Group, told: TeamAsTold) -> None:

@@ -32,7 +32,7 @@ def inside(address: str, networks: Sequence[str]) -> bool:
     except ValueError:
         return False
     forms = (found, found.ipv4_mapped) if isinstance(found, ipaddress.IPv6Address) else (found,)
-    ranges = [ipaddress.ip_network(one) for one in networks]
+    ranges = [ipaddress.ip_network(network) for network in networks]
     return any(form is not None and form.version == one.version and form in one for form in forms for one in ranges)
 
 

@@ -43,10 +43,10 @@ class OidcState:
 
 def client() -> OidcClient:
     """The OIDC settings. Raises PermissionDenied when there are none."""
-    found: OidcClient | None = settings.ENV.oidc
-    if found is None:
+    oidc_client: OidcClient | None = settings.ENV.oidc
+    if oidc_client is None:
         raise _refused("no identity provider is set")
-    return found
+    return oidc_client
 
 
 def provider() -> Provider:

@@ -88,10 +88,10 @@ def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> 
 
 def owner_named(username: str) -> "User":
     """The active user of that name. Raises NotFound."""
-    found = get_user_model().objects.filter(username=username, is_active=True).first()
-    if found is None:
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is None:
         raise NotFound("no such user", where="user")
-    return found
+    return user
 
 
 def new_secret() -> NewSecret:

@@ -103,8 +103,8 @@ def poll(message: AgentMessage) -> bytes:
     if room <= 0:
         return packed(AgentCalls(wait=POLLED_AGAIN))
     if not HELD.acquire(blocking=False):
-        found = mailbox.take(room, seconds=0)
-        return packed(AgentCalls(found, wait=0.0 if found else POLLED_AGAIN))
+        agent_calls = mailbox.take(room, seconds=0)
+        return packed(AgentCalls(agent_calls, wait=0.0 if agent_calls else POLLED_AGAIN))
     try:
         if not connection.in_atomic_block:
             connection.close()  # others need it while this one waits
@@ -124,11 +124,11 @@ def begin(message: AgentMessage) -> bytes:
 
 def piece(message: AgentMessage) -> bytes:
     """Takes a piece of an answer, once. Raises Conflict `agent_wait`, `agent_not_awaited` or `agent_session`."""
-    found = _read(message, AgentPiece)
-    if not _is_nonce(found.nonce) or found.index < 0:
+    agent_piece = _read(message, AgentPiece)
+    if not _is_nonce(agent_piece.nonce) or agent_piece.index < 0:
         raise InvalidInput("this is no answer to a call", code="agent_message")
     _hear(message)
-    match mailbox_of(message.agent).put(found):
+    match mailbox_of(message.agent).put(agent_piece):
         case "wait":
             raise Conflict("the pieces before are not read yet", code="agent_wait")
         case "unknown" | "unexpected":

@@ -110,7 +110,7 @@ def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor)
         mine = row.approvals.filter(approver_id=person.id, taken_back_at=None)
         if row.state not in CLAIMING or not mine.update(taken_back_at=timezone.now()):
             raise Conflict("there is no approval of yours to take back", code="moved")
-        journeys = [one.journey_id for one in here.members if one.covered and one.journey_id]
+        journeys = [member.journey_id for member in here.members if member.covered and member.journey_id]
         hold_journeys(here)
         take_back_from_journeys(journeys, person.id, by=by)
         held = len(campaign_approvals_valid(row, here.clusters))

@@ -18,7 +18,7 @@ def claim(here: LoadedCampaign) -> None:
 
     It names those of the clusters that the caller may see, and counts the others (T11).
     """
-    mine = [one for one in here.joined if one.state != "out"]
+    mine = [member for member in here.joined if member.state != "out"]
     uids = dict(Cluster.objects.filter(pk__in=here.clusters).values_list("pk", "kube_system_uid"))
     twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
     taken = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
@@ -31,7 +31,7 @@ def claim(here: LoadedCampaign) -> None:
         raise Conflict(f"another campaign has {', '.join(told)}", code="campaign_holds")
     try:
         with transaction.atomic():
-            CampaignMember.objects.filter(pk__in=[one.pk for one in mine]).update(claims=True)
+            CampaignMember.objects.filter(pk__in=[member.pk for member in mine]).update(claims=True)
     except IntegrityError:
         raise Conflict("another campaign has one of the clusters", code="campaign_holds") from None
 

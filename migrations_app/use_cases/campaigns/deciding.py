@@ -53,27 +53,27 @@ def decide_together(
     if not chosen or len(chosen) > MOST_ON_A_PAGE:
         raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
     here = load_campaign(campaign_id)
-    waiting = {one.key: one for one in waiting_in(campaign_id)}
+    waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
     if here.row.name != wanted.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
         raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
-    found = tuple(_decided(key, waiting.get(key), person=person, wanted=wanted, by=by) for key in chosen)
-    done = sorted(one.key for one in found if not one.code)
-    detail = {"done": done, "refused": {one.key: one.code for one in found if one.code}}
+    outcomes = tuple(_decided(key, waiting.get(key), person=person, wanted=wanted, by=by) for key in chosen)
+    done = sorted(outcome.key for outcome in outcomes if not outcome.code)
+    detail = {"done": done, "refused": {outcome.key: outcome.code for outcome in outcomes if outcome.code}}
     note_campaign(here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=wanted.note, detail=detail))
-    return found
+    return outcomes
 
 
 def _decided(
-    key: str, one: WaitingDecision | None, *, person: Person, wanted: TogetherRequest, by: Actor
+    key: str, decision: WaitingDecision | None, *, person: Person, wanted: TogetherRequest, by: Actor
 ) -> DecisionOutcome:
-    if one is None:
+    if decision is None:
         return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
     code, why = "", ""
     try:
-        _act(one, person, wanted=wanted, by=by)
+        _act(decision, person, wanted=wanted, by=by)
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
-    return DecisionOutcome(key=key, cluster=one.cluster, title=one.title, code=code, why=why)
+    return DecisionOutcome(key=key, cluster=decision.cluster, title=decision.title, code=code, why=why)
 
 
 def _approve(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:

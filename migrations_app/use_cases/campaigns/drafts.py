@@ -49,7 +49,7 @@ def draft_campaign(wanted: CampaignRequest, *, person: Person, by: Actor) -> uui
         raise InvalidInput("no cluster that you may operate is chosen", where="selection", code="no_clusters")
     if len(clusters) > MOST_CLUSTERS:
         raise InvalidInput(f"at most {MOST_CLUSTERS} clusters", where="selection", code="too_many")
-    refuse_person(may_prepare(over_every(person, [one.pk for one in clusters])))
+    refuse_person(may_prepare(over_every(person, [cluster.pk for cluster in clusters])))
     now = timezone.now()
     with transaction.atomic():
         row = Campaign.objects.create(
@@ -111,16 +111,16 @@ def _operated(person: Person) -> Q:
 
 
 def _add_members(row: Campaign, clusters: list[Cluster]) -> None:
-    labels = ClusterLabel.objects.filter(cluster__in=[one.pk for one in clusters], key=REGION)
+    labels = ClusterLabel.objects.filter(cluster__in=[cluster.pk for cluster in clusters], key=REGION)
     regions = dict(labels.values_list("cluster_id", "value"))
     CampaignMember.objects.bulk_create(
         CampaignMember(
             campaign=row,
-            cluster=one,
-            cluster_name=one.name,
-            environment=one.environment,
-            region=regions.get(one.pk, ""),
+            cluster=cluster,
+            cluster_name=cluster.name,
+            environment=cluster.environment,
+            region=regions.get(cluster.pk, ""),
             place=place,
         )
-        for place, one in enumerate(clusters)
+        for place, cluster in enumerate(clusters)
     )

@@ -79,7 +79,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
         refuse_person(may_start(over_every(person, here.clusters)))
         refuse_other_version(here, version)
         in_state(here, "paused")
-        stopped = [one.cluster_name for one in here.members if _still_stopped(one)]
+        stopped = [member.cluster_name for member in here.members if _still_stopped(member)]
         if stopped:
             raise Conflict(f"settle {', '.join(stopped[:5])} first", code="member_stopped")
         _refuse_changes()
@@ -131,13 +131,15 @@ def refuse_unapproved(here: LoadedCampaign, person: Person) -> None:
     """Raises Conflict `approval_missing` if the approvals that hold are fewer than the policies of now ask for."""
     needed = campaign_approvals_needed(here.row, here.clusters)
     held = campaign_approvals_valid(here.row, here.clusters)
-    given = [one for one in held if person.method != "token" or one.approver_id != person.id]
+    given = [approval for approval in held if person.method != "token" or approval.approver_id != person.id]
     if len(given) < needed:
         raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
 
 
-def _still_stopped(one: CampaignMember) -> bool:
-    return one.state == "stopped" and (one.journey is None or one.journey.state not in ("running", "succeeded"))
+def _still_stopped(member: CampaignMember) -> bool:
+    return member.state == "stopped" and (
+        member.journey is None or member.journey.state not in ("running", "succeeded")
+    )
 
 
 def _expired(campaign_id: uuid.UUID) -> bool:

@@ -99,7 +99,7 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Jou
     """Codes of why the campaign's approval does not cover the previewed journey; empty if it does."""
     shown = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
-    nodes = max((one.count for outline in plan.shown.values() for one in outline.nodes), default=0)
+    nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
     found = list(differs(shown, lands=journey.lands, steps=plan.steps, nodes=nodes))
     cluster = member.cluster
     if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (shown.uid, shown.ca):
@@ -113,8 +113,10 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Jou
 def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Asks for the approval of the journey and gives it those of the campaign; by the policy of now more may miss."""
     given = [
-        CarriedApproval(approver_id=one.approver_id, approver_name=one.approver_name, step_up=one.step_up)
-        for one in campaign_approvals_valid(here.row, here.clusters)
+        CarriedApproval(
+            approver_id=approval.approver_id, approver_name=approval.approver_name, step_up=approval.step_up
+        )
+        for approval in campaign_approvals_valid(here.row, here.clusters)
     ]
     with transaction.atomic():
         ask_journey_of(here, member, journey=journey)
@@ -140,7 +142,7 @@ def hold_journeys(here: LoadedCampaign) -> None:
 
     Their workers lock them before the head of the audit log, too: neither waits for the other for ever.
     """
-    mine = sorted(one.journey_id for one in here.members if one.journey_id and one.state in AT_WORK)
+    mine = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
     held = list(Journey.objects.select_for_update().filter(pk__in=mine).order_by("pk").values_list("pk", flat=True))
     made = Rollout.objects.filter(journey_part__step__journey_id__in=held, state__in=ROLLOUT_HOLDS)
     list(Rollout.objects.select_for_update().filter(pk__in=made.values("pk")).order_by("pk").values_list("pk"))

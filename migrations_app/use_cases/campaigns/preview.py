@@ -63,12 +63,12 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
     Raises Conflict if the campaign was changed meanwhile.
     """
     here = load_campaign(campaign_id)
-    if here.row.state != "draft" or any(one.shown is None for one in here.members):
+    if here.row.state != "draft" or any(member.shown is None for member in here.members):
         return
-    shown = _without_twins(sorted((shown_of(one) for one in here.members), key=lambda one: one.name))
-    joined = [one for one in shown if not one.cause]
+    shown = _without_twins(sorted((shown_of(member) for member in here.members), key=lambda member: member.name))
+    joined = [member for member in shown if not member.cause]
     recipe = here.recipe
-    waves = in_waves([_placed(one) for one in joined], recipe)
+    waves = in_waves([_placed(member) for member in joined], recipe)
     plan = CampaignPlan(name=here.row.name, recipe=recipe, waves=waves, shown=tuple(shown), author=here.row.author_name)
     with transaction.atomic():
         _store_members(here, shown, waves=waves)
@@ -149,18 +149,18 @@ def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
 
 def _without_twins(shown: Iterable[MemberPreview]) -> list[MemberPreview]:
     """Of two registrations of one cluster the first joins: the second would be worked on twice."""
-    found: list[MemberPreview] = []
+    previews: list[MemberPreview] = []
     seen: set[str] = set()
-    for one in shown:
-        twin = not one.cause and one.uid and one.uid in seen
-        found.append(msgspec.structs.replace(one, cause="registered_twice") if twin else one)
-        if not one.cause and one.uid:
-            seen.add(one.uid)
-    return found
+    for member in shown:
+        twin = not member.cause and member.uid and member.uid in seen
+        previews.append(msgspec.structs.replace(member, cause="registered_twice") if twin else member)
+        if not member.cause and member.uid:
+            seen.add(member.uid)
+    return previews
 
 
-def _placed(one: MemberPreview) -> Placed:
-    return Placed(id=one.cluster, name=one.name, environment=one.environment, nodes=one.owned or 0)
+def _placed(member: MemberPreview) -> Placed:
+    return Placed(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
 
 
 def _store_members(here: LoadedCampaign, shown: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]) -> None:

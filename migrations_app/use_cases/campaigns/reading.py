@@ -31,8 +31,8 @@ from migrations_app.use_cases.campaigns.transitions import (
 def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
     """What the decision rests on, as it is stored now."""
     joined = here.joined
-    clusters = _clusters([one.cluster_id for one in joined if one.cluster_id])
-    waiting = [one.cluster_id for one in joined if one.cluster_id and one.state == "waiting"]
+    clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
+    waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
     held = set(
         Journey.objects.filter(cluster_id__in=waiting, state__in=sorted(PLANNED | HOLDING)).values_list(
             "cluster_id", flat=True
@@ -42,10 +42,12 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
     return CampaignSeen(
         state=here.row.state,  # type: ignore[arg-type]  # the column's choices are the states
         recipe=recipe,
-        members=tuple(_member_seen(here, one, clusters=clusters, held=one.cluster_id in held) for one in joined),
+        members=tuple(
+            _member_seen(here, member, clusters=clusters, held=member.cluster_id in held) for member in joined
+        ),
         waves=tuple(
-            WaveSeen(opened=one.opened_at is not None, agreed=one.agreed_at is not None, stops=one.stops)
-            for one in here.waves
+            WaveSeen(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
+            for wave in here.waves
         ),
         halts=_halts(here) if here.row.state == "running" else "",
         window=windows.any_open(recipe.windows, timezone.now()),
@@ -60,56 +62,58 @@ def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, dateti
 
 
 def _member_seen(
-    here: LoadedCampaign, one: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
+    here: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
     held: bool,
 ) -> MemberSeen:  # fmt: skip
-    known = clusters.get(one.cluster_id) if one.cluster_id else None
+    known = clusters.get(member.cluster_id) if member.cluster_id else None
     failures, release, scanned = known or (0, "", None)
     lost = ""
-    if one.state in ("preparing", "asking", "running", "stopped") and failures >= UNREACHABLE_AFTER:
+    if member.state in ("preparing", "asking", "running", "stopped") and failures >= UNREACHABLE_AFTER:
         lost = "unreachable"
-    reverted = one.ended_at is not None and scanned is not None and scanned > one.ended_at and release != one.lands
-    if reverted and release and one.state in ("done", "stopped"):
+    reverted = (
+        member.ended_at is not None and scanned is not None and scanned > member.ended_at and release != member.lands
+    )
+    if reverted and release and member.state in ("done", "stopped"):
         lost = "reverted"
     return MemberSeen(
-        id=str(one.pk),
-        wave=one.wave,
-        state=one.state,  # type: ignore[arg-type]  # the column's choices are the states
-        region=one.region,
-        environment=one.environment,
-        journey=_journey_seen(here, one),
-        left=hops_after(one),
-        paused_with=one.paused_with,
-        ended_at=one.ended_at,
+        id=str(member.pk),
+        wave=member.wave,
+        state=member.state,  # type: ignore[arg-type]  # the column's choices are the states
+        region=member.region,
+        environment=member.environment,
+        journey=_journey_seen(here, member),
+        left=hops_after(member),
+        paused_with=member.paused_with,
+        ended_at=member.ended_at,
         lost=lost,
-        reached=bool(release) and release == one.lands,
+        reached=bool(release) and release == member.lands,
         gone=known is None,
         held=held,
-        cause_code=one.cause_code,
+        cause_code=member.cause_code,
     )
 
 
-def hops_after(one: CampaignMember) -> int:
+def hops_after(member: CampaignMember) -> int:
     """How many hops are left after that of its journey, by the release where the journey lands.
 
     The count beside it is not enough: a journey that was ended halfway, or a release that was reverted, moves the next
     one to another hop. A journey that lands where nothing was shown has as many left as were counted.
     """
-    lands = one.journey.lands if one.journey is not None else ""
-    ends = [hop.lands for hop in shown_of(one).hops] if one.shown else []
-    return len(ends) - 1 - ends.index(lands) if lands in ends else one.hops_left
+    lands = member.journey.lands if member.journey is not None else ""
+    ends = [hop.lands for hop in shown_of(member).hops] if member.shown else []
+    return len(ends) - 1 - ends.index(lands) if lands in ends else member.hops_left
 
 
-def _journey_seen(here: LoadedCampaign, one: CampaignMember) -> JourneySeen | None:
-    made = one.journey
+def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
+    made = member.journey
     if made is None:
         return None
-    compared = one.state == "preparing" and made.state == "previewed"
+    compared = member.state == "preparing" and made.state == "previewed"
     return JourneySeen(
         state=made.state,
         cause_code=made.cause_code,
         wait_code=made.wait_code,
-        differs=member_journeys.differences_of(here, one, journey=made) if compared else (),
+        differs=member_journeys.differences_of(here, member, journey=made) if compared else (),
     )
 
 

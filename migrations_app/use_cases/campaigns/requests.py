@@ -77,7 +77,7 @@ def checked_recipe(wanted: CampaignRequest) -> Recipe:
         order=wanted.order,
         limits=wanted.limits,
         gates=wanted.gates,
-        windows=tuple(checked_window(dict(one)) for one in wanted.windows),
+        windows=tuple(checked_window(dict(window)) for window in wanted.windows),
         stop_all=wanted.stop_all,
         weighed=wanted.weighed.strip()[:LONGEST_NOTE],
         accepts=wanted.accepts,

@@ -39,7 +39,7 @@ def open_wave(
         refuse_person(may_resolve(over_every(person, here.clusters)))
         refuse_other_version(here, version)
         in_state(here, "running")
-        following = next((one for one in here.waves if one.opened_at is None), None)
+        following = next((campaign_wave for campaign_wave in here.waves if campaign_wave.opened_at is None), None)
         if following is None or following.number != wave or following.agreed_at is not None:
             raise Conflict("this wave does not wait for a person", code="moved")
         event = CampaignEvent(

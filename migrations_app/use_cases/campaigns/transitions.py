@@ -78,19 +78,25 @@ class LoadedCampaign:
     @property
     def joined(self) -> list[CampaignMember]:
         """The clusters that are part of it or were."""
-        return [one for one in self.members if one.lands]
+        return [campaign_member for campaign_member in self.members if campaign_member.lands]
 
     @property
     def clusters(self) -> list[uuid.UUID]:
         """The ids of the clusters that are part of it and still registered."""
-        return [one.cluster_id for one in self.joined if one.cluster_id and one.state != "out"]
+        return [
+            campaign_member.cluster_id
+            for campaign_member in self.joined
+            if campaign_member.cluster_id and campaign_member.state != "out"
+        ]
 
     def member(self, member_id: int) -> CampaignMember:
         """One of its clusters. Raises NotFound."""
-        found = next((one for one in self.members if one.pk == member_id), None)
-        if found is None:
+        campaign_member = next(
+            (campaign_member for campaign_member in self.members if campaign_member.pk == member_id), None
+        )
+        if campaign_member is None:
             raise NotFound("the campaign has no such cluster")
-        return found
+        return campaign_member
 
 
 def recipe_of(row: Campaign) -> Recipe:

@@ -46,12 +46,12 @@ def look(api: LiveApi, url: str) -> ConnectionTest:
 
     Raises ReadError.
     """
-    found = msgspec.json.decode(api.get("/version"), type=ServerVersion)
+    version = msgspec.json.decode(api.get("/version"), type=ServerVersion)
     missing = tuple(Missing(kind.group, kind.plural) for kind in READ if not _may_list(api, kind))
     if not api.access_review("get", group="", plural=KUBE_SYSTEM.plural, name=KUBE_SYSTEM.name):
         missing = (*missing, Missing("", KUBE_SYSTEM.plural, verb="get", name=KUBE_SYSTEM.name))
     return ConnectionTest(
-        reachable=True, server=url, kubernetes=found.git_version, missing=missing, rule=scan_roles(missing)
+        reachable=True, server=url, kubernetes=version.git_version, missing=missing, rule=scan_roles(missing)
     )
 
 

@@ -113,10 +113,10 @@ def read_draft(text: str, *, by: str) -> AccessDraft:
         told = {}
     if not told or told["by"] != by:
         raise InvalidInput("karpdash gave no such draft to you; ask for a new one", code="bad_draft", where="draft")
-    found = _draft(text.strip(), told)
-    if found.expires_at <= timezone.now():
+    access_draft = _draft(text.strip(), told)
+    if access_draft.expires_at <= timezone.now():
         raise InvalidInput("the draft is older than a week; ask for a new one", code="draft_expired", where="draft")
-    return found
+    return access_draft
 
 
 def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
@@ -207,12 +207,12 @@ def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: boo
 def _seen(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, token):
-            found = (
+            test = (
                 try_server(connection, token=token)
                 if with_server
                 else ConnectionTest(reachable=True, server=connection.server.url)
             )
-            return AccessTest(result=found, arn=connection.context)
+            return AccessTest(result=test, arn=connection.context)
     except (Forbidden, InvalidInput) as wrong:
         raise _of_the_form(wrong) from None
 
@@ -248,8 +248,8 @@ def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
     """
     told = read_draft(draft, by=details.by)
     row = new_row(details, source=Cluster.Source.EKS)
-    entry, found = proven(told, role_arn=role_arn)
-    row.server, row.eks_arn = found.server.url, found.context
+    entry, connection = proven(told, role_arn=role_arn)
+    row.server, row.eks_arn = connection.server.url, connection.context
     row.role_arn, row.external_id = entry.role_arn, entry.external_id
     return stored(row, None)
 
@@ -281,10 +281,10 @@ def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, ver
     """
     cluster = _may_have_access(cluster_id)
     _same_version(cluster, version)
-    entry, found = proven(read_draft(draft, by=by), role_arn=role_arn)
-    if cluster.source == Cluster.Source.EKS and found.context != cluster.eks_arn:
+    entry, connection = proven(read_draft(draft, by=by), role_arn=role_arn)
+    if cluster.source == Cluster.Source.EKS and connection.context != cluster.eks_arn:
         raise InvalidInput(f"this cluster is registered as {cluster.eks_arn}", code="other_cluster", where="draft")
-    access = {"eks_arn": found.context, "role_arn": entry.role_arn, "external_id": entry.external_id}
+    access = {"eks_arn": connection.context, "role_arn": entry.role_arn, "external_id": entry.external_id}
     return _changed(cluster, **access)
 
 

@@ -65,7 +65,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
         _move(kept, gone)
         for group in list(new_groups(kept, gone)):
             put_in(group.pk, [stays])
-        label_row(kept, {one.key: one.value for one in preview.labels if not one.stays})
+        label_row(kept, {label.key: label.value for label in preview.labels if not label.stays})
         gone.delete()
         recount(stays, now=timezone.now())
         enqueue(kept, by="join")
@@ -89,7 +89,7 @@ def _recorded(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
     numbers = ("snapshots", "scans", "rollouts", "journeys", "campaigns", "waivers_over", "roles", "plans_expire")
     told: dict[str, Any] = {name: getattr(preview, name) for name in numbers}
     told |= {"waivers": list(preview.waivers), "groups": list(preview.groups), "digest": preview.digest}
-    told |= {"labels": {one.key: [one.stays, one.value] for one in preview.labels}, "uid": kept.kube_system_uid}
+    told |= {"labels": {label.key: [label.stays, label.value] for label in preview.labels}, "uid": kept.kube_system_uid}
     with_: Mapping[str, str] = {"joined": str(gone.pk), "joined_name": gone.name}
     record_audit_event("cluster.joined", kept.name, cluster_id=kept.pk, **with_, **told)
     into: Mapping[str, str] = {"into": str(kept.pk), "into_name": kept.name, "server": gone.server}

@@ -106,8 +106,8 @@ def _queue(reading: AwsReading) -> Part[Queue]:
     name = named.items[0]
     if not names.QUEUE_NAME.fullmatch(name):
         return Unseen("bad_name", f"{name[:100]!r} is not the name of a queue")
-    found = reading.api.queue(name, account=reading.place.account)
-    return read_one(found or Queue(name=name, exists=False))
+    queue = reading.api.queue(name, account=reading.place.account)
+    return read_one(queue or Queue(name=name, exists=False))
 
 
 def _oidc_provider(reading: AwsReading) -> Part[OidcProvider]:
@@ -116,12 +116,12 @@ def _oidc_provider(reading: AwsReading) -> Part[OidcProvider]:
     place = reading.place
     issuers = [cluster.issuer.removeprefix("https://") for cluster in reading.cluster.items if cluster.issuer]
     arns = [f"arn:{place.partition}:iam::{place.account}:oidc-provider/{issuer}" for issuer in issuers]
-    return Seen(tuple(found for arn in arns if (found := reading.api.oidc_provider(arn))))
+    return Seen(tuple(provider for arn in arns if (provider := reading.api.oidc_provider(arn))))
 
 
 def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
     """The names that the requests of this cluster are evaluated with."""
-    arns = [role.arn for one in roles.items for role in one.role.items]
+    arns = [role.arn for node_role in roles.items for role in node_role.role.items]
     return AwsSite(
         cluster=reading.place.cluster,
         account=reading.place.account,

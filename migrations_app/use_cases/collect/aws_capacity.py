@@ -40,8 +40,8 @@ def _subnets(reading: AwsReading) -> Part[Subnet]:
     vpc = next((cluster.vpc for cluster in reading.cluster.items), "")
     if not vpc:
         return Unseen("no_vpc", "DescribeCluster names no VPC, so which subnets to read is not known")
-    found = reading.api.subnets(vpc, keys=selector_keys(reading.inventory))
-    return Seen(selected_subnets(reading.inventory, found))
+    subnets = reading.api.subnets(vpc, keys=selector_keys(reading.inventory))
+    return Seen(selected_subnets(reading.inventory, subnets))
 
 
 def _offerings(reading: AwsReading) -> Part[InstanceOffering]:

@@ -60,9 +60,9 @@ def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
         return Unseen("other_account", told)
 
     def read() -> Part[Role]:
-        found = reading.api.role(arn.name)
+        role = reading.api.role(arn.name)
         # A role of the same name under another path is another role, and cannot be assumed by this ARN.
-        return read_one(found if found and found.arn == str(arn) else None)
+        return read_one(role if role and role.arn == str(arn) else None)
 
     return part(read)
 

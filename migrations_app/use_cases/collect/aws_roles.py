@@ -48,8 +48,8 @@ def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:
 
 
 def _profile(reading: AwsReading, named: NameWithSources) -> InstanceProfile:
-    found = reading.api.instance_profile(named.name)
-    return replace(found or InstanceProfile(name=named.name, exists=False), named_by=named.by)
+    profile = reading.api.instance_profile(named.name)
+    return replace(profile or InstanceProfile(name=named.name, exists=False), named_by=named.by)
 
 
 def node_roles(reading: AwsReading, profiles: Part[InstanceProfile]) -> Part[NodeRole]:
@@ -139,10 +139,10 @@ def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]
 
 
 def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Found]:
-    for one in reading.api.associations(namespace=account.namespace, service_account=account.name):
-        yield "pod_identity", one.role_arn, account
-        if one.target_role_arn:
-            yield "pod_identity_target", one.target_role_arn, account
+    for association in reading.api.associations(namespace=account.namespace, service_account=account.name):
+        yield "pod_identity", association.role_arn, account
+        if association.target_role_arn:
+            yield "pod_identity_target", association.target_role_arn, account
 
 
 def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
@@ -178,7 +178,7 @@ def simulation(
     if isinstance(roles, Unseen):
         return roles
     judged = working(roles.items)
-    unread = next((found for one in judged if (found := _unread(one))), None)
+    unread = next((unseen for role in judged if (unseen := _unread(role))), None)
     if unread is not None:
         return unread
     if not judged or not releases:
@@ -187,9 +187,9 @@ def simulation(
         lambda: Seen(
             tuple(
                 row
-                for one in judged
+                for role in judged
                 for release in releases
-                for row in _checked(reading, one, release=release, site=site)
+                for row in _checked(reading, role, release=release, site=site)
             )
         )
     )

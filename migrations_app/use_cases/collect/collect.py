@@ -135,7 +135,7 @@ def _line(name: str, run: _Run) -> PartLine:
     if isinstance(part, Seen):
         bad = len(part.quarantined)
         first = f"{part.quarantined[0].name}: {part.quarantined[0].why}" if bad else ""
-        codes = tuple(dict.fromkeys(one.code for one in part.quarantined if one.code))
+        codes = tuple(dict.fromkeys(unparsable.code for unparsable in part.quarantined if unparsable.code))
         return PartLine(
             name=name,
             seen=True,

@@ -31,31 +31,31 @@ def helm_releases(reading: Reading) -> Parts:
 
     A single forbidden namespace is quarantined by name, so that no check takes a missing release for an absent one.
     """
-    found: list[_ReleaseSearch] = []
+    searches: list[_ReleaseSearch] = []
     refused: list[tuple[str, ReadError]] = []
     for home in reading.homes:
         try:
-            found.append(_in(reading, home))
+            searches.append(_in(reading, home))
         except Forbidden as reason:
             refused.append((home, reason))
-    if not found:
+    if not searches:
         raise refused[0][1]
-    releases = [one for each in found for one in each.releases]
-    bad = [one for each in found for one in each.bad]
+    releases = [release for each in searches for release in each.releases]
+    bad = [unparsable for each in searches for unparsable in each.bad]
     return {"helm_releases": Seen(tuple(_newest(releases)), "v1", (*map(_set_aside, refused), *bad))}
 
 
 def _in(reading: Reading, home: str) -> _ReleaseSearch:
-    found = _ReleaseSearch()
+    search = _ReleaseSearch()
 
     def begin() -> Callable[[ListPage], None]:
-        found.releases.clear()
-        found.bad.clear()
-        return found.take
+        search.releases.clear()
+        search.bad.clear()
+        return search.take
 
     # Records are up to 1 MB each; other Secrets are never requested.
     reading.each_page(reading.resource(kinds.SECRET, namespace=home, label_selector="owner=helm", page_size=20), begin)
-    return found
+    return search
 
 
 def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:

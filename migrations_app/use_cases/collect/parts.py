@@ -135,23 +135,23 @@ def _settings(reading: Reading) -> Parts:
 
 def _config_maps(reading: Reading, namespaces: Iterable[str], *, name: str) -> Seen[o.ConfigMap]:
     select = f"metadata.name={name}"
-    found = [reading.whole(kinds.CONFIG_MAP, o.ConfigMap, namespace=home, field_selector=select) for home in namespaces]
-    return _keep(_joined(found), lambda item: item.name == name)
+    seens = [reading.whole(kinds.CONFIG_MAP, o.ConfigMap, namespace=home, field_selector=select) for home in namespaces]
+    return _keep(_joined(seens), lambda item: item.name == name)
 
 
-def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
-    every = tuple(found)
+def _joined(seens: Iterable[Seen[N]]) -> Seen[N]:
+    every = tuple(seens)
     items = tuple(item for seen in every for item in seen.items)
     bad = tuple(bad for seen in every for bad in seen.quarantined)
     return Seen(items, next((seen.served for seen in every if seen.served), None), bad)
 
 
 def _deliveries(reading: Reading) -> Parts:
-    found = [
+    seens = [
         reading.whole(kind, o.GitOpsDelivery)
         for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
     ]
-    return {"deliveries": _of_karpenter(_keep(_joined(found), _delivers), "karpenter")}
+    return {"deliveries": _of_karpenter(_keep(_joined(seens), _delivers), "karpenter")}
 
 
 def _delivers(delivery: o.GitOpsDelivery) -> bool:
@@ -197,8 +197,8 @@ def _controller_pods(reading: Reading) -> Parts:
 def _accounts(reading: Reading) -> Parts:
     named = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
     homes = sorted({home for home, _ in named})
-    found = _joined(reading.whole(kinds.SERVICE_ACCOUNT, o.ServiceAccount, namespace=home) for home in homes)
-    return {"controller_accounts": _keep(found, lambda item: (item.namespace, item.name) in named)}
+    seen = _joined(reading.whole(kinds.SERVICE_ACCOUNT, o.ServiceAccount, namespace=home) for home in homes)
+    return {"controller_accounts": _keep(seen, lambda item: (item.namespace, item.name) in named)}
 
 
 def _services(reading: Reading) -> Parts:
@@ -213,13 +213,13 @@ def _services(reading: Reading) -> Parts:
 
 
 def _crd_items(reading: Reading) -> tuple[o.CRD, ...]:
-    found: tuple[o.CRD, ...] = reading.found["crds"].items
-    return found
+    crds: tuple[o.CRD, ...] = reading.found["crds"].items
+    return crds
 
 
 def _hook_items(reading: Reading) -> tuple[o.WebhookConfiguration, ...]:
-    found: tuple[o.WebhookConfiguration, ...] = reading.found["webhooks"].items
-    return found
+    configurations: tuple[o.WebhookConfiguration, ...] = reading.found["webhooks"].items
+    return configurations
 
 
 def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:

@@ -45,7 +45,7 @@ def crds(reading: Reading) -> Parts:
     except NotServed:
         return {"crds": Seen((), None)}
     # Unparsable objects that do not belong to Karpenter do not make its part doubtful.
-    mine = tuple(one for one in bad if "karpenter" in one.name or one.nameless)
+    mine = tuple(unparsable for unparsable in bad if "karpenter" in unparsable.name or unparsable.nameless)
     return {"crds": Seen(tuple(good), resource.group_version, mine)}
 
 
@@ -53,11 +53,13 @@ def controller_rbac(reading: Reading) -> Parts:
     """The ClusterRoles that are bound to the controllers' service accounts."""
     accounts = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
     bindings = reading.whole(kinds.CLUSTER_ROLE_BINDING, rules.ClusterRoleBinding)
-    named = {one.role_ref.name for one in bindings.items if set(_subjects(one)) & _names(accounts)}
+    named = {binding.role_ref.name for binding in bindings.items if set(_subjects(binding)) & _names(accounts)}
     roles = reading.whole(kinds.CLUSTER_ROLE, rules.ClusterRole)
     kept = tuple(role for role in roles.items if role.name in named)
     bad = tuple(
-        one for one in (*bindings.quarantined, *roles.quarantined) if one.name in named or "karpenter" in one.name
+        unparsable
+        for unparsable in (*bindings.quarantined, *roles.quarantined)
+        if unparsable.name in named or "karpenter" in unparsable.name
     )
     return {"controller_rbac": Seen(kept, roles.served, bad)}
 
@@ -76,11 +78,11 @@ def _subjects(binding: rules.ClusterRoleBinding) -> Iterator[tuple[str, str, str
 def network_policies(reading: Reading) -> Parts:
     """Every NetworkPolicy in the namespaces of the controllers."""
     homes = sorted({workload.namespace for workload in reading.controllers})
-    found = [reading.whole(kinds.NETWORK_POLICY, rules.NetworkPolicy, namespace=home) for home in homes]
+    seens = [reading.whole(kinds.NETWORK_POLICY, rules.NetworkPolicy, namespace=home) for home in homes]
     return {
         "network_policies": Seen(
-            tuple(item for seen in found for item in seen.items),
-            next((seen.served for seen in found if seen.served), None),
-            tuple(bad for seen in found for bad in seen.quarantined),
+            tuple(item for seen in seens for item in seen.items),
+            next((seen.served for seen in seens if seen.served), None),
+            tuple(bad for seen in seens for bad in seen.quarantined),
         )
     }

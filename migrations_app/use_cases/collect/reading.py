@@ -115,11 +115,11 @@ class Reading:
             if version == resource.version:
                 continue
             try:
-                found = self.listed(replace(resource, version=version), projection)
+                seen = self.listed(replace(resource, version=version), projection)
             except ReadError:
                 continue
             return replace(
-                found, other_version=OtherVersion(resource.group_version, reason.code, reason.message[:DETAIL])
+                seen, other_version=OtherVersion(resource.group_version, reason.code, reason.message[:DETAIL])
             )
         raise reason
 
@@ -151,8 +151,8 @@ class Reading:
 
     @property
     def controllers(self) -> tuple[o.Workload, ...]:
-        found: tuple[o.Workload, ...] = self.found["controller"].items
-        return found
+        workloads: tuple[o.Workload, ...] = self.found["controller"].items
+        return workloads
 
     @property
     def homes(self) -> tuple[str, ...]:

@@ -33,8 +33,10 @@ ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]
 def namespaces(reading: Reading) -> Parts:
     """The Namespaces of the controllers."""
     homes = {workload.namespace for workload in reading.controllers}
-    found = _kept(reading, kinds.NAMESPACE, read=partial(_if, kind=Namespace, kept=lambda one: one.name in homes))
-    return {"namespaces": found}
+    seen = _kept(
+        reading, kinds.NAMESPACE, read=partial(_if, kind=Namespace, kept=lambda namespace: namespace.name in homes)
+    )
+    return {"namespaces": seen}
 
 
 def volumes(reading: Reading) -> Parts:
@@ -53,16 +55,16 @@ def _volume(item: msgspec.Raw) -> PersistentVolume | UnparsableObject:
 def monitors(reading: Reading) -> Parts:
     """The ServiceMonitors and PodMonitors that name Karpenter."""
     each = (kinds.SERVICE_MONITOR, kinds.POD_MONITOR)
-    found = [_kept(reading, kind, read=partial(read_monitor, kind=kind.kind)) for kind in each]
-    return {"monitors": _joined(found)}
+    seens = [_kept(reading, kind, read=partial(read_monitor, kind=kind.kind)) for kind in each]
+    return {"monitors": _joined(seens)}
 
 
 def policies(reading: Reading) -> Parts:
     """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, told by discovery."""
-    found = [_kept(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
+    seens = [_kept(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
     reading.refuse_doubtful(kinds.GATEKEEPER_CONSTRAINT)
-    found += [_listed(reading, resource, read=_policy) for resource in _constraints(reading)]
-    return {"policies": _joined(found)}
+    seens += [_listed(reading, resource, read=_policy) for resource in _constraints(reading)]
+    return {"policies": _joined(seens)}
 
 
 def _policy(item: msgspec.Raw) -> AdmissionPolicy | UnparsableObject | None:
@@ -83,9 +85,9 @@ def _constraints(reading: Reading) -> Iterator[Resource]:
 
 def sources(reading: Reading) -> Parts:
     """The sources that the deliveries name."""
-    wanted = {name for one in reading.found["deliveries"].items for name in source_names(one)}
-    found = [_sources(reading, kind, wanted=wanted) for kind in kinds.FLUX_SOURCES]
-    return {"sources": _joined(found)}
+    wanted = {name for delivery in reading.found["deliveries"].items for name in source_names(delivery)}
+    seens = [_sources(reading, kind, wanted=wanted) for kind in kinds.FLUX_SOURCES]
+    return {"sources": _joined(seens)}
 
 
 def _sources(reading: Reading, kind: Kind, *, wanted: set[SourceName]) -> Seen[GitOpsSource]:
@@ -93,9 +95,9 @@ def _sources(reading: Reading, kind: Kind, *, wanted: set[SourceName]) -> Seen[G
     mine = {(home, name) for named, home, name in wanted if named == kind.kind}
     if not mine:
         return Seen(())
-    read = partial(_if, kind=GitOpsSource, kept=lambda one: (one.namespace, one.name) in mine)
-    found = _kept(reading, kind, read=read)
-    return replace(found, items=tuple(msgspec.structs.replace(one, kind=kind.kind) for one in found.items))
+    read = partial(_if, kind=GitOpsSource, kept=lambda source: (source.namespace, source.name) in mine)
+    seen = _kept(reading, kind, read=read)
+    return replace(seen, items=tuple(msgspec.structs.replace(source, kind=kind.kind) for source in seen.items))
 
 
 def _if(item: msgspec.Raw, *, kind: type[N], kept: Callable[[N], bool]) -> N | UnparsableObject | None:
@@ -140,8 +142,8 @@ def _listed(reading: Reading, resource: Resource, *, read: ItemReader[N]) -> See
     return Seen(tuple(good), resource.group_version, tuple(bad), total=total)
 
 
-def _joined(found: Iterable[Seen[N]]) -> Seen[N]:
-    every = tuple(found)
+def _joined(seens: Iterable[Seen[N]]) -> Seen[N]:
+    every = tuple(seens)
     return Seen(
         tuple(item for seen in every for item in seen.items),
         next((seen.served for seen in every if seen.served), None),

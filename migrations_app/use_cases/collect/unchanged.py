@@ -124,15 +124,15 @@ class PartMemory:
 
     def _filled(self, noted: list[ListNote], *, part: Part[Any], reading: Reading) -> KeptPart:
         """The part as it is kept after the list was read whole; an empty one where it is not worth it or in doubt."""
-        one = noted[0] if len(noted) == 1 else None
-        if one is None or not one.version or not isinstance(part, Seen) or not is_whole(part):
+        list_note = noted[0] if len(noted) == 1 else None
+        if list_note is None or not list_note.version or not isinstance(part, Seen) or not is_whole(part):
             return KeptPart()
         if part.count < self.least:
             return KeptPart()
         return KeptPart(
-            key=self._key(one.resource, reading),
+            key=self._key(list_note.resource, reading),
             read_at=self.now.strftime(MOMENT),
-            version=one.version,
+            version=list_note.version,
             count=part.count,
             body=msgspec.json.encode(part),
         )

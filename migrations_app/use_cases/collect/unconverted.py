@@ -34,15 +34,21 @@ def _read(reading: Reading, kind: Kind, *, part: str, projection: type[V]) -> Se
 
 
 def _as_stored(reading: Reading, kind: Kind, *, labelled: Seen[V], projection: type[V]) -> Seen[V] | None:
-    odd = [one for one in labelled.items if _labelled(one, labelled.served, version="v1") and holds_beta(one)]
+    odd = [
+        node_pool
+        for node_pool in labelled.items
+        if _labelled(node_pool, labelled.served, version="v1") and holds_beta(node_pool)
+    ]
     if not odd:
         return None
     whole = _in_beta(reading, kind, projection=projection) if BETA in reading.served(kind) else {}
-    lost: set[str] = {one.name for one in odd if one.name not in whole and pruned(one)}
-    content = {one.name: whole.get(one.name) or relabelled(one) for one in odd}
+    lost: set[str] = {node_pool.name for node_pool in odd if node_pool.name not in whole and pruned(node_pool)}
+    content = {node_pool.name: whole.get(node_pool.name) or relabelled(node_pool) for node_pool in odd}
     return replace(
         labelled,
-        items=tuple(content.get(one.name, one) for one in labelled.items if one.name not in lost),
+        items=tuple(
+            content.get(node_pool.name, node_pool) for node_pool in labelled.items if node_pool.name not in lost
+        ),
         quarantined=(*labelled.quarantined, *(_set_aside(kind, name) for name in sorted(lost))),
         other_version=_told(kind, odd=len(odd), total=len(labelled.items)),
     )
@@ -68,4 +74,8 @@ def _in_beta(reading: Reading, kind: Kind, *, projection: type[V]) -> dict[str, 
         listed = reading.listed(Resource(kind.group, BETA, kind.plural), projection)
     except ReadError:
         return {}
-    return {one.name: relabelled(one) for one in listed.items if _labelled(one, listed.served, version=BETA)}
+    return {
+        node_pool.name: relabelled(node_pool)
+        for node_pool in listed.items
+        if _labelled(node_pool, listed.served, version=BETA)
+    }

@@ -27,14 +27,14 @@ def carry_to_journey(
         row = here.row
         if row.state not in ("awaiting_approval", "approved"):
             return row
-        for one in given:
-            if one.approver_id in (None, row.author_id):
+        for approval in given:
+            if approval.approver_id in (None, row.author_id):
                 continue
-            told = {"approver_name": one.approver_name, "digest": row.digest, "nonce": row.nonce}
+            told = {"approver_name": approval.approver_name, "digest": row.digest, "nonce": row.nonce}
             JourneyApproval.objects.create(
-                journey=row, approver_id=one.approver_id, step_up=one.step_up, reason=source, **told
+                journey=row, approver_id=approval.approver_id, step_up=approval.step_up, reason=source, **told
             )
-            words = f"{source}, approved by {one.approver_name}"
+            words = f"{source}, approved by {approval.approver_name}"
             event = JourneyEvent(verb="journey.yes", by=by, code="carried", words=words)
             store(here, here.progress, event=event)
         if row.state == "awaiting_approval" and row.approvals.count() >= approvals_needed(row, here.plan):

@@ -85,7 +85,7 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
 
 def held_by_step(here: LoadedJourney) -> bool:
     """Whether a step of the journey holds it now: a pause that restored the budgets would end that."""
-    begun = [definition(one).action for one in here.steps if one.state in ("running", "failed", "done", "undoing")]
+    begun = [definition(step).action for step in here.steps if step.state in ("running", "failed", "done", "undoing")]
     return begun.count(HOLD) > begun.count(RELEASE)
 
 

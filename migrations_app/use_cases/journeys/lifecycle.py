@@ -291,7 +291,11 @@ def refuse_changes() -> None:
 
 def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
     row, needed = here.row, approvals_needed(here.row, here.plan)
-    given = [one for one in valid_approvals(row) if person.method != "token" or one.approver_id != person.id]
+    given = [
+        valid_approval
+        for valid_approval in valid_approvals(row)
+        if person.method != "token" or valid_approval.approver_id != person.id
+    ]
     if len(given) < needed:
         raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
 

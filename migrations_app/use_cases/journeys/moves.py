@@ -155,9 +155,9 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
 
 def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
     """Pauses the journey before a plan that was not shown, or differs from the one that was."""
-    found = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
-    code = "plan_differs" if found else "plan_not_shown"
-    told = msgspec.to_builtins(found)
+    differences = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
+    code = "plan_differs" if differences else "plan_not_shown"
+    told = msgspec.to_builtins(differences)
     event = _event(
         "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": told}
     )  # fmt: skip

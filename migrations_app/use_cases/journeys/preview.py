@@ -60,9 +60,9 @@ def prepare_journey(here: LoadedJourney) -> Woken:
     with transaction.atomic():
         outlines: dict[str, Outline] = {}
         for step, made in shown:
-            found = step_rollouts.outline_of(made) if made else None
-            if made is not None and found is not None:
-                outlines[step.step] = found
+            outline = step_rollouts.outline_of(made) if made else None
+            if made is not None and outline is not None:
+                outlines[step.step] = outline
                 if made.state == "previewed":
                     step_rollouts.withdraw(made, step_rollouts.SHOWN)
         plan = _plan(here, outlines)
@@ -91,8 +91,14 @@ def _composed(here: LoadedJourney) -> Woken:
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
     with transaction.atomic():
         made = [
-            JourneyStepRow(journey=row, place=place, step=one.id, kind=one.kind, definition=msgspec.to_builtins(one))
-            for place, one in enumerate(steps)
+            JourneyStepRow(
+                journey=row,
+                place=place,
+                step=journey_step.id,
+                kind=journey_step.kind,
+                definition=msgspec.to_builtins(journey_step),
+            )
+            for place, journey_step in enumerate(steps)
         ]
         JourneyStepRow.objects.bulk_create(made)
         here.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
@@ -101,7 +107,7 @@ def _composed(here: LoadedJourney) -> Woken:
         drafts = [
             step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in here.steps if step.kind == "rollout"
         ]
-        progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=one.protects) for one in steps))
+        progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=step.protects) for step in steps))
         columns = {
             "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
         }  # fmt: skip
@@ -133,14 +139,14 @@ def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
     start, lands = parse(hop.starts), parse(hop.lands.release)
     if told is UNSET or start is None or lands is None:
         return
-    for one in told:
+    for carrier in told:
         try:
-            edits = hop_changes(report, values_of(one), chart=one.chart, start=start, lands=lands)
-            text = diff_to_commit(one, version=as_tag(lands), edits=edits)
+            edits = hop_changes(report, values_of(carrier), chart=carrier.chart, start=start, lands=lands)
+            text = diff_to_commit(carrier, version=as_tag(lands), edits=edits)
         except InvalidInput:
             continue  # values from elsewhere: the runbook's words stand in place of a difference
         if text:
-            yield one.chart, Command(REPOSITORY_OF[one.kind], text)
+            yield carrier.chart, Command(REPOSITORY_OF[carrier.kind], text)
 
 
 def _why_no_hop(report: Report) -> str:

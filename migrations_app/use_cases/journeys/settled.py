@@ -36,7 +36,7 @@ def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
     if told is None or found is None:
         return False
     findings = {name: finding_of(found[1], name, hop=row.hop) for name in what.checks}
-    now = {name: asked_check(one) if one else AskedCheck(NOT_ASKED) for name, one in findings.items()}
+    now = {name: asked_check(finding) if finding else AskedCheck(NOT_ASKED) for name, finding in findings.items()}
     cluster = f"{row.cluster.kube_system_uid} {row.cluster.ca_digest}"
     return is_weighed(told, what, lands=row.lands, cluster=cluster, now=now)
 

@@ -86,14 +86,14 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
     made = made_for(step, purpose=JourneyRollout.Purpose.WORK)
     if made is None or (step.since and made.made_at < step.since):
         return None  # one of before the step was retried
-    found = differing(plan, made, step_id=step.step)
+    plan_differences = differing(plan, made, step_id=step.step)
     unseen = step.step not in plan.shown and unseen_covered(row, step, made=outline_of(made))
-    deletes = not found and destroys(row, step, made=made)
+    deletes = not plan_differences and destroys(row, step, made=made)
     return RolloutSeen(
         state=made.state,
         cause_code=made.cause_code,
-        differences=found or (),
-        covered=(found == () or unseen or deletes) and _covers_still(row),
+        differences=plan_differences or (),
+        covered=(plan_differences == () or unseen or deletes) and _covers_still(row),
         accepted=step.accepted,
         skipped=tuple(made.skips.order_by("step").values_list("node", flat=True)),
         finished_at=made.finished_at,
@@ -111,8 +111,8 @@ def differing(plan: JourneyPlan, made: Rollout, *, step_id: str) -> tuple[PlanDi
     now, shown = outline_of(made), plan.shown.get(step_id)
     if now is None or shown is None:
         return None
-    found = differences(shown, now)
-    return found if found or coverable(now, limit=plan.covers) else None
+    plan_differences = differences(shown, now)
+    return plan_differences if plan_differences or coverable(now, limit=plan.covers) else None
 
 
 def _covers_still(row: Journey) -> bool:
@@ -121,12 +121,12 @@ def _covers_still(row: Journey) -> bool:
 
 def valid_approvals(row: Journey) -> list[JourneyApproval]:
     """The approvals of exactly this plan whose approvers still have the right to give them (A41)."""
-    return [one for one in row.approvals.select_related("approver") if _counts(row, one)]
+    return [approval for approval in row.approvals.select_related("approver") if _counts(row, approval)]
 
 
-def _counts(row: Journey, one: JourneyApproval) -> bool:
-    person = one.approver
-    if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
+def _counts(row: Journey, approval: JourneyApproval) -> bool:
+    person = approval.approver
+    if person is None or not person.is_active or approval.digest != row.digest or approval.nonce != row.nonce:
         return False
     if row.started_by_token and person.pk == row.starter_id:
         return False
@@ -139,8 +139,12 @@ def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
         asked = approvals.ask(made.pk, starter_of(row), by=WORKER)
         if asked.state == "awaiting_approval":
             given = [
-                CarriedApproval(approver_id=one.approver_id, approver_name=one.approver_name, step_up=one.step_up)
-                for one in valid_approvals(row)
+                CarriedApproval(
+                    approver_id=valid_approval.approver_id,
+                    approver_name=valid_approval.approver_name,
+                    step_up=valid_approval.step_up,
+                )
+                for valid_approval in valid_approvals(row)
             ]
             deletes = destroys(row, step, made=made)
             approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER, deletes=deletes)

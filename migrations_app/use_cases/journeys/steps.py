@@ -123,7 +123,7 @@ def _at(
     whole = over(person, here.row.cluster_id)
     refuse_person(may_resolve(whole) if by_person else may_start(whole))
     refuse_old(here, version)
-    row = next((one for one in here.steps if one.step == step), None)
+    row = next((journey_step_row for journey_step_row in here.steps if journey_step_row.step == step), None)
     if row is None:
         raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
     return here, row

@@ -55,7 +55,7 @@ def take_back(
         here = load(journey_id, lock=True)
         refuse_person(may_start(over(person, here.row.cluster_id)))
         refuse_old(here, version)
-        target = next((one for one in here.steps if one.step == step), None)
+        target = next((journey_step_row for journey_step_row in here.steps if journey_step_row.step == step), None)
         if target is None:
             raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
         made = under_way(here, lock=True)
@@ -101,10 +101,10 @@ def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseTo
 
 def _way(here: LoadedJourney) -> JourneyWayBack:
     """The way back that the journey is on. Raises Conflict `moved` if it is on none."""
-    found = JourneyWayBack.objects.filter(journey_id=here.row.pk).first()
-    if found is None:
+    back = JourneyWayBack.objects.filter(journey_id=here.row.pk).first()
+    if back is None:
         raise Conflict("the journey is on no way back", code="moved")
-    return found
+    return back
 
 
 def _before(here: LoadedJourney) -> StepState:
@@ -151,7 +151,7 @@ def _kept(made: Rollout) -> str:
 
 
 def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
-    to = next(one for one in here.steps if one.step == _way(here).to)
+    to = next(step for step in here.steps if step.step == _way(here).to)
     changed = changed_places(here.row.pk)
     then = after_back(here.progress, outcome, to=to.place, before=_before(here), changed=changed)
     over = then.state == "paused"

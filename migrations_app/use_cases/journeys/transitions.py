@@ -59,8 +59,8 @@ class LoadedJourney:
 
     @property
     def progress(self) -> JourneyProgress:
-        found = (StepProgress(_word(one.state), protects=bool(definition(one).protects)) for one in self.steps)
-        return JourneyProgress(_word(self.row.state), tuple(found))
+        progresses = (StepProgress(_word(step.state), protects=bool(definition(step).protects)) for step in self.steps)
+        return JourneyProgress(_word(self.row.state), tuple(progresses))
 
     @property
     def current(self) -> JourneyStepRow | None:

@@ -211,10 +211,10 @@ def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
 
 
 def _groups(wanted: tuple[uuid.UUID, ...]) -> list[ClusterGroup]:
-    found = list(ClusterGroup.objects.filter(pk__in=wanted))
-    if len(found) != len(set(wanted)):
+    groups = list(ClusterGroup.objects.filter(pk__in=wanted))
+    if len(groups) != len(set(wanted)):
         raise InvalidInput("there is no such group", where="groups", code="unknown_group")
-    return found
+    return groups
 
 
 def _sealed(row: Channel, kept: ChannelSecrets) -> bytes:

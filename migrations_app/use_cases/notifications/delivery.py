@@ -53,8 +53,8 @@ def due(now: datetime) -> list[uuid.UUID]:
     waiting = Q(deliveries__state=Delivery.State.WAITING, deliveries__next_at__lte=now)
     hurry = Q(deliveries__urgent=True, failures=0)
     rested = Q(not_before=None) | Q(not_before__lte=now)
-    found = Channel.objects.filter(waiting & (rested | hurry), enabled=True)
-    return list(found.order_by().values_list("pk", flat=True).distinct())
+    channels = Channel.objects.filter(waiting & (rested | hurry), enabled=True)
+    return list(channels.order_by().values_list("pk", flat=True).distinct())
 
 
 def deliver(channel_id: uuid.UUID) -> int:
@@ -114,7 +114,7 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
-            headers |= webhooks.signed(body, secrets=[Secret(one) for one in kept.secrets], at=at)
+            headers |= webhooks.signed(body, secrets=[Secret(secret) for secret in kept.secrets], at=at)
         webhooks.post(kept.target, body, headers=headers, reach=network_policy())
     except (ReadError, InvalidInput, InvalidSetting) as reason:
         return reason.code

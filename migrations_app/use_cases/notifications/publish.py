@@ -83,4 +83,8 @@ def _as_counted(snapshot: Snapshot) -> Report:
 
 
 def _blocking(report: Report, hop: str) -> set[str]:
-    return {one.id for one in report.checks if one.hop == hop and one.status == "fail" and one.severity == "blocker"}
+    return {
+        check.id
+        for check in report.checks
+        if check.hop == hop and check.status == "fail" and check.severity == "blocker"
+    }

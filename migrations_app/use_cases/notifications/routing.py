@@ -77,8 +77,8 @@ def _samples_aside(cluster_ids: Iterable[str]) -> frozenset[str]:
     """Those of the clusters that are samples; none while there are no other clusters."""
     if not Cluster.objects.exclude(source__in=SAMPLES).exists():
         return frozenset()
-    found = Cluster.objects.filter(pk__in=list(cluster_ids), source__in=SAMPLES)
-    return frozenset(map(str, found.values_list("pk", flat=True)))
+    clusters = Cluster.objects.filter(pk__in=list(cluster_ids), source__in=SAMPLES)
+    return frozenset(map(str, clusters.values_list("pk", flat=True)))
 
 
 def _people() -> None:

@@ -37,11 +37,14 @@ def register_listed(
         if listing is None or row.listed_at is None or row.listed_at < timezone.now() - GOOD_FOR:
             raise Conflict("the list is older than a day: look again first", code="look_too_old")
         chosen = _chosen(listing, tuple(names))
-        return {one.arn: _registered(row, one, details=replace(details, name=names[one.arn])) for one in chosen}
+        return {
+            cluster.arn: _registered(row, cluster, details=replace(details, name=names[cluster.arn]))
+            for cluster in chosen
+        }
 
 
 def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCluster, ...]:
-    by_arn = {one.arn: one for one in listing.clusters}
+    by_arn = {cluster.arn: cluster for cluster in listing.clusters}
     for arn in arns:
         if arn not in by_arn:
             raise InvalidInput(f"{arn} is not in the list", where="clusters", code="not_listed")
@@ -53,8 +56,8 @@ def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCl
     return tuple(by_arn[arn] for arn in arns)
 
 
-def _registered(row: AwsOrganization, found: ListedCluster, *, details: Details) -> uuid.UUID:
+def _registered(row: AwsOrganization, cluster: ListedCluster, *, details: Details) -> uuid.UUID:
     made = new_row(details, source=Cluster.Source.EKS)
-    made.server, made.eks_arn = found.server, found.arn
-    made.role_arn, made.organization = member_role_arn(row, found.account), row
+    made.server, made.eks_arn = cluster.server, cluster.arn
+    made.role_arn, made.organization = member_role_arn(row, cluster.account), row
     return stored(made, None)

@@ -57,19 +57,19 @@ def look_at(row: AwsOrganization) -> OrganizationListing:
 
 
 def _account(row: AwsOrganization, account: OrganizationAccount, *, own: OwnIdentity, ends: float) -> ListedAccount:
-    found = ListedAccount(id=account.id, name=account.name)
+    listed_account = ListedAccount(id=account.id, name=account.name)
     if account.state != ACTIVE:
         told = f"AWS says it is {account.state or 'in no known state'}"
-        return msgspec.structs.replace(found, code=NOT_ACTIVE, error=told)
+        return msgspec.structs.replace(listed_account, code=NOT_ACTIVE, error=told)
     regions: Sequence[str] = row.regions
     if time.monotonic() >= ends:
-        return msgspec.structs.replace(found, code=TimedOut.code, error="the time for the look was over")
+        return msgspec.structs.replace(listed_account, code=TimedOut.code, error="the time for the look was over")
     try:
         prove_guarded(member_access(row, account=account.id, region=regions[0]), own)
     except KarpdashError as wrong:
-        return msgspec.structs.replace(found, code=wrong.code, error=wrong.message)
+        return msgspec.structs.replace(listed_account, code=wrong.code, error=wrong.message)
     read = (_region(member_access(row, account=account.id, region=region), own=own, ends=ends) for region in regions)
-    return msgspec.structs.replace(found, regions=tuple(read))
+    return msgspec.structs.replace(listed_account, regions=tuple(read))
 
 
 def _region(entry: ClusterAccountAccess, *, own: OwnIdentity, ends: float) -> ListedRegion:
@@ -85,10 +85,10 @@ def _region(entry: ClusterAccountAccess, *, own: OwnIdentity, ends: float) -> Li
 def _cluster(entry: ClusterAccountAccess, name: str, *, own: OwnIdentity) -> ListedCluster:
     """The cluster as AWS describes it, with the reason if it cannot be registered as it is."""
     place = AwsPlace(region=entry.region, cluster=name, account=entry.account)
-    found = ListedCluster(arn=place.arn, name=name, region=entry.region, account=entry.account)
+    cluster = ListedCluster(arn=place.arn, name=name, region=entry.region, account=entry.account)
     try:
         with closing(open_aws(AwsSession(entry, own), place)) as api:
             connection = eks_connection(api, entry)
     except KarpdashError as wrong:
-        return msgspec.structs.replace(found, code=wrong.code, error=wrong.message)
-    return msgspec.structs.replace(found, server=connection.server.url)
+        return msgspec.structs.replace(cluster, code=wrong.code, error=wrong.message)
+    return msgspec.structs.replace(cluster, server=connection.server.url)

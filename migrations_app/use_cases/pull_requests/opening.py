@@ -65,8 +65,8 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
     if row.repository is None:
         raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
     if row.number is not None:
-        found = connect_repository(row.repository).request(row.number)
-        _ended(row, state=State(found.status), number=found.number, now=now, before=row.state)
+        host_request = connect_repository(row.repository).request(row.number)
+        _ended(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
     elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
@@ -110,10 +110,10 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
     """Raises Conflict where the files are no longer those of the preview, or the branch is there without a request."""
     head = host.head(row.base)
     if head.commit != row.commit:
-        for one in proposal.files:
-            listed = host.files(head.commit, one.path)
-            if one.path not in listed or host.text(listed[one.path]) != one.old:
-                raise Conflict(f"{one.path} was changed in {row.base} meanwhile; preview again", code="stale")
+        for file in proposal.files:
+            listed = host.files(head.commit, file.path)
+            if file.path not in listed or host.text(listed[file.path]) != file.old:
+                raise Conflict(f"{file.path} was changed in {row.base} meanwhile; preview again", code="stale")
         row.commit = head.commit
     if host.branch_commit(row.branch):
         told = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
@@ -124,7 +124,7 @@ def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: dateti
     """The new request. What fails behind the first write is settled by reading, and the branch is deleted."""
     commit = ""
     try:
-        files = {one.path: one.new for one in proposal.files}
+        files = {file.path: file.new for file in proposal.files}
         order = BranchOrder(branch=row.branch, commit=row.commit, message=proposal.title, files=files)
         commit = host.make_branch(order)
         return host.make_request(

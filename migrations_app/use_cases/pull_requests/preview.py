@@ -195,7 +195,7 @@ def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
         row.save(force_insert=True)
         record_audit_event(
             "pull_request.previewed", row.address, cluster_id=row.cluster_id, request=str(row.pk), check=row.check_id,
-            base=row.base, branch=row.branch, digest=row.digest, files=[one.path for one in proposal.files],
+            base=row.base, branch=row.branch, digest=row.digest, files=[file.path for file in proposal.files],
         )  # fmt: skip
     return row.pk
 

@@ -38,13 +38,13 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     record, _ = RunRecord.objects.get_or_create(rollout=row)
     seen = msgspec.convert(record.seen, type=RunObservation)
     seconds = round((row.finished_at - (_first_request(row) or row.started_at)).total_seconds())
-    found = compare(result, seen, seconds=seconds, ended=row.state, between_looks=settings.ENV.gate_poll)
-    told = {"difference": msgspec.to_builtins(found), "rehearsal": newest.id, "compared_at": timezone.now()}
+    comparison = compare(result, seen, seconds=seconds, ended=row.state, between_looks=settings.ENV.gate_poll)
+    told = {"difference": msgspec.to_builtins(comparison), "rehearsal": newest.id, "compared_at": timezone.now()}
     with transaction.atomic():
         if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):
             return None
-        counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(found.agreements, 1))
-    return found
+        counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(comparison.agreements, 1))
+    return comparison
 
 
 def _first_request(row: Rollout) -> datetime | None:

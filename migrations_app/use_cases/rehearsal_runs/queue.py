@@ -69,10 +69,10 @@ def request_rehearsal(
 def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
     if not 0 <= seed <= HIGHEST_SEED:
         raise InvalidInput(f"0 to {HIGHEST_SEED}", where="seed", code="bad_parameter")
-    if len({one.scenario for one in failures}) != len(failures):
+    if len({failure.scenario for failure in failures}) != len(failures):
         raise InvalidInput("each failure once", where="failures", code="bad_parameter")
-    for one in failures:
-        if one.scenario not in SCENARIOS:
+    for failure in failures:
+        if failure.scenario not in SCENARIOS:
             raise InvalidInput(f"one of {', '.join(SCENARIOS)}", where="failures", code="bad_parameter")
 
 
@@ -82,7 +82,7 @@ def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed
             made = Rehearsal.objects.create(
                 rollout=row,
                 digest=row.digest,
-                failures=[[one.scenario, one.zone] for one in failures],
+                failures=[[failure.scenario, failure.zone] for failure in failures],
                 seed=seed,
                 requested_by=person.name,
             )

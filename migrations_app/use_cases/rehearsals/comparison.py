@@ -61,7 +61,7 @@ def compare(
     last change are seen at the next look, which a rehearsal does not wait for.
     """
     looked = seen.looks > 0
-    held = {one.by: one.pods for one in result.held or ()}
+    held = {eviction.by: eviction.pods for eviction in result.held or ()}
     names = sorted({*held, *seen.held})
     return ForecastComparison(
         finished=result.finished,
@@ -94,7 +94,7 @@ def _budgets(result: RehearsalResult, seen: RunObservation) -> ComparedMeasure:
     if result.held is None or not seen.looks:
         told = None if result.held is None else len(result.held)
         return ComparedMeasure(measure="budgets_held", foretold=told, happened=None, agreement="unknown", at_least=True)
-    foretold, happened = {one.by for one in result.held}, set(seen.held)
+    foretold, happened = {eviction.by for eviction in result.held}, set(seen.held)
     return ComparedMeasure(
         measure="budgets_held",
         foretold=len(foretold),

@@ -24,7 +24,7 @@ def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownP
     if not pools and not old:
         return None
     names = sorted(f"{one['kind']} {one['metadata']['name']}" for one in (*pools, *old))
-    more = min(at_once, sum(_most(one, reading) for one in pools) + len(old))
+    more = min(at_once, sum(_most(pool, reading) for pool in pools) + len(old))
     if not more:
         return None
     told = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")

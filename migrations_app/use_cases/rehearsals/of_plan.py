@@ -70,7 +70,7 @@ def rehearse_plan(
         around = as_sample(around, simulated)
     ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
     calm = _play(ground, NO_FAILURE)
-    return calm, *(_play(ground, _placed(one, reading)) for one in failures)
+    return calm, *(_play(ground, _placed(failure, reading)) for failure in failures)
 
 
 def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:

@@ -25,7 +25,7 @@ def plan_on(
     """The plan of that action. Raises InvalidInput if there is no such action or it cannot be planned."""
     found = registry.find(action)
     if found is None:
-        known = ", ".join(sorted(one.id for one in registry.all_actions()))
+        known = ", ".join(sorted(all_action.id for all_action in registry.all_actions()))
         raise InvalidInput(f"there is no action {action!r}; there are {known}", code="unknown_action", where="action")
     if found.needs_chart:
         raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")

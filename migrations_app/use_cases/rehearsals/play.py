@@ -81,9 +81,9 @@ def set_up(
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
     twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED, open_definitions=True)
     twin.converters.update(dict.fromkeys(CONVERTED, converted))
-    sizes = {one.name: one for one in behaviour.sizes}
+    sizes = {size.name: size for size in behaviour.sizes}
     twin.load([_kube_system(identity)])
-    twin.load(with_room(one, sizes) if one["kind"] == "Node" else one for one in reading.documents)
+    twin.load(with_room(document, sizes) if document["kind"] == "Node" else document for document in reading.documents)
     api = RehearsalControllers(twin)
     simulator = KarpenterSimulator(api, failure.applied(behaviour), clock=clock, changes=RehearsalChanges(twin))
     if failure.scenario == "webhook_down":
@@ -226,7 +226,7 @@ def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, here: Po
         return False
     if gate.no_legacy_nodes and any(count for (pool, _, _), count in state.node_counts.items() if pool.startswith(OLD)):
         return True
-    names = {one.name: one.uid for one in gate.gone if one.plural == "nodes"}
+    names = {target.name: target.uid for target in gate.gone if target.plural == "nodes"}
     if any(name in state.nodes and state.nodes[name].doc["metadata"]["uid"] == uid for name, uid in names.items()):
         return True
     kept = work.baseline.get("picture")

@@ -67,24 +67,28 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
 
     Raises InvalidInput `not_seen` if a part of NEEDED cannot be read.
     """
-    found = ClusterReading(inventory.taken_at)
+    cluster = ClusterReading(inventory.taken_at)
     for name, kind in PARTS:
         part = inventory.part(name)
         if not isinstance(part, Seen):
-            found.unread[name] = part.why
+            cluster.unread[name] = part.why
         elif part.served is not None:
             resource = Resource(kind.group, part.served.rpartition("/")[2], kind.plural)
             keep = _kept_pods() if kind is kinds.POD else _without_managers
-            found.objects[kind.kind] = _listed(api, resource, kind=kind.kind, unread=found.unread, name=name, keep=keep)
+            cluster.objects[kind.kind] = _listed(
+                api, resource, kind=kind.kind, unread=cluster.unread, name=name, keep=keep
+            )
     for needed in NEEDED:
-        if needed in found.unread:
-            raise InvalidInput(f"{needed} could not be read: {found.unread[needed]}", code="not_seen", where=needed)
-    found.objects["CustomResourceDefinition"] = [crd for crd in found.of("CustomResourceDefinition") if is_ours(crd)]
-    _read_workloads(api, found)
+        if needed in cluster.unread:
+            raise InvalidInput(f"{needed} could not be read: {cluster.unread[needed]}", code="not_seen", where=needed)
+    cluster.objects["CustomResourceDefinition"] = [
+        crd for crd in cluster.of("CustomResourceDefinition") if is_ours(crd)
+    ]
+    _read_workloads(api, cluster)
     for name, plural in WEBHOOKS:
         hooks = Resource("admissionregistration.k8s.io", "v1", plural)
-        found.objects[name] = _listed(api, hooks, kind=name, unread=found.unread, name=f"{name}s")
-    return found
+        cluster.objects[name] = _listed(api, hooks, kind=name, unread=cluster.unread, name=f"{name}s")
+    return cluster
 
 
 def _kept_pods() -> Callable[[Document], Document | None]:
@@ -158,7 +162,7 @@ def slim_pod(pod: Document) -> Document | None:
 def _status(status: Mapping[str, Any]) -> Document:
     """A pod of a redacted bundle has a phase only: one that runs counts as Ready."""
     phase = status.get("phase") or "Pending"
-    conditions = [one for one in status.get("conditions") or () if one.get("type") == "Ready"]
+    conditions = [condition for condition in status.get("conditions") or () if condition.get("type") == "Ready"]
     if not conditions and phase == "Running":
         conditions = [{"type": "Ready", "status": "True"}]
     return {"phase": phase, "conditions": conditions}
@@ -175,16 +179,16 @@ def _volume(volume: Mapping[str, Any]) -> Document:
     return {kind: {} for kind in _VOLUMES if volume.get(kind) is not None}
 
 
-def _read_workloads(api: ClusterApi, found: ClusterReading) -> None:
+def _read_workloads(api: ClusterApi, cluster: ClusterReading) -> None:
     """The controllers of pods: as read, or as their pods show them where they could not be read."""
     for kind, plural in WORKLOADS:
         apps, name = Resource("apps", "v1", plural), f"{kind}s without pods"
-        listed = _listed(api, apps, kind=kind, unread=found.unread, name=name)
-        found.objects[kind] = [_slim_workload(one) for one in listed]
-    known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in found.of(kind)}
-    for one in _shown_by(found.of("Pod")):
+        listed = _listed(api, apps, kind=kind, unread=cluster.unread, name=name)
+        cluster.objects[kind] = [_slim_workload(one) for one in listed]
+    known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in cluster.of(kind)}
+    for one in _shown_by(cluster.of("Pod")):
         if one["metadata"]["uid"] not in known:
-            found.objects[one["kind"]].append(one)
+            cluster.objects[one["kind"]].append(one)
 
 
 def _slim_workload(document: Document) -> Document:
@@ -234,4 +238,6 @@ def _shown_by(pods: Iterable[Document]) -> Iterator[Document]:
 
 def _controller(pod: Document) -> Document | None:
     references: list[Document] = pod["metadata"].get("ownerReferences") or []
-    return next((one for one in references if one.get("controller")), references[0] if references else None)
+    return next(
+        (reference for reference in references if reference.get("controller")), references[0] if references else None
+    )

@@ -147,7 +147,15 @@ class RehearsalExecution:
         return last.status, last.reason
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
-        at = next((one.at for lines in self._lines.values() for one in lines if one.pk == line.pk), None)
+        at = next(
+            (
+                rehearsed_line.at
+                for lines in self._lines.values()
+                for rehearsed_line in lines
+                if rehearsed_line.pk == line.pk
+            ),
+            None,
+        )
         return at is None or (self.now() - at).total_seconds() >= deadline
 
     def _line(self, step: Step, verb: str, *, uid: str = "") -> RehearsedLine:

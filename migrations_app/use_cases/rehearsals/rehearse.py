@@ -83,7 +83,7 @@ def rehearse_on(
     played = play(plan, stage, check=check)
     unknown = (*around.unknown, *_refusals(stage), *_of_definitions(plan))
     known = around.counts_rooms
-    budgets_known = not any(one.code == "budgets_unread" for one in unknown)
+    budgets_known = not any(unknown_part.code == "budgets_unread" for unknown_part in unknown)
     return RehearsalResult(
         schema=SCHEMA,
         cluster=inventory.cluster,
@@ -145,7 +145,7 @@ def _groups(
 
 def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
     state = stage.simulator.state
-    for pool in sorted(state.pools.values(), key=lambda one: (one.of.pool, one.name)):
+    for pool in sorted(state.pools.values(), key=lambda karpenter: (karpenter.of.pool, karpenter.name)):
         used = ResourceAmounts()
         for node in state.nodes.values():
             if node.labels.get(pool.of.label) == pool.name:
@@ -165,7 +165,7 @@ def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
 
 def _most_of(stage: RehearsalStage, pool: str) -> ResourceAmounts | None:
     """The most capacity of the pool's nodes: each group of them at its own peak. None for a size that is not known."""
-    sizes = {one.name: one.capacity for one in stage.simulator.behaviour.sizes}
+    sizes = {instance_size.name: instance_size.capacity for instance_size in stage.simulator.behaviour.sizes}
     total = ResourceAmounts()
     for (of, size, _zone), count in stage.simulator.measurements.highest.items():
         if of == pool and size not in sizes:
@@ -176,24 +176,24 @@ def _most_of(stage: RehearsalStage, pool: str) -> ResourceAmounts | None:
 
 
 def _held(measured: Measurements) -> Iterator[HeldEviction]:
-    for by, found in sorted(measured.held_by.items()):
-        yield HeldEviction(by=by, pods=len(found.pods), seconds=round(found.last - found.first))
+    for by, evictions in sorted(measured.held_by.items()):
+        yield HeldEviction(by=by, pods=len(evictions.pods), seconds=round(evictions.last - evictions.first))
 
 
 def _workloads(stage: RehearsalStage) -> Iterator[WorkloadGap]:
     workloads = stage.simulator.state.workloads
-    for uid, found in stage.simulator.measurements.without_ready.items():
+    for uid, shortfall in stage.simulator.measurements.without_ready.items():
         one = workloads.get(uid)
-        if one is None or one["kind"] == "DaemonSet" or not found.seconds:
+        if one is None or one["kind"] == "DaemonSet" or not shortfall.seconds:
             continue
         name = f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}"
-        yield WorkloadGap(workload=name, seconds=round(found.seconds), longest=round(found.longest))
+        yield WorkloadGap(workload=name, seconds=round(shortfall.seconds), longest=round(shortfall.longest))
 
 
 def _budgets(measured: Measurements) -> Iterator[BudgetGap]:
-    for name, found in sorted(measured.margins.items()):
-        if found.lowest < 0:
-            yield BudgetGap(budget=name, lowest=found.lowest, seconds=round(found.seconds))
+    for name, shortfall in sorted(measured.margins.items()):
+        if shortfall.lowest < 0:
+            yield BudgetGap(budget=name, lowest=shortfall.lowest, seconds=round(shortfall.seconds))
 
 
 def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:

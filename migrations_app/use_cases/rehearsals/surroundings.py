@@ -89,7 +89,7 @@ def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
     behaviour = replace(behaviour, seed=around.behaviour.seed)
     unknown = around.unknown
     if not behaviour.consolidates:
-        unknown = tuple(one for one in unknown if one.code != CONSOLIDATION)
+        unknown = tuple(unknown_part for unknown_part in unknown if unknown_part.code != CONSOLIDATION)
     said = "this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there"
     return replace(around, behaviour=behaviour, unknown=unknown, assumptions=(said,))
 
@@ -151,13 +151,19 @@ def with_room(node: Document, sizes: dict[str, InstanceSize]) -> Document:
     return node | {"status": status | {"allocatable": room, "capacity": capacity}}
 
 
-def _quantities(found: ResourceAmounts) -> dict[str, str]:
-    return {"cpu": f"{found.cpu}m", "memory": str(found.memory), "pods": str(found.pods)}
+def _quantities(resource_amounts: ResourceAmounts) -> dict[str, str]:
+    return {
+        "cpu": f"{resource_amounts.cpu}m",
+        "memory": str(resource_amounts.memory),
+        "pods": str(resource_amounts.pods),
+    }
 
 
 def _requests_are_known(reading: ClusterReading) -> bool:
     pods = reading.of("Pod")
-    return not pods or any(one.get("resources") for pod in pods for one in pod["spec"].get("containers") or ())
+    return not pods or any(
+        container.get("resources") for pod in pods for container in pod["spec"].get("containers") or ()
+    )
 
 
 def running_with(behaviour: Behaviour, inventory: Inventory, *, version: str) -> None:
@@ -219,7 +225,7 @@ def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:
     scheduled = [
         pool["metadata"]["name"]
         for pool in reading.of("NodePool")
-        if any(one.get("schedule") for one in (pool["spec"].get("disruption") or {}).get("budgets") or ())
+        if any(budget.get("schedule") for budget in (pool["spec"].get("disruption") or {}).get("budgets") or ())
     ]
     if scheduled:
         words = f"budgets with a schedule of NodePool {', '.join(scheduled)} count at all times"

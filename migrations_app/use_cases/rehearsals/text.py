@@ -46,7 +46,7 @@ def _lines(result: RehearsalResult) -> Iterator[str]:
     if result.unknown:
         yield ""
         yield "Not known:"
-        yield from (f"  {one.words}" for one in result.unknown)
+        yield from (f"  {unknown_part.words}" for unknown_part in result.unknown)
     yield ""
     yield "Assumed:"
     yield from (f"  {words}" for words in result.assumptions)
@@ -65,27 +65,27 @@ def _nodes(result: RehearsalResult) -> Iterator[str]:
     peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
     yield f"Nodes: {result.nodes_before} before, {peak} at the peak, {result.nodes_after} at the end."
     yield from map(_group, result.groups or ())
-    yield from (_use(one) for one in result.pools or () if limit_words(one))
+    yield from (_use(pool) for pool in result.pools or () if limit_words(pool))
 
 
-def _group(one: NodeGroupCount) -> str:
-    pool = one.pool or "not Karpenter's"
-    return f"  {pool:<28} {one.size:<14} {one.zone:<16} {one.before:>5} {one.peak:>5} {one.after:>5}"
+def _group(count: NodeGroupCount) -> str:
+    pool = count.pool or "not Karpenter's"
+    return f"  {pool:<28} {count.size:<14} {count.zone:<16} {count.before:>5} {count.peak:>5} {count.after:>5}"
 
 
-def _use(one: PoolUse) -> str:
-    return f"  limit of {one.pool}: {limit_words(one)}"
+def _use(pool_use: PoolUse) -> str:
+    return f"  limit of {pool_use.pool}: {limit_words(pool_use)}"
 
 
-def limit_words(one: PoolUse) -> str:
+def limit_words(pool_use: PoolUse) -> str:
     """What a pool's nodes have of its limits; empty for a pool without one."""
     told = []
-    if one.cpu_limit is not None:
-        least, most = _cores(one.cpu), _cores(one.cpu_peak)
-        told.append(f"at most {most}, at the end {least} of {_cores(one.cpu_limit)} cores")
-    if one.memory_limit is not None:
-        least, most = _gib(one.memory), _gib(one.memory_peak)
-        told.append(f"at most {most}, at the end {least} of {_gib(one.memory_limit)} GiB")
+    if pool_use.cpu_limit is not None:
+        least, most = _cores(pool_use.cpu), _cores(pool_use.cpu_peak)
+        told.append(f"at most {most}, at the end {least} of {_cores(pool_use.cpu_limit)} cores")
+    if pool_use.memory_limit is not None:
+        least, most = _gib(pool_use.memory), _gib(pool_use.memory_peak)
+        told.append(f"at most {most}, at the end {least} of {_gib(pool_use.memory_limit)} GiB")
     return "; ".join(told)
 
 
@@ -119,11 +119,11 @@ def _timeline(result: RehearsalResult) -> Iterator[str]:
     moments = result.timeline
     if len(moments) < 2:
         return
-    most = max(one.nodes for one in moments)
+    most = max(moment.nodes for moment in moments)
     yield ""
     yield f"{'time':>12}  nodes (of at most {most}), draining, coming, pods that wait"
     step = max(1, -(-len(moments) // 20))
-    for one in [*moments[::step], *moments[-1:]]:
-        bar = "#" * round(one.nodes / most * _BAR)
-        counts = f"{one.nodes:>5} {one.draining:>4} {one.coming:>4} {one.waiting:>5}"
-        yield f"{duration(one.seconds):>12}  {bar:<{_BAR}} {counts}"
+    for moment in [*moments[::step], *moments[-1:]]:
+        bar = "#" * round(moment.nodes / most * _BAR)
+        counts = f"{moment.nodes:>5} {moment.draining:>4} {moment.coming:>4} {moment.waiting:>5}"
+        yield f"{duration(moment.seconds):>12}  {bar:<{_BAR}} {counts}"

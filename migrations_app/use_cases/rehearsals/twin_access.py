@@ -147,11 +147,11 @@ class RehearsalWriter(TwinWriter):
         """The pods that a gate asks for: the simulator knows where they are, so not every pod is looked at."""
         state = self._state
         if resource.field_selector == PENDING:
-            found = [*state.waiting.values(), *state.starting.values(), *state.ending.values()]
+            pod_states = [*state.waiting.values(), *state.starting.values(), *state.ending.values()]
         else:
             node = state.nodes.get(resource.field_selector.removeprefix(ON_NODE))
-            found = list(node.pods.values()) if node else []
-        for pod in sorted(found, key=lambda one: (one.namespace, one.name)):
+            pod_states = list(node.pods.values()) if node else []
+        for pod in sorted(pod_states, key=lambda pod_state: (pod_state.namespace, pod_state.name)):
             answer = self._cluster.request("GET", pod.path)
             if answer.status != 200:
                 continue

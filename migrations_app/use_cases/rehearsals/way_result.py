@@ -88,7 +88,7 @@ def _lines(result: WayResult) -> Iterator[str]:
     peak = "not known" if result.nodes_peak is None else str(result.nodes_peak)
     yield f"Nodes: {result.nodes_before} before, {peak} at the peak; {result.pods_moved} pods moved."
     for title, lines in (
-        ("Not known:", [one.words for one in result.unknown]),
+        ("Not known:", [unknown_part.words for unknown_part in result.unknown]),
         ("Assumed:", list(result.assumptions)),
     ):
         if lines:

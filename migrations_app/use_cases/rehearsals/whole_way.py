@@ -109,7 +109,7 @@ class _Way:
             return False
         hop = next(iter(runbook(report).hops), None)
         step = self._path_hop()
-        if hop is None or step is None or any(hop.lands.hop == one.hop for one in self.hops):
+        if hop is None or step is None or any(hop.lands.hop == way_hop.hop for way_hop in self.hops):
             return False
         made = self._played(hop, step, report=report)
         self.hops.append(made)
@@ -123,7 +123,7 @@ class _Way:
         return next(iter(found.steps), None)
 
     def _played(self, hop: RunbookHop, step: PathHop, *, report: Report) -> WayHop:
-        findings = tuple(one for one in report.checks if one.hop == hop.lands.hop)
+        findings = tuple(check for check in report.checks if check.hop == hop.lands.hop)
         played = list(self._steps(hop, step, findings=findings, report=report))
         self._refresh()
         return WayHop(
@@ -141,52 +141,54 @@ class _Way:
         """The steps up to the one that stops. The release lands with the first step that brings it."""
         has_landed = False
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
-        rolled = {name for one in steps if one.kind == "rollout" for name in one.checks}
-        by_others = [one for one in findings if one.id not in rolled]
+        rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
+        by_others = [finding for finding in findings if finding.id not in rolled]
         ready = ready_to_land(noting(self.collected.inventory), by_others, step=step)
         self.collected = replace(self.collected, inventory=ready)
         self._refresh()
-        for one in steps:
-            brings = bool(one.release) or one.action == UPGRADE_CRDS
+        for journey_step in steps:
+            brings = bool(journey_step.release) or journey_step.action == UPGRADE_CRDS
             if brings and not has_landed:
                 self._land(findings, step)
                 has_landed = True
-            made = self._step(one)
+            made = self._step(journey_step)
             yield made
             if made.ends in ("stops", "not_planned"):
                 return
         if not has_landed:
             self._land(findings, step)
 
-    def _step(self, one: JourneyStep) -> WayStep:
-        action = registry.find(one.action) if one.action else None
-        if one.kind == "wait":
-            wait_for(self.stage, one.seconds)
-            return _told(one, ends="waits", seconds=one.seconds)
-        if one.kind != "rollout" or action is None or action.needs_chart or action.role:
-            return _told(one, ends="by_others")
+    def _step(self, journey_step: JourneyStep) -> WayStep:
+        action = registry.find(journey_step.action) if journey_step.action else None
+        if journey_step.kind == "wait":
+            wait_for(self.stage, journey_step.seconds)
+            return _told(journey_step, ends="waits", seconds=journey_step.seconds)
+        if journey_step.kind != "rollout" or action is None or action.needs_chart or action.role:
+            return _told(journey_step, ends="by_others")
         if restarts_workloads(action):
-            return _told(one, ends="by_others", code="not_played", words="changes of workloads are not played")
+            return _told(journey_step, ends="by_others", code="not_played", words="changes of workloads are not played")
         self._refresh()
         definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds
         try:
             plan = plan_on(
                 self.stage,
                 with_parts(self.collected.inventory, {"crds": definitions}),
-                action=one.action,
-                parameters=one.parameters,
+                action=journey_step.action,
+                parameters=journey_step.parameters,
                 limits=self.request.limits,
             )
         except KarpdashError as reason:
             if reason.code == NOTHING_TO_DO:
-                return _told(one, ends="played", words=reason.message, code=reason.code)
+                return _told(journey_step, ends="played", words=reason.message, code=reason.code)
             # A step that does not block is left out, and the runbook goes on.
-            ends: StepEnd = "not_planned" if one.protects else "by_others"
-            return _told(one, ends=ends, code=reason.code, words=reason.message)
+            ends: StepEnd = "not_planned" if journey_step.protects else "by_others"
+            return _told(journey_step, ends=ends, code=reason.code, words=reason.message)
         played = play(plan, self.stage)
         if played.stopped is None:
-            return _told(one, ends="played", seconds=played.seconds)
-        return _told(one, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words)
+            return _told(journey_step, ends="played", seconds=played.seconds)
+        return _told(
+            journey_step, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words
+        )
 
     def _refresh(self) -> None:
         """Takes from the twin what a scan would see of it now."""
@@ -225,8 +227,8 @@ class _Way:
 def _document(crd: CRD) -> dict[str, Any]:
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [
-        {"name": one.name, "served": one.served, "storage": one.storage, "schema": schema}
-        for one in crd.spec.versions or ()
+        {"name": version.name, "served": version.served, "storage": version.storage, "schema": schema}
+        for version in crd.spec.versions or ()
     ]
     names = {"kind": crd.spec.names.kind, "plural": crd.spec.names.plural}
     spec = {"group": crd.spec.group, "scope": "Cluster", "names": names, "versions": versions}
@@ -236,12 +238,18 @@ def _document(crd: CRD) -> dict[str, Any]:
 
 def _unanswered(findings: tuple[Finding, ...]) -> Iterator[str]:
     """The checks that block and have no answer, unless an earlier hop asks the same."""
-    for one in findings:
-        if one.severity == "blocker" and one.status == "unknown" and not one.asked_earlier:
-            yield one.id
+    for finding in findings:
+        if finding.severity == "blocker" and finding.status == "unknown" and not finding.asked_earlier:
+            yield finding.id
 
 
-def _told(one: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = "") -> WayStep:
+def _told(journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = "") -> WayStep:
     return WayStep(
-        title=one.title, action=one.action, ends=ends, seconds=round(seconds), code=code, words=words, checks=one.checks
+        title=journey_step.title,
+        action=journey_step.action,
+        ends=ends,
+        seconds=round(seconds),
+        code=code,
+        words=words,
+        checks=journey_step.checks,
     )

@@ -126,19 +126,23 @@ def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Ac
     if acknowledgements_needed(row) or (destroys and not deletes):
         return
     refuse_unrehearsed(row)
-    for one in given:
-        if one.approver_id in (None, row.author_id) or (destroys and not one.step_up):
+    for approval in given:
+        if approval.approver_id in (None, row.author_id) or (destroys and not approval.step_up):
             continue
         Approval.objects.create(
             rollout=row,
-            approver_id=one.approver_id,
-            approver_name=one.approver_name,
+            approver_id=approval.approver_id,
+            approver_name=approval.approver_name,
             digest=row.digest,
             nonce=row.nonce,
-            step_up=one.step_up,
+            step_up=approval.step_up,
             reason=source,
         )
-        record(_event(row, by, verb="rollout.yes", outcome="carried", why=f"{source}, approved by {one.approver_name}"))
+        record(
+            _event(
+                row, by, verb="rollout.yes", outcome="carried", why=f"{source}, approved by {approval.approver_name}"
+            )
+        )
     if row.approvals.count() >= needed(row):
         transition(row, "approved", by=by)
 

@@ -114,19 +114,19 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
 def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with defaults filled in. Raises InvalidInput for an unknown, missing or malformed one."""
-    known = {one.name: one for one in action.parameters}
+    known = {parameter.name: parameter for parameter in action.parameters}
     for name in given:
         if name not in known:
             raise InvalidInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
     found: dict[str, Any] = {}
-    for name, one in known.items():
-        value = given.get(name, one.default)
-        if value in (None, "", []) and one.required:
-            raise InvalidInput(one.question, where=name, code="missing_parameter")
-        _refuse_odd(value, name=name, many=one.many)
+    for name, parameter in known.items():
+        value = given.get(name, parameter.default)
+        if value in (None, "", []) and parameter.required:
+            raise InvalidInput(parameter.question, where=name, code="missing_parameter")
+        _refuse_odd(value, name=name, many=parameter.many)
         found[name] = value
-    for one in action.parameters:
-        _refuse_both(found, name=one.name, other=one.excludes)
+    for parameter in action.parameters:
+        _refuse_both(found, name=parameter.name, other=parameter.excludes)
     return found
 
 

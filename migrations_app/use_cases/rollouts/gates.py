@@ -82,21 +82,25 @@ class _WatchedNode:
 
 
 def _watched(raw: msgspec.Raw | bytes) -> _WatchedNode:
-    one = _decode_node(raw)
-    ready = any(found.type == "Ready" and found.status == "True" for found in one.status.conditions or ())
-    new, deleting = one.metadata.label(labels.NODEPOOL) is not None, bool(one.metadata.deleting)
-    legacy = one.metadata.label(labels.PROVISIONER_NAME) is not None and not one.metadata.label(labels.NODEPOOL)
+    node_object = _decode_node(raw)
+    ready = any(
+        condition.type == "Ready" and condition.status == "True" for condition in node_object.status.conditions or ()
+    )
+    new, deleting = node_object.metadata.label(labels.NODEPOOL) is not None, bool(node_object.metadata.deleting)
+    legacy = node_object.metadata.label(labels.PROVISIONER_NAME) is not None and not node_object.metadata.label(
+        labels.NODEPOOL
+    )
     mark = NodeMark(
-        name=one.name,
-        zone=one.metadata.label(ZONE) or "",
-        made_at=one.metadata.creation_timestamp or "",
+        name=node_object.name,
+        zone=node_object.metadata.label(ZONE) or "",
+        made_at=node_object.metadata.creation_timestamp or "",
         legacy=legacy,
         ready=ready,
         draining=deleting,
-        cordoned=one.spec.unschedulable,
+        cordoned=node_object.spec.unschedulable,
     )
-    takes_pods = ready and not one.spec.unschedulable and not deleting
-    return _WatchedNode(one.name, ready, takes_pods, legacy, new, deleting, mark if legacy or new else None)
+    takes_pods = ready and not node_object.spec.unschedulable and not deleting
+    return _WatchedNode(node_object.name, ready, takes_pods, legacy, new, deleting, mark if legacy or new else None)
 
 
 _decode_node = msgspec.json.Decoder(_NodeObject).decode
@@ -199,15 +203,15 @@ def _counted(writer: Writer, resource: Resource, *, read: Callable[[msgspec.Raw 
 
 
 def _claims(writer: Writer) -> list[_Claim] | None:
-    found: list[_Claim] = []
+    claims: list[_Claim] = []
     for resource in _KARPENTERS:
         part = _counted(writer, resource, read=_decode_claim)
         if part is None:
             return None
-        found += part
+        claims += part
         if part and resource.plural == "nodeclaims":
             break  # both versions return the same objects
-    return found
+    return claims
 
 
 _KARPENTERS = (
@@ -266,7 +270,17 @@ def _on_nodes(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
 
 
 def _stays(pod: _Pod) -> bool:
-    return next((one.kind for one in pod.metadata.owner_references or () if one.controller), "") in STAYS_WITH_NODE
+    return (
+        next(
+            (
+                owner_reference.kind
+                for owner_reference in pod.metadata.owner_references or ()
+                if owner_reference.controller
+            ),
+            "",
+        )
+        in STAYS_WITH_NODE
+    )
 
 
 def _blocked(writer: Writer, on_nodes: Mapping[str, list[_Pod]]) -> Iterator[BlockedEviction]:
@@ -290,9 +304,11 @@ def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[tuple[str, str]]:
 
 def _tight_budgets(writer: Writer) -> list[_Budget]:
     for version in ("v1", "v1beta1"):
-        found = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), read=_decode_budget)
-        if found:
-            return [one for one in found if one.status is not None and one.status.disruptions_allowed <= 0]
+        budgets = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), read=_decode_budget)
+        if budgets:
+            return [
+                budget for budget in budgets if budget.status is not None and budget.status.disruptions_allowed <= 0
+            ]
     return []
 
 
@@ -349,12 +365,15 @@ def _without_left_out(work: Execution, gate: Gate) -> Gate:
     """The gate without the objects whose steps were left out: they stay, and nobody waits for them to go."""
     left = work.left_out()
     stays = {step.change.target for step in work.plan.steps if step.change and step.id in left}
-    return msgspec.structs.replace(gate, gone=tuple(one for one in gate.gone if one not in stays))
+    return msgspec.structs.replace(gate, gone=tuple(target for target in gate.gone if target not in stays))
 
 
 def _words(said: GateDecision, now: ClusterCounters) -> str:
     """The gate's reasons, and which pods are blocked by which budget (R23)."""
-    held = [f"{one.namespace}/{one.pod} on {one.node} is held by {one.by}" for one in now.blocked[:MOST_SAID]]
+    held = [
+        f"{eviction.namespace}/{eviction.pod} on {eviction.node} is held by {eviction.by}"
+        for eviction in now.blocked[:MOST_SAID]
+    ]
     more = len(now.blocked) - MOST_SAID
     return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))
 

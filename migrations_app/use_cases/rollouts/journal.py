@@ -179,8 +179,8 @@ def record_intent(
 
 def skip_asked(work: ExecutionContext, step: Step) -> str:
     """Who wants the step left out, and why, in words; empty if nobody does."""
-    found = NodeSkip.objects.filter(rollout=work.row, step=step.id).first()
-    return f"skipped by {found.by_name}: {found.reason}" if found else ""
+    node_skip = NodeSkip.objects.filter(rollout=work.row, step=step.id).first()
+    return f"skipped by {node_skip.by_name}: {node_skip.reason}" if node_skip else ""
 
 
 def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:

@@ -170,10 +170,10 @@ def skip_node(
 
 def _node_of(row: Rollout, step_id: str) -> str:
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    found = next((one for one in plan.steps if one.id == step_id), None)
-    if found is None or found.change is None or not about_one_node(found):
+    step = next((step for step in plan.steps if step.id == step_id), None)
+    if step is None or step.change is None or not about_one_node(step):
         raise InvalidInput("this step is not about one node", where="step", code="unknown_step")
-    return found.change.target.name
+    return step.change.target.name
 
 
 def _tell_original(row: Rollout) -> None:

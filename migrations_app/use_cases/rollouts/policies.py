@@ -103,7 +103,7 @@ def _checked(rules: Rules) -> dict[str, Any]:
     told["approvals"] = _approvals(rules.approvals)
     told["actions"] = _actions(rules.actions)
     told["rehearsals"] = _rehearsals(rules.rehearsals)
-    told["windows"] = [checked_window(dict(one)) for one in rules.windows[: MOST_WINDOWS + 1]]
+    told["windows"] = [checked_window(dict(window)) for window in rules.windows[: MOST_WINDOWS + 1]]
     if len(told["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():

@@ -152,8 +152,8 @@ def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
     going = replacement_of(plan, inventory)
     if not going.nodes:
         return plan
-    found = capacity_lines(replace(inventory, aws=_room(row, inventory)), going)
-    return msgspec.structs.replace(plan, forecast=msgspec.structs.replace(plan.forecast, capacity=found))
+    lines = capacity_lines(replace(inventory, aws=_room(row, inventory)), going)
+    return msgspec.structs.replace(plan, forecast=msgspec.structs.replace(plan.forecast, capacity=lines))
 
 
 def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
@@ -179,10 +179,10 @@ def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer)
 def _keep_identity(row: Rollout, writer: Writer) -> None:
     """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
     told = writer.identity()
-    found = AnsweringCluster(told.kube_system_uid, told.ca)
-    refuse_other(row.cluster, found)
+    cluster = AnsweringCluster(told.kube_system_uid, told.ca)
+    refuse_other(row.cluster, cluster)
     with transaction.atomic():
-        keep(row.cluster_id, found)
+        keep(row.cluster_id, cluster)
 
 
 def _look(row: Rollout) -> Inventory:

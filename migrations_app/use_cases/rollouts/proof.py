@@ -49,15 +49,17 @@ def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> 
     """Whether the right is given for the whole cluster, or for each namespace, or for each object."""
     if writer.may(need):
         return True
-    homes = {one.namespace for one in objects}
+    homes = {target.namespace for target in objects}
     if all(homes) and all(writer.may(need, namespace=home) for home in sorted(homes)):
         return True
-    return need.verb != "create" and all(writer.may(need, namespace=one.namespace, name=one.name) for one in objects)
+    return need.verb != "create" and all(
+        writer.may(need, namespace=target.namespace, name=target.name) for target in objects
+    )
 
 
 def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The rights to read those objects."""
-    return ((RbacNeed(verb="get", group=one.group, plural=one.plural), one) for one in targets)
+    return ((RbacNeed(verb="get", group=target.group, plural=target.plural), target) for target in targets)
 
 
 def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:

@@ -163,21 +163,23 @@ def _held_elsewhere(row: Rollout) -> str:
 
 
 def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
-    given = [one for one in row.approvals.select_related("approver") if _counts(row, one, starter=starter)]
-    if any(one.break_glass for one in given):
+    given = [
+        approval for approval in row.approvals.select_related("approver") if _counts(row, approval, starter=starter)
+    ]
+    if any(approval.break_glass for approval in given):
         return
     if len(given) < needed(row):
         raise Conflict(f"{len(given)} of {needed(row)} approvals hold", code="approval_missing")
 
 
-def _counts(row: Rollout, one: Approval, *, starter: Person) -> bool:
+def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
     """Whether the approval is for exactly this plan and its approver still has the right to give it."""
-    person = one.approver
-    if person is None or not person.is_active or one.digest != row.digest or one.nonce != row.nonce:
+    person = approval.approver
+    if person is None or not person.is_active or approval.digest != row.digest or approval.nonce != row.nonce:
         return False
     if starter.method == "token" and person.pk in {starter.id, *makers_of(starter.id)}:
         return False
-    return approval_still_valid(rights_over(person, row.cluster_id), alone=one.break_glass)
+    return approval_still_valid(rights_over(person, row.cluster_id), alone=approval.break_glass)
 
 
 def why_not_approve(rollout_id: uuid.UUID) -> str:

@@ -78,8 +78,8 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
     False if another process was faster, or the cluster is gone.
     """
     stages = past(sample.name)
-    ends = [*(one.days_ago for one in stages[1:]), 0]
-    found = [
+    ends = [*(stage.days_ago for stage in stages[1:]), 0]
+    told_stages = [
         _told_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
     ]
     with transaction.atomic():
@@ -88,8 +88,8 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
             return False
         if _has_past(cluster, now=now):
             return False
-        for one in found:
-            _store(cluster, one, now=now)
+        for told_stage in told_stages:
+            _store(cluster, told_stage, now=now)
     return True
 
 
@@ -161,7 +161,7 @@ def _scene(
 
 def _rollout(cluster: Cluster, rollout: PastRollout, *, plan: Plan, now: datetime) -> None:
     began = (now - timedelta(days=rollout.days_ago)).replace(hour=0, minute=0) + BEGAN
-    author, approver = (User.objects.filter(username=one.name).first() for one in PEOPLE)
+    author, approver = (User.objects.filter(username=person.name).first() for person in PEOPLE)
     row = Rollout.objects.create(
         cluster=cluster,
         cluster_name=cluster.name,
@@ -192,19 +192,21 @@ def _rollout(cluster: Cluster, rollout: PastRollout, *, plan: Plan, now: datetim
 
 
 def _lines(row: Rollout, plan: Plan, *, began: datetime) -> list[Attempt]:
-    found: list[Attempt] = []
+    attempts: list[Attempt] = []
     for number, step in enumerate(plan.steps, 1):
         at = began + timedelta(seconds=5 * number)
         same = {"rollout": row, "step": step.id, "fence": 1, "actor": "karpdash", "intent_at": at, "outcome_at": at}
         if step.change is not None:
-            found.append(
+            attempts.append(
                 Attempt(
                     number=1, verb=step.change.verb, path=step.change.path, body_digest=step.digest,
                     outcome="applied", status=200, **same,
                 )
             )  # fmt: skip
-        found.append(Attempt(number=2, verb=GATE, path="", body_digest="", outcome="noop", reason="verified", **same))
-    return found
+        attempts.append(
+            Attempt(number=2, verb=GATE, path="", body_digest="", outcome="noop", reason="verified", **same)
+        )
+    return attempts
 
 
 def _told(cluster: Cluster, what: str, *, at: datetime, rollout: Rollout | None = None) -> None:

@@ -44,7 +44,7 @@ def add_samples(*, person: Person | None) -> int:
     """
     if person is not None and "register" not in over(person, None).rights:
         raise PermissionDenied("the account may not add clusters", code="forbidden")
-    names = [one.name for one in SAMPLES]
+    names = [sample.name for sample in SAMPLES]
     if taken := Cluster.objects.filter(name__in=names, sample_twin__isnull=True).order_by("name").first():
         raise Conflict(f"there is a cluster named {taken.name} already", code="name_taken")
     missing = missing_samples()

@@ -63,8 +63,11 @@ class SamplePath:
     @property
     def lines(self) -> list[tuple[SampleStep, str]]:
         """Every step with its state in words."""
-        words = ["Done" if is_done(one, self.facts, so_far=self.so_far) else "Later" for one in self.steps]
-        return [(one, "Next" if one is self.next.step else word) for one, word in zip(self.steps, words, strict=True)]
+        words = ["Done" if is_done(step, self.facts, so_far=self.so_far) else "Later" for step in self.steps]
+        return [
+            (sample_step, "Next" if sample_step is self.next.step else word)
+            for sample_step, word in zip(self.steps, words, strict=True)
+        ]
 
 
 def facts_of(twin: Twin, *, running: str) -> SampleFacts:
@@ -73,25 +76,25 @@ def facts_of(twin: Twin, *, running: str) -> SampleFacts:
     versions = crd.document["spec"]["versions"] if crd.status == 200 else []
     nodes = _items(twin, "/api/v1/nodes")
     marks = [node["metadata"].get("labels") or {} for node in nodes]
-    legacy = [one for one in marks if "karpenter.sh/provisioner-name" in one and "karpenter.sh/nodepool" not in one]
+    legacy = [mark for mark in marks if "karpenter.sh/provisioner-name" in mark and "karpenter.sh/nodepool" not in mark]
     stored = {
         version
         for one in _items(twin, _CRDS)
         if one["spec"]["names"]["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass")
         for version in one["status"]["storedVersions"]
     }
-    served = tuple(one["name"] for one in versions if one["served"])
+    served = tuple(version["name"] for version in versions if version["served"])
     pools = f"{_KARPENTER}/{served[0]}/nodepools" if served else ""
     pods = _items(twin, "/api/v1/pods", fieldSelector="status.phase=Pending")
     return SampleFacts(
         release=running,
         served=served,
-        storage=next((one["name"] for one in versions if one["storage"]), ""),
+        storage=next((version["name"] for version in versions if version["storage"]), ""),
         stored=tuple(sorted(stored)),
         node_pools=len(_items(twin, pools)) if pools else 0,
         legacy_nodes=len(legacy),
         legacy_objects=sum(len(_items(twin, path)) for path in _LEGACY),
-        nodes=sum("karpenter.sh/provisioner-name" in one or "karpenter.sh/nodepool" in one for one in marks),
+        nodes=sum("karpenter.sh/provisioner-name" in mark or "karpenter.sh/nodepool" in mark for mark in marks),
         waiting_pods=len(pods),
     )
 
@@ -121,13 +124,13 @@ def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
 def _open(rows: Iterable[Rollout], newest: Rollout | None) -> OpenRollout | None:
     """The rollout that somebody has to do something about; else the newest one, if it did not work out."""
     open_states = ("draft", "previewed", "awaiting_approval", "approved", "running", "paused", "needs_attention")
-    found = next((row for row in rows if row.state in open_states), None)
-    if found is None and newest is not None and newest.state in ("expired", "rejected", "failed", "aborted"):
-        found = newest
-    if found is None:
+    rollout = next((row for row in rows if row.state in open_states), None)
+    if rollout is None and newest is not None and newest.state in ("expired", "rejected", "failed", "aborted"):
+        rollout = newest
+    if rollout is None:
         return None
     return OpenRollout(
-        id=str(found.pk), action=found.action, state=found.state, author=found.author_name, cause=found.cause
+        id=str(rollout.pk), action=rollout.action, state=rollout.state, author=rollout.author_name, cause=rollout.cause
     )
 
 

@@ -54,16 +54,16 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
     """
     with transaction.atomic():
         group = make_group_of(cluster_ids)
-        for one in PEOPLE:
-            account = User.objects.filter(username=one.name).first()
+        for person in PEOPLE:
+            account = User.objects.filter(username=person.name).first()
             if account is not None and not _has_nothing_else(account):
                 continue
             if account is None:
-                _make_account(one.name)
+                _make_account(person.name)
             else:
-                set_active(one.name, active=True, person=None)
-            if not Grant.objects.filter(person__username=one.name, over=group).exists():
-                grant_role(RoleGrant(role=one.role, person=one.name, over=group), person=None)
+                set_active(person.name, active=True, person=None)
+            if not Grant.objects.filter(person__username=person.name, over=group).exists():
+                grant_role(RoleGrant(role=person.role, person=person.name, over=group), person=None)
 
 
 def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
@@ -124,7 +124,7 @@ def served_here_only() -> bool:
     env = settings.ENV
     if env.https or env.behind_proxy or env.plain_http or env.trusted_origins:
         return False
-    return {one.lower() for one in env.allowed_hosts} <= LOCAL_HOSTS | UNSPECIFIED
+    return {allowed_host.lower() for allowed_host in env.allowed_hosts} <= LOCAL_HOSTS | UNSPECIFIED
 
 
 def offered(origin: RequestOrigin) -> tuple[SamplePerson, ...]:
@@ -135,8 +135,8 @@ def offered(origin: RequestOrigin) -> tuple[SamplePerson, ...]:
         return ()
     if not SampleTwin.objects.exists():
         return ()
-    there = {one.username: one for one in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True)}
-    return tuple(one for one in PEOPLE if one.name in there and _only_samples(there[one.name]))
+    there = {user.username: user for user in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True)}
+    return tuple(person for person in PEOPLE if person.name in there and _only_samples(there[person.name]))
 
 
 def _only_samples(account: User) -> bool:
@@ -158,6 +158,6 @@ def _has_nothing_else(account: User) -> bool:
 
 def person_named(name: str, origin: RequestOrigin) -> User:
     """The account to sign in as. Raises PermissionDenied unless it is offered to this request."""
-    if name not in [one.name for one in offered(origin)]:
+    if name not in [person.name for person in offered(origin)]:
         raise PermissionDenied("sample people sign in from this machine only, while there are sample clusters")
     return User.objects.get(username=name)

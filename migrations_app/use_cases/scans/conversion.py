@@ -33,8 +33,8 @@ def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[I
     return KnownNames(
         nodes_of_pool=Counter(node.pool for node in nodes if node.pool),
         all_pools_given=seen.issuperset(POOLS),
-        role_of_profile={one.name: one.role for one in held},
-        default_profile=next((one.name for one in held if one.default), None),
+        role_of_profile={iam_profile.name: iam_profile.role for iam_profile in held},
+        default_profile=next((iam_profile.name for iam_profile in held if iam_profile.default), None),
     )
 
 

@@ -74,10 +74,10 @@ def _slot(at: datetime, age: timedelta) -> str:
 
 
 def _snapshots(now: datetime) -> Iterator[int]:
-    found = list(_old_snapshots(now))
-    for start in range(0, len(found), BATCH):
+    uuids = list(_old_snapshots(now))
+    for start in range(0, len(uuids), BATCH):
         with transaction.atomic():
-            mine = Snapshot.objects.filter(pk__in=found[start : start + BATCH])
+            mine = Snapshot.objects.filter(pk__in=uuids[start : start + BATCH])
             # Checked again in the transaction: a snapshot that is referenced by now stays.
             count, _ = mine.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
         yield count

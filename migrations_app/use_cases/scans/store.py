@@ -60,7 +60,7 @@ KINDS: Mapping[str, str] = {
 
 def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, Any]:
     """Gauges: verdicts by hop, checks by hop, severity and status, objects by kind and version, and legacy nodes."""
-    checks = Counter((found.hop, found.severity, found.status) for found in report.checks)
+    checks = Counter((check.hop, check.severity, check.status) for check in report.checks)
     return {
         "verdicts": {line.hop: line.verdict for line in report.hops},
         "checks": [[*place, count] for place, count in sorted(checks.items())],

@@ -178,7 +178,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
     """Whether the check can be a blocker. Raises InvalidInput for an unusable request."""
     if request.cluster and request.group:
         raise InvalidInput("a waiver is for a cluster or for a group", where="group")
-    check = next((one for one in all_checks() if one.id == request.check), None)
+    check = next((all_check for all_check in all_checks() if all_check.id == request.check), None)
     if check is None:
         raise InvalidInput(f"there is no check {request.check[:80]!r}", where="check", code="unknown_check")
     _check_hop(check, request.hop)

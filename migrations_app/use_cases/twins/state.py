@@ -43,7 +43,7 @@ SMALLEST_CORES = 4
 RACES = 30
 """How often a change is tried while others write; each loss means that somebody else's change was stored."""
 LEVEL = 1
-_SIZES = {one.name: one for one in known_sizes()}
+_SIZES = {known_siz.name: known_siz for known_siz in known_sizes()}
 T = TypeVar("T")
 
 
@@ -163,7 +163,7 @@ def behaviour(control: TwinControl) -> Behaviour:
     found = Behaviour(
         version=control.version, drifts=control.drifts, at_once=control.at_once, consolidates=False, delays=DELAYS
     )
-    found.sizes = tuple(one for one in known_sizes() if one.capacity.cpu >= SMALLEST_CORES * 1000)
+    found.sizes = tuple(known_siz for known_siz in known_sizes() if known_siz.capacity.cpu >= SMALLEST_CORES * 1000)
     found.zones = ZONES
     return found
 
@@ -171,7 +171,7 @@ def behaviour(control: TwinControl) -> Behaviour:
 def begun(documents: Iterable[Document], control: TwinControl, *, server: Document, now: datetime) -> TwinState:
     """The state of a new sample cluster, at rest."""
     twin = Twin(lambda: now, minor=MINOR, seed=f"sample/{uuid.uuid4()}", untracked=UNTRACKED)
-    twin.load(_with_room(one) for one in documents)
+    twin.load(_with_room(document) for document in documents)
     empty = TwinState(twin=twin.saved(), memory=SimulatorMemory(), control=control, server=server, at=now)
     played = PlayedTwin(empty, seed=f"sample/{uuid.uuid4()}")
     played.settle()

@@ -58,8 +58,8 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
         raise Conflict(f"{version} runs already", code="runs_already")
     revision = before.revision + 1
     docs = objects.controller_objects(cluster, version, revision=revision)
-    pods = [one for one in docs if one["kind"] == "Pod"]
-    deployment = next(one for one in docs if one["kind"] == "Deployment")
+    pods = [doc for doc in docs if doc["kind"] == "Pod"]
+    deployment = next(doc for doc in docs if doc["kind"] == "Deployment")
     owner = pods[0]["metadata"]["ownerReferences"][0]
     replicas = objects.replica_set(
         deployment, name=owner["name"], uid=owner["uid"], labels=pods[0]["metadata"]["labels"]
@@ -87,10 +87,10 @@ def _put(twin: Twin, one: Doc) -> None:
     """Creates the object or replaces what it says, and keeps who it is."""
     told = objects.told_apart(one)
     root = _root(one["kind"])
-    found = twin.request("GET", f"{root}/{one['metadata']['name']}")
+    answer = twin.request("GET", f"{root}/{one['metadata']['name']}")
     metadata = {key: value for key, value in told["metadata"].items() if key not in ("uid", "resourceVersion")}
     body: dict[str, Any] = told | {"metadata": metadata}
-    if found.status == 404:
+    if answer.status == 404:
         _told(twin.request("POST", root, body=body).status, one)
         return
     _told(twin.request("PATCH", f"{root}/{one['metadata']['name']}", body=body, content_type=MERGE).status, one)

@@ -116,8 +116,10 @@ def page_of_campaign(
 def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """The board alone, polled every two seconds; 304 while it has not changed."""
     board = _board(request, campaign_id)
-    told = [(one.id, one.state, one.journey_state, one.wait_code, one.steps_done) for one in board.members]
-    waves = [(one.number, one.counts, one.opened_at) for one in board.waves]
+    told = [
+        (member.id, member.state, member.journey_state, member.wait_code, member.steps_done) for member in board.members
+    ]
+    waves = [(wave.number, wave.counts, wave.opened_at) for wave in board.waves]
     text = f"{board.row.version} {board.row.done} {told} {waves}"
     tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed

@@ -78,7 +78,9 @@ def window_days(windows: Sequence[Mapping[str, Any]], *, now: datetime) -> tuple
     if not windows:
         return tuple(WindowDay(day=day, open=(), whole=True) for day in days)
     found = [
-        span for one in windows for span in spans(dict(one), since=now - timedelta(days=1), days=CALENDAR_DAYS + 1)
+        span
+        for window in windows
+        for span in spans(dict(window), since=now - timedelta(days=1), days=CALENDAR_DAYS + 1)
     ]
     return tuple(WindowDay(day=day, open=tuple(_of_day(day, sorted(found)))) for day in days)
 

@@ -33,7 +33,7 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
     found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
     lacking = state == "paused" and held(board) < board.needed
     found["approve"] = _why(_approving(board, person)) if state == "awaiting_approval" or lacking else None
-    mine = any(one.by == person.name and one.counts for one in board.approvals)
+    mine = any(approval.by == person.name and approval.counts for approval in board.approvals)
     found["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
     found["open"] = _why(may_resolve(person)) if waits_for_person(board) else None
     settles = state in ("running", "paused")
@@ -43,14 +43,14 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
 
 def held(board: CampaignBoard) -> int:
     """How many approvals count now."""
-    return sum(one.counts for one in board.approvals)
+    return sum(approval.counts for approval in board.approvals)
 
 
 def waits_for_person(board: CampaignBoard) -> WaveRow | None:
     """The wave that a person may open now; None if there is none."""
     if board.row.state != "running" or board.row.wait_code not in ("person", "stops"):
         return None
-    return next((one for one in board.waves if one.opened_at is None and one.agreed_at is None), None)
+    return next((wave for wave in board.waves if wave.opened_at is None and wave.agreed_at is None), None)
 
 
 def name_asked(board: CampaignBoard) -> bool:
@@ -62,9 +62,15 @@ def again(board: CampaignBoard) -> dict[str, frozenset[int]]:
     """Which stopped clusters can be tried again from here, by how; the others are decided on at their journeys."""
     failed = with_failed_step(board.stopped)
     return {
-        "queued": frozenset(one.id for one in board.stopped if one.journey is None or one.journey_state in ENDED),
+        "queued": frozenset(
+            member_row.id
+            for member_row in board.stopped
+            if member_row.journey is None or member_row.journey_state in ENDED
+        ),
         "retried": frozenset(
-            one.id for one in board.stopped if one.journey in failed and one.journey_state not in ENDED
+            member_row.id
+            for member_row in board.stopped
+            if member_row.journey in failed and member_row.journey_state not in ENDED
         ),
     }
 

@@ -53,19 +53,19 @@ def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         typed=said.get("typed", ""),
         accepted={name[prefix:]: tuple(said.getlist(name)) for name in said if name.startswith(ACCEPTED)},
     )
-    found = decide_together(campaign_id, person_of(request), wanted=wanted, by=actor())
+    outcomes = decide_together(campaign_id, person_of(request), wanted=wanted, by=actor())
     transaction.on_commit(partial(wake_campaign, campaign_id))
-    for one in found:
-        if one.code:
-            messages.warning(request, _refusal(one))
-    done = sum(not one.code for one in found)
-    messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(found)))
+    for outcome in outcomes:
+        if outcome.code:
+            messages.warning(request, _refusal(outcome))
+    done = sum(not outcome.code for outcome in outcomes)
+    messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(outcomes)))
     return redirect("campaign-waiting", campaign_id)
 
 
-def _refusal(one: DecisionOutcome) -> str:
+def _refusal(outcome: DecisionOutcome) -> str:
     told = _("{cluster}, {title}: not decided: {why}.")
-    return told.format(cluster=one.cluster or one.key[:60], title=one.title, why=one.why)
+    return told.format(cluster=outcome.cluster or outcome.key[:60], title=outcome.title, why=outcome.why)
 
 
 def _page(
@@ -76,8 +76,8 @@ def _page(
         "section": "rollouts",
         "row": row,
         "every": every,
-        "plans": [one for one in every if one.kind == "plan"],
-        "others": [one for one in every if one.kind != "plan"],
+        "plans": [decision for decision in every if decision.kind == "plan"],
+        "others": [decision for decision in every if decision.kind != "plan"],
         "may": _may(person_of(request), every),
         "refused": refused,
         "said": request.POST,

@@ -140,12 +140,12 @@ def _tried(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         return _page(request, context, form=form)
     said = form.cleaned_data
     try:
-        found = eks_registration.try_new_access(
+        access_test = eks_registration.try_new_access(
             context["head"].id, said["draft"], role_arn=said["role_arn"], by=user_name(request)
         )
     except InvalidInput as refused:
         return _page(request, context, form=form, test=AccessAttempt(refused=refused.message))
-    return _page(request, context, form=form, test=access_attempt(found))
+    return _page(request, context, form=form, test=access_attempt(access_test))
 
 
 def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
@@ -186,10 +186,10 @@ def _tried_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResp
     said = form.cleaned_data
     text = said["kubeconfig"].encode()
     try:
-        found = credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
+        replacement = credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
     except InvalidInput as refused:
         return _page(request, context, file=form, test=AccessAttempt(refused=str(refused)))
-    return _page(request, context, file=form, test=AccessAttempt(found.result, note=SAME[found.same]))
+    return _page(request, context, file=form, test=AccessAttempt(replacement.result, note=SAME[replacement.same]))
 
 
 def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

@@ -83,11 +83,11 @@ class ConversionCard:
 
     @property
     def grave(self) -> tuple[ShownFinding, ...]:
-        return tuple(one for one in self.told if one.look.id != "info")
+        return tuple(finding for finding in self.told if finding.look.id != "info")
 
     @property
     def notes(self) -> tuple[ShownFinding, ...]:
-        return tuple(one for one in self.told if one.look.id == "info")
+        return tuple(finding for finding in self.told if finding.look.id == "info")
 
     @property
     def folded(self) -> bool:
@@ -153,7 +153,9 @@ def _told(loss: ConversionFinding, told_id: str, *, at: int | None) -> ShownFind
 def _line(row: SideBySideRow, told: Sequence[ShownFinding]) -> DiffRow:
     old, new = row.old or "", row.new or ""
     sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
-    gravest_first = sorted((told[index] for index in row.losses), key=lambda one: list(SEVERITIES).index(one.look.id))
+    gravest_first = sorted(
+        (told[index] for index in row.losses), key=lambda finding: list(SEVERITIES).index(finding.look.id)
+    )
     return DiffRow(row, *sides, tuple(gravest_first))
 
 

@@ -125,13 +125,13 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     options = form.options(live=True)
     sheet = sheet_of(head.snapshot.id)
     known = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
-    found = convert_cluster(cluster_id, options, known=known)
-    if found and request.GET.get("download"):
-        return _download(found.items, request.GET["download"], name=head.name)
-    if found:
-        context |= _shown(found.items)
-        context["leaps"] = options.to == "v1" and any(item.generation == "alpha" for item in found.items)
-    context |= {"form": form, "kept": found is not None, "to": options.to, "unconverted": unread_parts(report)}
+    conversion = convert_cluster(cluster_id, options, known=known)
+    if conversion and request.GET.get("download"):
+        return _download(conversion.items, request.GET["download"], name=head.name)
+    if conversion:
+        context |= _shown(conversion.items)
+        context["leaps"] = options.to == "v1" and any(item.generation == "alpha" for item in conversion.items)
+    context |= {"form": form, "kept": conversion is not None, "to": options.to, "unconverted": unread_parts(report)}
     return render(request, "cluster/convert.html", context)
 
 
@@ -146,7 +146,7 @@ def paste(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "convert/page.html", {"section": "convert", "form": form}, status=422)
     report = convert_texts([form.source()], form.options(live=False))
-    items = [one.item for one in report.converted]
+    items = [converted.item for converted in report.converted]
     if request.POST.get("download"):
         return _download(items, request.POST["download"], name="converted", whole=report.as_yaml())
     context = {"section": "convert", "form": form, "report": report, "apart": _apart(report)} | _shown(items)
@@ -167,7 +167,7 @@ def _shown(items: Iterable[Item]) -> dict[str, Any]:
 
 def _apart(report: ConversionReport) -> list[dict[str, Any]]:
     """Findings that belong to no object: unreadable texts, or nothing to convert."""
-    known = {id(loss) for one in report.converted for loss in one.item.losses}
+    known = {id(loss) for converted in report.converted for loss in converted.item.losses}
     apart = (finding for finding in report.findings if id(finding.loss) not in known)
     return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in apart]
 

@@ -95,12 +95,12 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         messages.success(request, _("The labels are saved."))
         return redirect("cluster", cluster_id)
     told = labels_of(cluster_id)
-    known = {one.key for one in told}
+    known = {label.key for label in told}
     context = {
         "section": "fleet",
         "head": head,
-        "rows": [one for one in told if not one.derived],
-        "derived": [one for one in told if one.derived],
+        "rows": [label for label in told if not label.derived],
+        "derived": [label for label in told if label.derived],
         "blank": [key for key in USUAL if key not in known],
         "said": request.POST,
         "problem": problem,

@@ -47,12 +47,12 @@ class Spark:
 def history(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """All snapshots, newest first."""
     cursor = request.GET.get("cursor", "")
-    found = snapshots_of(cluster_id, after=cursor)
+    snapshots = snapshots_of(cluster_id, after=cursor)
     context = about(request, cluster_id, tab="cluster-history")
     context |= {
-        "lines": _lines(found.rows),
-        "comparable": len(found.rows) > 1,
-        "next_cursor": found.next_cursor,
+        "lines": _lines(snapshots.rows),
+        "comparable": len(snapshots.rows) > 1,
+        "next_cursor": snapshots.next_cursor,
         "cursor": cursor,
         "spark": spark(legacy_trend(cluster_id)),
     }

@@ -113,7 +113,7 @@ def _place(line: HopLine, step: PathStep | None, *, first: str) -> Place:
 
 
 def _asked(findings: Iterable[Finding], hop: str, *, later: bool) -> Iterable[Finding]:
-    return (one for one in findings if one.hop == hop and not (later and one.asked_earlier))
+    return (finding for finding in findings if finding.hop == hop and not (later and finding.asked_earlier))
 
 
 def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop, ...]:

@@ -142,13 +142,13 @@ def look_of(cell: IamCell) -> Look:
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
     """The requested column, else that of the next hop, else the last; None without columns."""
-    asked = (one for one in sheet.columns if one.release == release)
-    following = (one for one in sheet.columns if one.hop and one.hop == next_hop)
+    asked = (column for column in sheet.columns if column.release == release)
+    following = (column for column in sheet.columns if column.hop and column.hop == next_hop)
     return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
 
 
 def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
-    return tuple(ReleaseTile(one, ANSWERS[one.ok], one is chosen) for one in sheet.columns)
+    return tuple(ReleaseTile(column, ANSWERS[column.ok], column is chosen) for column in sheet.columns)
 
 
 def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
@@ -162,7 +162,7 @@ def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
     """The required actions, refused ones first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
     made = (
-        ActionGroup(look, tuple(one for one in lines if one.look.id == look.id), folded)
+        ActionGroup(look, tuple(line for line in lines if line.look.id == look.id), folded)
         for look, folded in ACTION_GROUPS
     )
     return tuple(group for group in made if group.lines)
@@ -174,19 +174,19 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
     return tuple(
         RolePatch(
             number=number,
-            patch=one,
-            look=ANSWERS[one.ok],
-            forms=_forms(one, chosen, number=number),
-            panels=_panels(sheet, chosen, patch=one, role=roles[number] if number < len(roles) else None),
+            patch=iam_patch,
+            look=ANSWERS[iam_patch.ok],
+            forms=_forms(iam_patch, chosen, number=number),
+            panels=_panels(sheet, chosen, patch=iam_patch, role=roles[number] if number < len(roles) else None),
         )
-        for number, one in enumerate(chosen.patches)
+        for number, iam_patch in enumerate(chosen.patches)
     )
 
 
 def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> DocumentText | None:
     """One document of the page by its download key; None if it does not exist."""
-    every = (one for part in parts(sheet, chosen) for tab in part.forms for one in tab.sheets)
-    return next((one for one in every if one.download == form and str(one.number) == number), None)
+    every = (text for part in parts(sheet, chosen) for tab in part.forms for text in tab.sheets)
+    return next((text for text in every if text.download == form and str(text.number) == number), None)
 
 
 def found_by(role: IamRole) -> str:
@@ -254,18 +254,18 @@ def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyFo
             _listed(column.whole, form="whole", number=number),
         ),
     )
-    return tuple(one for one in made if one.sheets)
+    return tuple(policy_form for policy_form in made if policy_form.sheets)
 
 
 def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[DocumentText, ...]:
     return tuple(
         DocumentText(
-            as_json([one.document]),
-            _("{size:,} of {limit:,} characters").format(size=one.size, limit=one.limit),
+            as_json([iam_size.document]),
+            _("{size:,} of {limit:,} characters").format(size=iam_size.size, limit=iam_size.limit),
             f"{form}-{place}",
             number,
         )
-        for place, one in enumerate(documents, start=1)
+        for place, iam_size in enumerate(documents, start=1)
     )
 
 
@@ -275,8 +275,10 @@ def _file(text: str, *, form: str, number: int) -> tuple[DocumentText, ...]:
 
 def _modules(patch: IamPatch, number: int) -> tuple[DocumentText, ...]:
     return tuple(
-        DocumentText(one.text, _("version {version}").format(version=one.version), f"module-{one.version}", number)
-        for one in patch.modules
+        DocumentText(
+            module.text, _("version {version}").format(version=module.version), f"module-{module.version}", number
+        )
+        for module in patch.modules
     )
 
 
@@ -287,7 +289,11 @@ def _panels(
     if not patch.documents:
         return ()
     if sheet.seen and role is not None:
-        today = [(f"{one.name} ({kind_of(one)})", one.text) for one in role.documents if not one.boundary]
+        today = [
+            (f"{document.name} ({kind_of(document)})", document.text)
+            for document in role.documents
+            if not document.boundary
+        ]
         moves = _("Before the controller moves to {release}.")
         return (
             PolicyComparison(_("On the role today"), _("Keep it until a rollback is no longer needed."), tuple(today)),
@@ -312,7 +318,7 @@ def _panels(
 
 
 def _texts(documents: Iterable[IamSize]) -> tuple[tuple[str, str], ...]:
-    return tuple((one.name, as_json([one.document])) for one in documents)
+    return tuple((document.name, as_json([document.document])) for document in documents)
 
 
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -330,7 +336,7 @@ def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if sheet and chosen and request.GET.get("download"):
         return _download(request, sheet, chosen=chosen, name=head.name)
     if sheet:
-        context["roles"] = [_role(one) for one in sheet.roles]
+        context["roles"] = [_role(role) for role in sheet.roles]
     if sheet and chosen:
         context |= _shown(sheet, chosen)
     return render(request, "cluster/iam.html", context | {"sheet": sheet, "chosen": chosen})
@@ -346,20 +352,20 @@ def _shown(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
         "needs": groups(sheet),
         "patches": parts(sheet, chosen),
         "legend": legend(sheet),
-        "settings_on": [one for one in sheet.settings if one.on],
-        "settings_off": [one for one in sheet.settings if not one.on],
+        "settings_on": [setting for setting in sheet.settings if setting.on],
+        "settings_off": [setting for setting in sheet.settings if not setting.on],
     }
 
 
-def _role(one: IamRole) -> dict[str, Any]:
-    documents = [{"of": document, "kind": kind_of(document)} for document in one.documents]
-    return {"of": one, "found_by": found_by(one), "documents": documents}
+def _role(iam_role: IamRole) -> dict[str, Any]:
+    documents = [{"of": document, "kind": kind_of(document)} for document in iam_role.documents]
+    return {"of": iam_role, "found_by": found_by(iam_role), "documents": documents}
 
 
 def _download(request: HttpRequest, sheet: IamSheet, *, chosen: IamColumn, name: str) -> HttpResponse:
     form, number = request.GET["download"], request.GET.get("role", "0")
-    found = download(sheet, chosen, form=form, number=number)
-    if found is None:
+    text = download(sheet, chosen, form=form, number=number)
+    if text is None:
         raise Http404("no such document")
     ending = _ENDINGS.get(form.partition("-")[0], "json")
     own = f"-role-{int(number) + 1}" if number != "0" else ""
@@ -367,7 +373,7 @@ def _download(request: HttpRequest, sheet: IamSheet, *, chosen: IamColumn, name:
     kind = "text/plain" if ending == "tf" else "application/json"
     disposition = content_disposition_header(as_attachment=True, filename=f"{plain}.{ending}")
     return HttpResponse(
-        found.text + "\n",
+        text.text + "\n",
         content_type=f"{kind}; charset=utf-8",
         headers={"Content-Disposition": disposition or "attachment"},
     )

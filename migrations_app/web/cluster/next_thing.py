@@ -58,7 +58,7 @@ def commands_of(told: NextThing | None, hop: Hop, *, report: Report) -> SharedRe
         remedies = _crds(hop, report)
     else:
         return None
-    shown = tuple(one for one in remedies if one.how != "action")
+    shown = tuple(remedy for remedy in remedies if remedy.how != "action")
     return SharedRemedies("next", told.title, shown) if shown else None
 
 
@@ -110,7 +110,7 @@ def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
 
 
 def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:
-    steps = next((one for one in runbook(report).hops if one.lands.hop == hop.hop), None)
+    steps = next((runbook_hop for runbook_hop in runbook(report).hops if runbook_hop.lands.hop == hop.hop), None)
     stages = steps.stages if steps else ()
     found = [stage for stage in stages if stage.part == "land" and stage.phase == "crds" and stage.commands]
     return found[-1].commands if found else ()

@@ -82,12 +82,12 @@ def asked(query: QueryDict) -> NodeAsk:
 
 def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
     """One page of the matching nodes; a page beyond the end gives the last one."""
-    found = sorted((node for node in nodes if _fits(node, ask)), key=lambda node: natural(node.name))
-    last_page = max(1, -(-len(found) // PAGE))
+    owned_nodes = sorted((node for node in nodes if _fits(node, ask)), key=lambda node: natural(node.name))
+    last_page = max(1, -(-len(owned_nodes) // PAGE))
     number = min(max(1, ask.page), last_page)
-    rows = tuple(found[(number - 1) * PAGE : number * PAGE])
+    rows = tuple(owned_nodes[(number - 1) * PAGE : number * PAGE])
     first = (number - 1) * PAGE + 1 if rows else 0
-    return NodePage(rows, len(found), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
+    return NodePage(rows, len(owned_nodes), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
 
 
 def _fits(node: OwnedNode, ask: NodeAsk) -> bool:

@@ -61,24 +61,26 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-plan")
     report = context["report"]
     whole = runbook(report) if report else None
-    found = _chosen(whole, context["hop"].hop) if whole else None
+    runbook_hop = _chosen(whole, context["hop"].hop) if whole else None
     if whole and request.GET.get("download"):
-        return _download(whole, found, asked=request.GET["download"])
-    if found:
-        context |= _shown(found, cluster=report.cluster.name)
-    return render(request, "cluster/plan.html", context | {"plan": found, "icons": static("img/icons.svg")})
+        return _download(whole, runbook_hop, asked=request.GET["download"])
+    if runbook_hop:
+        context |= _shown(runbook_hop, cluster=report.cluster.name)
+    return render(request, "cluster/plan.html", context | {"plan": runbook_hop, "icons": static("img/icons.svg")})
 
 
 def _chosen(whole: Runbook, hop: str) -> RunbookHop | None:
     """The requested hop, else the next one; None at the end of the path."""
-    return next((one for one in whole.hops if one.lands.hop == hop), next(iter(whole.hops), None))
+    return next(
+        (runbook_hop for runbook_hop in whole.hops if runbook_hop.lands.hop == hop), next(iter(whole.hops), None)
+    )
 
 
-def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
+def _shown(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
-    for number, (stage, back) in enumerate(zip(found.stages, found.ways_back(), strict=True), 1):
+    for number, (stage, back) in enumerate(zip(runbook_hop.stages, runbook_hop.ways_back(), strict=True), 1):
         new = not rows or rows[-1].stage.part != stage.part
-        groups = in_order(found.open_in(stage), cluster=cluster)
+        groups = in_order(runbook_hop.open_in(stage), cluster=cluster)
         commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
         part = PARTS[stage.part] if new else ""
         rows.append(
@@ -92,8 +94,8 @@ def _shown(found: RunbookHop, *, cluster: str) -> dict[str, Any]:
                 back=back,
             )
         )
-    untold = found.untold(cluster)
-    impact = [line for line in found.forecast if line.count != 0]
+    untold = runbook_hop.untold(cluster)
+    impact = [line for line in runbook_hop.forecast if line.count != 0]
     return {"rows": rows, "impact": impact, "untold": [(group, told_of(group)) for group in untold]}
 
 
@@ -111,10 +113,10 @@ def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:
     return note if kinds else clear
 
 
-def _download(whole: Runbook, found: RunbookHop | None, *, asked: str) -> HttpResponse:
-    if asked not in ("hop", "path") or (asked == "hop" and found is None):
+def _download(whole: Runbook, runbook_hop: RunbookHop | None, *, asked: str) -> HttpResponse:
+    if asked not in ("hop", "path") or (asked == "hop" and runbook_hop is None):
         raise Http404("no such plan")
-    kept = (found,) if asked == "hop" and found else whole.hops
+    kept = (runbook_hop,) if asked == "hop" and runbook_hop else whole.hops
     text = plan_markdown.render(msgspec.structs.replace(whole, hops=kept))
     lands = kept[-1].lands.release if kept else "done"
     name = _NOT_IN_FILES.sub("-", f"{whole.cluster.name[:80]}-karpenter-{lands}-plan")

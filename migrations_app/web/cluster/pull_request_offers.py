@@ -14,8 +14,8 @@ from migrations_app.web.cluster.hops import Hop
 def offered_requests(request: HttpRequest, head: ClusterHead, *, hop: Hop) -> dict[str, Any]:
     """The context of the offers: `git_checks` for those who may open one on the newest snapshot. Where no fix could be
     a request, nothing is asked for."""
-    failing = (one for one in hop.findings if one.status == "fail")
-    found = frozenset(one.id for one in failing if is_delivered_by_git(one) and change_of(one))
+    failing = (finding for finding in hop.findings if finding.status == "fail")
+    found = frozenset(finding.id for finding in failing if is_delivered_by_git(finding) and change_of(finding))
     may = head.is_latest and request.user.has_perm("migrations_app.operate_rollout")
     return {
         "git_checks": found if may else frozenset(),

@@ -104,10 +104,10 @@ def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
 def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     after = request.GET.get("after", "")
     try:
-        found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
+        page = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
     except InvalidInput:
-        found = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now())
-    context = {"section": "fleet", "head": head, "rows": found.rows, "next": found.next_cursor}
+        page = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now())
+    context = {"section": "fleet", "head": head, "rows": page.rows, "next": page.next_cursor}
     return render(request, "waivers/list.html", context)
 
 

@@ -94,11 +94,11 @@ def statuses_of(tab: str) -> tuple[str, ...]:
 
 def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[StatusTab, ...]:
     """The tabs that hold clusters, and the chosen one."""
-    found = (
+    status_tabs = (
         StatusTab(value, word, sum(counts[name] for name in statuses), set(chosen) == set(statuses))
         for value, word, statuses in STATUS_TABS
     )
-    return tuple(tab for tab in found if tab.count or tab.chosen)
+    return tuple(tab for tab in status_tabs if tab.count or tab.chosen)
 
 
 def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
@@ -126,7 +126,7 @@ def shown_row(
     rollouts: Mapping[uuid.UUID, ActiveRollout],
 ) -> ShownRow:
     """The row with its path, the first two of its blockers in words, how far it is, and the one thing to do."""
-    words = tuple({one.summary: one for one in blockers.get(row.id, ())}.values())
+    words = tuple({open_blocker.summary: open_blocker for open_blocker in blockers.get(row.id, ())}.values())
     first = words[:WORDS_SHOWN]
     rollout = rollouts.get(row.id)
     return ShownRow(

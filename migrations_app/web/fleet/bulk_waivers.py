@@ -52,15 +52,19 @@ def _form(request: HttpRequest, failing: Sequence[FailingCheck], *, among: int) 
     form = WaiveForm(sent, initial=usual_waiver(request))
     for name in ("group", "everywhere"):
         del form.fields[name]
-    choices = [("", _("Choose a check")), *((one.check, _words(one, among)) for one in failing)]
+    choices = [("", _("Choose a check")), *((check.check, _words(check, among)) for check in failing)]
     form.fields["check"] = forms.ChoiceField(choices=choices, label=_("Check"))
     return form
 
 
-def _words(found: FailingCheck, among: int) -> str:
-    check = next((one for one in all_checks() if one.id == found.check), None)
-    said = check.says[found.evidence != 1].format(count=found.evidence) if check and found.evidence else found.check
-    return _("{said} (on {number} of {among})").format(said=said, number=len(found.clusters), among=among)
+def _words(failing_check: FailingCheck, among: int) -> str:
+    check = next((all_check for all_check in all_checks() if all_check.id == failing_check.check), None)
+    said = (
+        check.says[failing_check.evidence != 1].format(count=failing_check.evidence)
+        if check and failing_check.evidence
+        else failing_check.check
+    )
+    return _("{said} (on {number} of {among})").format(said=said, number=len(failing_check.clusters), among=among)
 
 
 def _waived(
@@ -68,7 +72,7 @@ def _waived(
 ) -> bool:
     """Creates the waivers where the check fails and tells what came of it; False if the form has to be corrected."""
     said, refused, done = form.cleaned_data, Counter[str](), 0
-    fails = next(one.clusters for one in failing if one.check == said["check"])
+    fails = next(check.clusters for check in failing if check.check == said["check"])
     for cluster in fails:
         try:
             waive(_request(said, cluster), person_of(request), now=timezone.now())

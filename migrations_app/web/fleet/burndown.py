@@ -80,7 +80,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
         "section": "fleet",
         "head": cluster_head(ask.cluster, now=now) if ask.cluster else None,
         "group": group_of(ask.group) if ask.group else None,
-        "groups": [_group(one.told, key=one.id, name=one.name) for one in groups],
+        "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
         "choices": group_choices(),
         "labels": label_choices(),
         "ask": ask,
@@ -114,14 +114,14 @@ def as_csv(days: Sequence[ProgressDay]) -> str:
     """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read."""
     out = io.StringIO()
     writer = csv.writer(out)
-    lefts = (f"{one.name} {word}" for one in MEASURES for word in ("left", "total"))
+    lefts = (f"{measure.name} {word}" for measure in MEASURES for word in ("left", "total"))
     writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, "clusters", "scanned"))
-    for one in days:
-        way = one.done[WAY]
-        halves = [_cell(one.done[half].percent) for half in HALVES]
-        counts = [_cell(number) for measure in MEASURES for number in _counts(one.points.get(measure.name))]
-        clusters = max(point.clusters for point in one.points.values())
-        writer.writerow((one.day, _cell(way.percent), way.bound, *halves, *counts, clusters, one.scanned))
+    for day in days:
+        way = day.done[WAY]
+        halves = [_cell(day.done[half].percent) for half in HALVES]
+        counts = [_cell(number) for measure in MEASURES for number in _counts(day.points.get(measure.name))]
+        clusters = max(point.clusters for point in day.points.values())
+        writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned))
     return out.getvalue()
 
 
@@ -174,7 +174,7 @@ def _group(told: Burndown, *, key: object, name: str) -> GroupProgress:
 
 def _hover(days: Sequence[ProgressDay]) -> list[str]:
     """What the chart says of each day that it draws."""
-    known = [day for day in days if any(one.percent is not None for one in day.done.values())]
+    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
     return [_said(day) for day in known]
 
 

@@ -45,7 +45,7 @@ def _cells(shown: ShownRow) -> tuple[object, ...]:
         path.last if path else row.target,
         row.kubernetes_version,
         row.blockers,
-        "; ".join(one.summary for one in shown.blockers),
+        "; ".join(blocker.summary for blocker in shown.blockers),
         "" if row.legacy_left is None else row.legacy_left,
         "" if shown.done is None or shown.done.percent is None else shown.done.percent,
         shown.done.bound if shown.done else "unknown",

@@ -43,10 +43,10 @@ class GroupForm(forms.Form):
 def groups(request: HttpRequest) -> HttpResponse:
     """Every visible group."""
     try:
-        found = group_page(after=request.GET.get("after", ""))
+        page = group_page(after=request.GET.get("after", ""))
     except InvalidInput:
-        found = group_page()
-    context = {"section": "fleet", "rows": found.rows, "next": found.next_cursor, "form": GroupForm()}
+        page = group_page()
+    context = {"section": "fleet", "rows": page.rows, "next": page.next_cursor, "form": GroupForm()}
     return render(request, "groups/list.html", context)
 
 

@@ -230,7 +230,7 @@ def _arranged_by(view: str) -> str:
 
 def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     whole = ",".join(ask.labels)
-    labels = (Chip(one, ",".join(text for text in ask.labels if text != one), ask.check) for one in ask.labels)
+    labels = (Chip(label, ",".join(text for text in ask.labels if text != label), ask.check) for label in ask.labels)
     at = {"": "", NEXT: _(" at the next upgrade")}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
     checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
     return (*checks, *labels)
@@ -245,7 +245,7 @@ def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
             ask.q or ask.bucket or ask.buckets or ask.stage or ask.environment or ask.group or ask.labels or ask.check
         ),
         "label": ",".join(ask.labels),
-        "label_before": "".join(f"{one}," for one in ask.labels),
+        "label_before": "".join(f"{label}," for label in ask.labels),
         "environments": ({ask.environment: 0} if ask.environment else {}) | dict(found.environments),
         "labels": found.labels,
         "label_keys": tuple(dict.fromkeys([*found.labels, *([by_label] if by_label else [])])) or ("environment",),

@@ -114,11 +114,11 @@ def chart(
     days: Sequence[ProgressDay], *, ends: Mapping[str, ProjectedEnd], rollouts: Sequence[MarkedRollout] = ()
 ) -> ProgressChart | None:
     """The drawing; None if no share of any day is known."""
-    known = [day for day in days if any(one.percent is not None for one in day.done.values())]
+    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
     if not known:
         return None
     axis = _axis(known, ends)
-    marks = (_mark(one, number, axis=axis, today=known[-1].day) for number, one in enumerate(rollouts, 1))
+    marks = (_mark(rollout, number, axis=axis, today=known[-1].day) for number, rollout in enumerate(rollouts, 1))
     return ProgressChart(
         lines=tuple(_line(name, known, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
         dates=_dates(axis),
@@ -135,7 +135,7 @@ def chart(
 def _axis(days: Sequence[ProgressDay], ends: Mapping[str, ProjectedEnd]) -> _Axis:
     today = days[-1].day
     first = min(days[0].day, today - timedelta(days=LEAST_DAYS))
-    ahead = [(one.on - today).days for one in ends.values() if one.on]
+    ahead = [(end.on - today).days for end in ends.values() if end.on]
     last = today + timedelta(days=min(FARTHEST, max([AHEAD, *ahead])))
     return _Axis(first, last)
 
@@ -162,9 +162,9 @@ def _mark(rollout: MarkedRollout, number: int, *, axis: _Axis, today: date) -> R
 def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: ProjectedEnd) -> ProgressLine:
     found = [(day, day.done[name]) for day in days]
     places = [
-        (axis.x(day.day), _y(one.percent), one.bound == "exact" and _fresh(day, name))
-        for day, one in found
-        if one.percent is not None
+        (axis.x(day.day), _y(done_percent.percent), done_percent.bound == "exact" and _fresh(day, name))
+        for day, done_percent in found
+        if done_percent.percent is not None
     ]
     pairs = list(pairwise(places))
     ahead = ""

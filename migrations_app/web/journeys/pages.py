@@ -112,7 +112,7 @@ def page_of_journey(
 def live(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """The list of steps, polled every two seconds; 304 while it has not changed."""
     detail = journey_detail(journey_id)
-    work = [(one.state, one.work.state if one.work else "") for one in detail.steps]
+    work = [(step.state, step.work.state if step.work else "") for step in detail.steps]
     seen = f"{detail.row.version} {work} {detail.disruption_hold}"
     tag = f'"{hashlib.sha256(seen.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed

@@ -70,7 +70,7 @@ def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | N
     """The step that the user chose to take the journey back to; None without a choice, or where that is not offered."""
     if forms["take_back"] is None:
         return None
-    return next((one for one in detail.reached if one.definition.id == step_id), None)
+    return next((step_row for step_row in detail.reached if step_row.definition.id == step_id), None)
 
 
 def typed_asked(detail: JourneyDetail) -> bool:
@@ -80,7 +80,7 @@ def typed_asked(detail: JourneyDetail) -> bool:
 
 def shown_step(detail: JourneyDetail) -> StepRow | None:
     """The one next thing: the current step, or the first one that is left."""
-    left = next((one for one in detail.steps if one.state not in ("done", "skipped")), None)
+    left = next((step for step in detail.steps if step.state not in ("done", "skipped")), None)
     return detail.current or left
 
 

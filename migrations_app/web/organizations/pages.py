@@ -58,10 +58,10 @@ def _file(document: dict[str, Any], *, name: str) -> HttpResponse:
 def list_page(request: HttpRequest, *, form: OrganizationForm) -> HttpResponse:
     """The list with that form; 422 if the form has errors."""
     try:
-        found = organization_page(after=request.GET.get("after", ""))
+        page = organization_page(after=request.GET.get("after", ""))
     except InvalidInput:
-        found = organization_page()
-    context = {"section": "fleet", "rows": found.rows, "next": found.next_cursor, "form": form}
+        page = organization_page()
+    context = {"section": "fleet", "rows": page.rows, "next": page.next_cursor, "form": form}
     return render(request, "organizations/list.html", context, status=422 if form.errors else 200)
 
 
@@ -74,12 +74,12 @@ def organization_answer(
     removal: RemovedOrganizationForm | None = None,
 ) -> HttpResponse:
     """The page of one organization; 422 with what was refused. Raises NotFound."""
-    found = organization_detail(organization_id)
-    new = [one for one in found.clusters if one.cluster_id is None]
+    detail = organization_detail(organization_id)
+    new = [cluster for cluster in detail.clusters if cluster.cluster_id is None]
     context = {
         "section": "fleet",
-        "found": found,
-        "row": found.row,
+        "found": detail,
+        "row": detail.row,
         "new": new[:MOST_SHOWN],
         "hidden": max(0, len(new) - MOST_SHOWN),
         "template": json.dumps(cloudformation_template(found_organization(organization_id)), indent=2),

@@ -117,10 +117,10 @@ def _previewed(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm
 def _likely(places: tuple[GitSource, ...], *, rows: tuple[Any, ...]) -> dict[str, str]:
     """The first place that a delivery tells and whose repository is registered."""
     known = {row.address: row for row in rows}
-    found = next((one for one in places if one.address in known), None)
-    if found is None:
+    git_source = next((place for place in places if place.address in known), None)
+    if git_source is None:
         return {}
-    return {"repository": str(known[found.address].id), "branch": found.branch, "path": found.path}
+    return {"repository": str(known[git_source.address].id), "branch": git_source.branch, "path": git_source.path}
 
 
 def _sentence(text: str) -> str:

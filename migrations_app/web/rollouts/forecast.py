@@ -85,20 +85,22 @@ def _held(told: ForecastComparison) -> tuple[ForecastRow, ...]:
     """The pods behind each budget: those that were not all tried in the run are no difference."""
     return tuple(
         ForecastRow(
-            word=_("Held by annotations") if one.by == "annotation" else _("Held by PDB {by}").format(by=one.by),
+            word=_("Held by annotations")
+            if comparison.by == "annotation"
+            else _("Held by PDB {by}").format(by=comparison.by),
             foretold=UNKNOWN
-            if one.foretold is None
-            else _("{foretold:,} evictions refused").format(foretold=one.foretold),
-            happened=_("{happened:,} pods seen behind it").format(happened=one.happened),
-            agreement=AGREEMENTS[_standing(one)],
-            tone=TONES.get(_standing(one), "warning"),
+            if comparison.foretold is None
+            else _("{foretold:,} evictions refused").format(foretold=comparison.foretold),
+            happened=_("{happened:,} pods seen behind it").format(happened=comparison.happened),
+            agreement=AGREEMENTS[_standing(comparison)],
+            tone=TONES.get(_standing(comparison), "warning"),
         )
-        for one in told.held
+        for comparison in told.held
     )
 
 
-def _standing(one: HeldComparison) -> Agreement:
+def _standing(comparison: HeldComparison) -> Agreement:
     """Whether it held pods in both, or in one of them only."""
-    if one.foretold is None:
+    if comparison.foretold is None:
         return "unknown"
-    return "as_foretold" if bool(one.foretold) == bool(one.happened) else "other"
+    return "as_foretold" if bool(comparison.foretold) == bool(comparison.happened) else "other"

@@ -35,11 +35,11 @@ TOLD_FOR = timedelta(days=7)
 def rollouts(request: HttpRequest) -> HttpResponse:
     """Every rollout, newest first, with those that wait for the user's approval on top."""
     state = _state(request)
-    found = _page(request, RolloutAsk(state=state, impossible=False))
+    page = _page(request, RolloutAsk(state=state, impossible=False))
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
     context = {
         "section": "rollouts",
-        "page": found,
+        "page": page,
         "state": state,
         "cursor": request.GET.get("cursor", ""),
         "counts": counts_by_group(impossible=False),

@@ -77,10 +77,12 @@ def choices(
 
     `given` is the submitted form or an earlier choice; None for a new form.
     """
-    asked = (one for one in action.parameters if not (one.of == NODES and known.get(NODES)))
-    found = (_choice(one, known, given=given, problem=problems.get(one.name, "")) for one in asked)
+    asked = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
+    found = (_choice(parameter, known, given=given, problem=problems.get(parameter.name, "")) for parameter in asked)
     most = limits or {}
-    return tuple(replace(one, kind="number", most=most[one.name]) if one.name in most else one for one in found)
+    return tuple(
+        replace(choice, kind="number", most=most[choice.name]) if choice.name in most else choice for choice in found
+    )
 
 
 def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, action: str) -> QueryDict | None:
@@ -121,38 +123,40 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
 def read_choices(action: Action, given: QueryDict) -> dict[str, Any]:
     """The submitted values in the types that the action expects. The use case decides whether they are valid."""
     found: dict[str, Any] = {}
-    for one in action.parameters:
-        value = _value(one, given)
+    for parameter in action.parameters:
+        value = _value(parameter, given)
         if value not in (None, "", []):
-            found[one.name] = value
+            found[parameter.name] = value
     return found
 
 
-def _value(one: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
-    if isinstance(one.default, bool):
-        return given.get(one.name) in ("on", "true", "1")
-    if one.many:
-        texts = given.getlist(one.name)
+def _value(parameter: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
+    if isinstance(parameter.default, bool):
+        return given.get(parameter.name) in ("on", "true", "1")
+    if parameter.many:
+        texts = given.getlist(parameter.name)
         return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    text = given.get(one.name, "").strip()
-    numeric = not one.of and not isinstance(one.default, str)
+    text = given.get(parameter.name, "").strip()
+    numeric = not parameter.of and not isinstance(parameter.default, str)
     return int(text) if numeric and text.isdecimal() and len(text) <= LONGEST_NUMBER else text
 
 
-def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], *, given: QueryDict | None, problem: str) -> Choice:
-    values = given.getlist(one.name) if given is not None and one.name in given else None
+def _choice(
+    parameter: Parameter, known: Mapping[str, Sequence[Option]], *, given: QueryDict | None, problem: str
+) -> Choice:
+    values = given.getlist(parameter.name) if given is not None and parameter.name in given else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
-        for option in known.get(one.of or one.name, ())
+        for option in known.get(parameter.of or parameter.name, ())
     )
-    kind = _kind(one, bool(options))
-    default = "" if one.default is None or isinstance(one.default, bool) else str(one.default)
-    checked = bool(one.default) if given is None else bool(values)
+    kind = _kind(parameter, bool(options))
+    default = "" if parameter.default is None or isinstance(parameter.default, bool) else str(parameter.default)
+    checked = bool(parameter.default) if given is None else bool(values)
     return Choice(
-        name=one.name,
-        question=one.question,
+        name=parameter.name,
+        question=parameter.question,
         kind=kind,
-        required=one.required,
+        required=parameter.required,
         options=options,
         text="\n".join(values) if values is not None else default,
         checked=checked,
@@ -160,14 +164,14 @@ def _choice(one: Parameter, known: Mapping[str, Sequence[Option]], *, given: Que
     )
 
 
-def _kind(one: Parameter, has_options: bool) -> Kind:
-    if isinstance(one.default, bool):
+def _kind(parameter: Parameter, has_options: bool) -> Kind:
+    if isinstance(parameter.default, bool):
         return "check"
-    if one.many:
+    if parameter.many:
         return "several" if has_options else "lines"
     if has_options:
         return "one"
-    return "number" if isinstance(one.default, int) else "text"
+    return "number" if isinstance(parameter.default, int) else "text"
 
 
 def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
@@ -227,7 +231,7 @@ def _form(
     request: HttpRequest, head: ClusterHead, *, action: Action, refused: KarpdashError | None = None
 ) -> HttpResponse:
     problems = {refused.where: refused.message} if refused else {}
-    named = {one.name for one in action.parameters}
+    named = {parameter.name for parameter in action.parameters}
     policy = policy_row(head.id)
     before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
     given = request.POST if request.method == "POST" else before

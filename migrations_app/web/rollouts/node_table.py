@@ -46,8 +46,8 @@ class NodeTable:
 
 def karpenters(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
     """Karpenter's nodes by pool, zone and name."""
-    found = (node for node in nodes if node.owner.startswith("karpenter"))
-    return sorted(found, key=lambda node: (pool_of(node), node.zone, natural(node.name)))
+    owned_nodes = (node for node in nodes if node.owner.startswith("karpenter"))
+    return sorted(owned_nodes, key=lambda node: (pool_of(node), node.zone, natural(node.name)))
 
 
 def pool_of(node: OwnedNode) -> str:
@@ -61,12 +61,12 @@ def node_table(
 ) -> NodeTable | None:
     """The table; None where the action asks for no nodes, or there is none."""
     columns = tuple(
-        NodeColumn(name=one.name, question=one.question, problem=problems.get(one.name, ""))
-        for one in action.parameters
-        if one.of == NODES
+        NodeColumn(name=parameter.name, question=parameter.question, problem=problems.get(parameter.name, ""))
+        for parameter in action.parameters
+        if parameter.of == NODES
     )
-    found = karpenters(nodes)
-    if not columns or not found:
+    owned_nodes = karpenters(nodes)
+    if not columns or not owned_nodes:
         return None
     ticked = {column.name: set(given.getlist(column.name) if given is not None else ()) for column in columns}
     lines = tuple(
@@ -77,6 +77,6 @@ def node_table(
             instance_type=node.instance_type,
             chosen=tuple((column, node.name in ticked[column.name]) for column in columns),
         )
-        for node in found[:MOST_NODES]
+        for node in owned_nodes[:MOST_NODES]
     )
-    return NodeTable(columns=columns, lines=lines, left_out=len(found) - len(lines))
+    return NodeTable(columns=columns, lines=lines, left_out=len(owned_nodes) - len(lines))

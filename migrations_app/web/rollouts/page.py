@@ -99,9 +99,11 @@ def _ending(detail: RolloutDetail) -> dict[str, Any]:
         return {"receipt": None, "forecast_rows": ()}
     kept = stored_difference(detail.row.id)
     forecast = msgspec.convert(kept, type=ForecastComparison) if kept else None
-    found = receipt(detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast)
+    rollout_receipt = receipt(
+        detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast
+    )
     rows = forecast_rows(forecast) if forecast else ()
-    return {"receipt": found, "forecast": forecast, "forecast_rows": rows}
+    return {"receipt": rollout_receipt, "forecast": forecast, "forecast_rows": rows}
 
 
 @require_right()

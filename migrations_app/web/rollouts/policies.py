@@ -34,7 +34,7 @@ _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?
 
 def written(windows: Sequence[Mapping[str, Any]]) -> str:
     """The windows as text, one a line."""
-    return "\n".join(_line(one) for one in windows)
+    return "\n".join(_line(window) for window in windows)
 
 
 def read(text: str) -> tuple[dict[str, Any], ...]:
@@ -59,11 +59,11 @@ def _runs(days: Sequence[int]) -> str:
 
 
 def _window(line: str) -> dict[str, Any]:
-    found = _LINE.fullmatch(line)
-    if found is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         raise _odd(line)
-    days = _days(found["days"] or "Mon-Sun", line)
-    return {"days": days, "from": found["from"].zfill(5), "to": found["to"].zfill(5)}
+    days = _days(match["days"] or "Mon-Sun", line)
+    return {"days": days, "from": match["from"].zfill(5), "to": match["to"].zfill(5)}
 
 
 def _days(text: str, line: str) -> list[int]:
@@ -191,7 +191,7 @@ def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
         "risks": [(risk, said.get(f"approvals_{risk}", "") if said else row.approvals[risk]) for risk in RISKS],
         "rehearsed": [(risk, risk in rehearsed) for risk in RISKS],
         "every_action": every,
-        "known_actions": [(one, every or one.id in chosen) for one in all_actions()],
+        "known_actions": [(all_action, every or all_action.id in chosen) for all_action in all_actions()],
         "windows": said.get("windows", "") if said else written(row.windows),
         "numbers": {name: said.get(name, "") if said else getattr(row, name) for name in NUMBERS},
         "campaigns_destroy": said.get("campaigns_destroy") == "on" if said else row.campaigns_destroy,

@@ -108,9 +108,9 @@ def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple
     page = detail.steps[first : first + STEPS_SHOWN]
     sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
     point = point_of_no_return(detail)
-    skipped = {one.step for one in detail.skipped_nodes} if detail.row.state in UNDER_WAY else None
+    skipped = {skipped_node.step for skipped_node in detail.skipped_nodes} if detail.row.state in UNDER_WAY else None
     shown = tuple(_step(line, sides, no_return=line.step.id == point, skipped=skipped) for line in page)
-    return shown if with_diffs else tuple(replace(one, kubectl="") for one in shown)
+    return shown if with_diffs else tuple(replace(shown_step, kubectl="") for shown_step in shown)
 
 
 def point_of_no_return(detail: RolloutDetail) -> str:
@@ -201,7 +201,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     author, waits = row.author_id or 0, state == "awaiting_approval"
     yes = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
     alone = may_break_glass(person, now=now)
-    done_already = any(one.by == person.name for one in detail.approvals)
+    done_already = any(approval.by == person.name for approval in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
         approve=(_("you have approved it") if done_already else _when(waits, yes) or why_not_approve(row.id))

@@ -47,7 +47,7 @@ def _people(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
         yield "Ticket", row.ticket
     yield "Requested by", row.author
     if detail.approvals:
-        alone = (f"{one.by}{' (alone, break glass)' if one.alone else ''}" for one in detail.approvals)
+        alone = (f"{approval.by}{' (alone, break glass)' if approval.alone else ''}" for approval in detail.approvals)
         yield "Approved by", ", ".join(alone)
     yield "Started by", row.started_by
 
@@ -63,7 +63,13 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
     if detail.left_out:
         yield "Steps left out", str(detail.left_out)
     if detail.skipped_nodes:
-        yield "Nodes skipped", "; ".join(f"{one.node} ({one.by}: {one.reason})" for one in detail.skipped_nodes)
+        yield (
+            "Nodes skipped",
+            "; ".join(
+                f"{skipped_node.node} ({skipped_node.by}: {skipped_node.reason})"
+                for skipped_node in detail.skipped_nodes
+            ),
+        )
     requests = [line for step in detail.steps for line in step.lines if line.status is not None]
     yield "Requests sent", str(len(requests))
     yield "Requests refused", str(sum(line.outcome == "refused" for line in requests))
@@ -107,7 +113,7 @@ def as_markdown(told: RolloutReceipt) -> str:
 
 
 def _ended(line: StepLine) -> str:
-    times = [one.outcome_at for one in line.lines if one.outcome_at]
+    times = [journal_line.outcome_at for journal_line in line.lines if journal_line.outcome_at]
     return _utc(times[-1]) if times else ""
 
 

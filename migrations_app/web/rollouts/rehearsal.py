@@ -94,17 +94,17 @@ class ShownRehearsal:
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     """What the page shows of rehearsals: the newest that is of use, older ones as lines, and who may ask for one."""
-    found = newest_rehearsals(detail.row.id, digest=detail.row.digest)
-    newest = next((one for one in found if one.state == "finished"), None)
+    rehearsal = newest_rehearsals(detail.row.id, digest=detail.row.digest)
+    newest = next((rehearsal for rehearsal in rehearsal if rehearsal.state == "finished"), None)
     plan = detail.plan
     refusal = may_prepare(person)
     shown = shown_rehearsal(newest) if newest else None
     return {
-        "rehearsal_mark": mark_of(found[0].id, found[0].state) if found else "",
-        "rehearsals": tuple((one, STATE_LOOKS[one.state]) for one in found),
+        "rehearsal_mark": mark_of(rehearsal[0].id, rehearsal[0].state) if rehearsal else "",
+        "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsal),
         "rehearsal": shown,
         "rehearsal_tone": "pass" if shown and shown.ends_well else "warning",
-        "rehearsing": any(one.state in ("queued", "running") for one in found),
+        "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsal),
         "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
         "unplayed": why_unplayed(plan) if plan else "",
         "failure_words": tuple((scenario, FAILURE_WORDS[scenario]) for scenario in SCENARIOS),
@@ -114,7 +114,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
 def shown_rehearsal(row: RehearsalRow) -> ShownRehearsal:
     """A rehearsal with its plays."""
     document = read_document(row.raw) if row.raw else None
-    plays = tuple(_play(one) for one in document.plays) if document else ()
+    plays = tuple(_play(play) for play in document.plays) if document else ()
     return ShownRehearsal(row=row, look=STATE_LOOKS[row.state], document=document, plays=plays)
 
 
@@ -129,9 +129,9 @@ def _play(play: RehearsalPlay) -> ShownPlay:
         length=timedelta(seconds=result.seconds),
         lines=timeline_lines(result.timeline),
         moments=_moments(result.timeline),
-        no_place=tuple((one.pod, one.count, WHY.get(one.why, one.why)) for one in result.no_place or ()),
-        limits=tuple((one.pool, words) for one in result.pools or () if (words := limit_words(one))),
-        pods_held=None if result.held is None else sum(one.pods for one in result.held),
+        no_place=tuple((place.pod, place.count, WHY.get(place.why, place.why)) for place in result.no_place or ()),
+        limits=tuple((pool.pool, words) for pool in result.pools or () if (words := limit_words(pool))),
+        pods_held=None if result.held is None else sum(eviction.pods for eviction in result.held),
     )
 
 
@@ -140,10 +140,10 @@ def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ..
     if len(moments) < 2:
         return ()
     span = max(1, moments[-1].seconds)
-    places = [one.seconds / span * WIDTH for one in moments]
+    places = [moment.seconds / span * WIDTH for moment in moments]
     found = []
     for name, word, look in LINES:
-        values = [int(getattr(one, name)) for one in moments]
+        values = [int(getattr(moment, name)) for moment in moments]
         most = max(1, *values)
         found.append(TimelineLine(word=word, look=look, path=step_path(places, values, most=most), most=max(values)))
     return tuple(found)
@@ -155,4 +155,4 @@ def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, Rehea
     chosen = [*moments[::step]]
     if moments and chosen[-1] is not moments[-1]:
         chosen.append(moments[-1])
-    return tuple((timedelta(seconds=one.seconds), one) for one in chosen)
+    return tuple((timedelta(seconds=moment.seconds), moment) for moment in chosen)

@@ -92,14 +92,14 @@ def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
 
 def _squares(detail: RolloutDetail, picture: ClusterCounters) -> Mapping[str, NodeSquare]:
     held: dict[str, list[BlockedEviction]] = {}
-    for one in picture.blocked:
-        held.setdefault(one.node, []).append(one)
+    for eviction in picture.blocked:
+        held.setdefault(eviction.node, []).append(eviction)
     failed = {line.step.change.target.name for line in detail.steps if line.step.change and line.standing in FAILED}
     return {mark.name: _square(mark, held=held.get(mark.name, ()), failed=failed) for mark in picture.nodes}
 
 
 def _square(mark: NodeMark, *, held: Sequence[BlockedEviction], failed: set[str]) -> NodeSquare:
-    why = ", ".join(dict.fromkeys(one.by for one in held))
+    why = ", ".join(dict.fromkeys(eviction.by for eviction in held))
     state: SquareState = "ready" if mark.ready else "not_ready"
     if mark.name in failed:
         state = "failed"
@@ -145,12 +145,12 @@ def counter_lines(samples: Sequence[CounterSample]) -> tuple[CounterLine, ...]:
     """The lines of Ready nodes, Pending pods and pods held back; empty before the second sample."""
     if len(samples) < 2:
         return ()
-    ready = [one.ready_nodes for one in samples]
-    limits = [one.pending_limit for one in samples]
+    ready = [sample.ready_nodes for sample in samples]
+    limits = [sample.pending_limit for sample in samples]
     return (
-        _counter("ready", samples, read=lambda one: one.ready_nodes, limit=[ready[0]] * len(samples)),
-        _counter("pending", samples, read=lambda one: one.pending_pods, limit=limits),
-        _counter("held", samples, read=lambda one: one.held_pods, limit=[None] * len(samples)),
+        _counter("ready", samples, read=lambda sample: sample.ready_nodes, limit=[ready[0]] * len(samples)),
+        _counter("pending", samples, read=lambda sample: sample.pending_pods, limit=limits),
+        _counter("held", samples, read=lambda sample: sample.held_pods, limit=[None] * len(samples)),
     )
 
 
@@ -161,11 +161,11 @@ def _counter(
     read: Callable[[CounterSample], int | None],
     limit: Sequence[int | None],
 ) -> CounterLine:
-    values = [read(one) for one in samples]
+    values = [read(sample) for sample in samples]
     most = max([1, *(value or 0 for value in (*values, *limit))])
     first, last = samples[0].taken_at, samples[-1].taken_at
     span = (last - first).total_seconds() or 1.0
-    places = [(one.taken_at - first).total_seconds() / span * WIDTH for one in samples]
+    places = [(sample.taken_at - first).total_seconds() / span * WIDTH for sample in samples]
     return CounterLine(
         name=name,
         word=COUNTER_WORDS[name],

@@ -61,7 +61,7 @@ def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> dict[str, Any]:
     """The sample approver could plan as well, but then nobody would be left to approve."""
     me = request.user.get_username()
-    plans = not any(one.name == me and one.part == "approver" for one in PEOPLE)
+    plans = not any(person.name == me and person.part == "approver" for person in PEOPLE)
     may_operate = plans and any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
     may_approve = request.user.has_perm("migrations_app.approve_rollout") and path.author != me
     mine = {"operator": may_operate, "approver": may_approve, "anybody": True}
@@ -70,7 +70,9 @@ def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> d
         "cluster": cluster_id,
         "mine": mine[path.next.who],
         "may_operate": may_operate,
-        "other": next((one for one in people_for(request) if one.part == path.next.who and one.name != me), None),
-        "auditor": next((one for one in people_for(request) if one.part == "approver"), None),
+        "other": next(
+            (person for person in people_for(request) if person.part == path.next.who and person.name != me), None
+        ),
+        "auditor": next((person for person in people_for(request) if person.part == "approver"), None),
         "form_key": form_key(),
     }

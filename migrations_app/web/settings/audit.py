@@ -76,20 +76,20 @@ def audit(request: HttpRequest) -> HttpResponse:
     chosen = _chosen(request)
     ask, wrong = _ask(chosen)
     try:
-        found = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
+        page = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
     except InvalidInput:
-        found = audit_page(ask, after="", limit=LIMIT)
-    names = cluster_names(found.rows)
+        page = audit_page(ask, after="", limit=LIMIT)
+    names = cluster_names(page.rows)
     context = {
         "section": "audit",
         "chosen": chosen,
         "narrowed": any(chosen.values()),
         "wrong": wrong,
         "families": FAMILIES,
-        "groups": grouped([_shown(line, names) for line in found.rows], fold=not request.GET.get("every")),
+        "groups": grouped([_shown(line, names) for line in page.rows], fold=not request.GET.get("every")),
         "today": f"{now:%Y-%m-%d}",
         "yesterday": f"{now - timedelta(days=1):%Y-%m-%d}",
-        "next_cursor": found.next_cursor,
+        "next_cursor": page.next_cursor,
         "cursor": request.GET.get("cursor", ""),
         "chain": status(),
         "bars": bars(density(ask, now=now)),

@@ -42,7 +42,7 @@ def catalogue(request: HttpRequest) -> HttpResponse:
 @cache
 def _entry(check_id: str) -> SafeString:
     """The entry as HTML; it depends on nothing but the release, and there are more than a hundred of them."""
-    told = next(one for one in _every() if one.check.id == check_id)
+    told = next(description for description in _every() if description.check.id == check_id)
     return render_to_string("catalogue/_entry.html", {"entry": told, "check": told.check})
 
 
@@ -57,6 +57,6 @@ def _fits(told: CheckDescription, *, q: str, severity: str, hop: str) -> bool:
         return False
     if hop in HOPS and not check.applies(hop):
         return False
-    covers = " ".join(f"{one.id} {one.subject}" for one in told.covers)
+    covers = " ".join(f"{cover.id} {cover.subject}" for cover in told.covers)
     text = f"{check.id} {check.title} {check.why} {check.how} {covers} {' '.join(check.formerly)}".lower()
     return all(word in text for word in q.lower().split())

@@ -165,16 +165,16 @@ def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
 def _shown(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
     ask, after = _asked(request), request.GET.get("after", "")
     try:
-        found = delivery_page(ask, after=after, limit=SHOWN)
+        page = delivery_page(ask, after=after, limit=SHOWN)
     except InvalidInput:
-        found = delivery_page(ask, limit=SHOWN)
+        page = delivery_page(ask, limit=SHOWN)
     context = {
         "section": "settings",
         "form": form,
         "secret": secret,
         "channels": all_channels(),
-        "deliveries": found.rows,
-        "next": found.next_cursor,
+        "deliveries": page.rows,
+        "next": page.next_cursor,
         "titles": TITLES,
         "states": STATES,
         "chosen": ask,

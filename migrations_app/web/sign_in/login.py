@@ -201,5 +201,5 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
 
 
 def _right(request: HttpRequest, password: str) -> bool:
-    found = authenticate(request=request, username=request.user.get_username(), password=password)
-    return found is not None and found.pk == request.user.pk
+    user = authenticate(request=request, username=request.user.get_username(), password=password)
+    return user is not None and user.pk == request.user.pk

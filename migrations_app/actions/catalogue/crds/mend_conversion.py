@@ -46,13 +46,17 @@ action = Action(
 def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarget]:
     yield from (crd_target(kind.crd_name) for kind in kinds.CURRENT_KINDS)
     homes = {workload.namespace for workload in inventory.controller.items}
-    yield from (_service(one.namespace or "", one.name) for one in inventory.services.items if one.namespace in homes)
+    yield from (
+        _service(service.namespace or "", service.name)
+        for service in inventory.services.items
+        if service.namespace in homes
+    )
 
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     found = mends(scene.inventory, scene.running.release)
-    possible = {name: one for name, one in found.items() if one.strategy}
+    possible = {name: conversion_mend for name, conversion_mend in found.items() if conversion_mend.strategy}
     if found and not possible:
         name, first = next(iter(found.items()))
         raise Unavailable(f"{name}: {first.why}", code=first.code)

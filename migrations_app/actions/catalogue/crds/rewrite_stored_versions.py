@@ -50,8 +50,8 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
             continue
         open_ones = _untouched(scene.inventory, kind)
         _refuse_unready(crd, kind, rewriting=bool(open_ones))
-        chosen = [one for one in open_ones if f"{kind.kind}/{one.name}" not in left_out]
-        yield from (_touch(kind, one) for one in chosen)
+        chosen = [open_one for open_one in open_ones if f"{kind.kind}/{open_one.name}" not in left_out]
+        yield from (_touch(kind, named_object) for named_object in chosen)
         if len(chosen) == len(open_ones):
             yield _trim(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
 
@@ -72,7 +72,11 @@ def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
     named = [one for one in part.items if isinstance(one, NamedObject)]
-    return [one for one in named if one.metadata.annotation(labels.STORED_VERSION_DONE) != TOUCHED]
+    return [
+        named_object
+        for named_object in named
+        if named_object.metadata.annotation(labels.STORED_VERSION_DONE) != TOUCHED
+    ]
 
 
 def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
@@ -87,15 +91,15 @@ def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _touch(kind: Kind, one: NamedObject) -> Step:
-    target = object_target(kind, NEW, name=one.name, uid=one.metadata.uid or "")
+def _touch(kind: Kind, named_object: NamedObject) -> Step:
+    target = object_target(kind, NEW, name=named_object.name, uid=named_object.metadata.uid or "")
     return patch_step(
         target,
-        {"metadata": {"annotations": one.metadata.annotations or {}}},
+        {"metadata": {"annotations": named_object.metadata.annotations or {}}},
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
         title=f"Write {target.said} anew as {NEW}",
         skippable=True,
-        manager=keeper_of(one.metadata),
+        manager=keeper_of(named_object.metadata),
         note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
     )
 

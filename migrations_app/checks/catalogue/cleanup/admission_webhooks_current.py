@@ -73,7 +73,7 @@ def _unanswered(case: CheckContext, configuration: WebhookConfiguration) -> str 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     wanted = {row.name for row in evidence}
-    stale = [one for one in case.inventory.webhooks.items if one.name in wanted]
-    for kind in dict.fromkeys(one.kind for one in stale):
+    stale = [webhook for webhook in case.inventory.webhooks.items if webhook.name in wanted]
+    for kind in dict.fromkeys(configuration.kind for configuration in stale):
         target = ChangeTarget(kind, "", resource=f"{kind.lower()}s")
-        yield from removal(target, [one for one in stale if one.kind == kind])
+        yield from removal(target, [configuration for configuration in stale if configuration.kind == kind])

@@ -33,10 +33,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = case.inventory.deliveries.items
     if not every:
         yield NotApplicable("neither Flux nor Argo CD delivers Karpenter")
-    for one in every:
-        if is_paused_by_us(one):
-            before = one.metadata.annotation(PAUSED) or ""
-            yield at(one, "metadata.annotations", seen=PAUSED, wanted="resumed as it was").with_data(before=before)
+    for delivery in every:
+        if is_paused_by_us(delivery):
+            before = delivery.metadata.annotation(PAUSED) or ""
+            yield at(delivery, "metadata.annotations", seen=PAUSED, wanted="resumed as it was").with_data(before=before)
 
 
 @check.advise

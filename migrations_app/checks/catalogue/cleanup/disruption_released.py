@@ -35,8 +35,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in every:
         if is_held_by_us(pool):
             before = pool.metadata.annotation(HELD) or ""
-            found = at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
-            yield found.with_data(before=before, changed="" if pool.get(BUDGETS) == NO_NODES else "yes")
+            evidence = at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
+            yield evidence.with_data(before=before, changed="" if pool.get(BUDGETS) == NO_NODES else "yes")
 
 
 @check.advise

@@ -35,9 +35,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for one in case.inventory.awsnodetemplates.items:
-        seen = "being deleted" if one.metadata.deleting else KIND.api_versions[0]
-        yield Evidence(kind=KIND.kind, name=one.name, seen=seen, wanted=f"an {KIND.successor} in its place")
+    for awsnodetemplate in case.inventory.awsnodetemplates.items:
+        seen = "being deleted" if awsnodetemplate.metadata.deleting else KIND.api_versions[0]
+        yield Evidence(kind=KIND.kind, name=awsnodetemplate.name, seen=seen, wanted=f"an {KIND.successor} in its place")
 
 
 @check.advise

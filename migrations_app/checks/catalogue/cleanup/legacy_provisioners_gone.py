@@ -36,9 +36,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for one in case.inventory.provisioners.items:
-        seen = "being deleted" if one.metadata.deleting else KIND.api_versions[0]
-        yield Evidence(kind=KIND.kind, name=one.name, seen=seen, wanted=f"a {KIND.successor} in its place")
+    for provisioner in case.inventory.provisioners.items:
+        seen = "being deleted" if provisioner.metadata.deleting else KIND.api_versions[0]
+        yield Evidence(kind=KIND.kind, name=provisioner.name, seen=seen, wanted=f"a {KIND.successor} in its place")
 
 
 @check.advise

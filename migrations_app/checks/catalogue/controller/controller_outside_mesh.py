@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _asked_by_namespace(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
     part = case.inventory.namespaces
-    home = next((one for one in part.items if one.name == controller.namespace), None)
+    home = next((namespace for namespace in part.items if namespace.name == controller.namespace), None)
     if isinstance(part, Unseen):
         yield could_not_read("namespaces", part)
     elif home is None:

@@ -60,11 +60,13 @@ def _limits(controller: Installation, *, nodes: int) -> Iterator[JudgeResult]:
 
 
 def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
-    for one in (pod.status.container_statuses if pod.status else None) or ():
-        ended = (one.last_state.terminated.reason if one.last_state and one.last_state.terminated else None) or ""
-        if ended == "OOMKilled" or (one.restart_count or 0) >= RESTARTS:
-            seen = f"{one.restart_count or 0} restarts, the last ended as {ended or 'not known'}"
-            yield at(pod, f"status.containerStatuses[{one.name}]", seen=seen, wanted="no restarts")
+    for status in (pod.status.container_statuses if pod.status else None) or ():
+        ended = (
+            status.last_state.terminated.reason if status.last_state and status.last_state.terminated else None
+        ) or ""
+        if ended == "OOMKilled" or (status.restart_count or 0) >= RESTARTS:
+            seen = f"{status.restart_count or 0} restarts, the last ended as {ended or 'not known'}"
+            yield at(pod, f"status.containerStatuses[{status.name}]", seen=seen, wanted="no restarts")
 
 
 @check.advise

@@ -33,10 +33,14 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, nodes = controller.installation(case.inventory), case.inventory.nodes.items
-    replicas = 1 if found is None or found.workload.spec.replicas is None else found.workload.spec.replicas
+    installation, nodes = controller.installation(case.inventory), case.inventory.nodes.items
+    replicas = (
+        1
+        if installation is None or installation.workload.spec.replicas is None
+        else installation.workload.spec.replicas
+    )
     open_to_it = controller.open_places(case.inventory)
-    if found is None or open_to_it is None or replicas < 2 or not nodes:
+    if installation is None or open_to_it is None or replicas < 2 or not nodes:
         yield NotApplicable("fewer than two replicas are wanted, or no node was seen")
         return
     fargate = {node.name for node in case.ownership.nodes if node.owner == "fargate"}
@@ -46,24 +50,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if open_to_it.unknown:
         yield Unknown(f"the controller's nodes are chosen by {', '.join(open_to_it.unknown)}, which is not kept")
     else:
-        yield from _too_few(case, found, open_to_it=open_to_it, replicas=replicas)
+        yield from _too_few(case, installation, open_to_it=open_to_it, replicas=replicas)
 
 
 def _too_few(
-    case: CheckContext, found: controller.Installation, *, open_to_it: controller.Places, replicas: int
+    case: CheckContext, installation: controller.Installation, *, open_to_it: controller.Places, replicas: int
 ) -> Iterator[JudgeResult]:
     names, zones = [node.name for node in open_to_it.nodes], open_to_it.zones
     if len(names) < replicas:
         seen = f"{len(names)} node{'' if len(names) == 1 else 's'} would take it: {' '.join(names) or 'none'}"
-        yield at_controller(found, "affinity", seen=seen, wanted=f"{replicas} nodes that it does not manage")
-    elif _zones_demanded(case, found) and len(zones) < replicas:
+        yield at_controller(installation, "affinity", seen=seen, wanted=f"{replicas} nodes that it does not manage")
+    elif _zones_demanded(case, installation) and len(zones) < replicas:
         wanted = f"nodes in {replicas} zones, one replica, or whenUnsatisfiable ScheduleAnyway"
-        yield at_controller(found, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
+        yield at_controller(installation, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
 
 
-def _zones_demanded(case: CheckContext, found: controller.Installation) -> bool:
+def _zones_demanded(case: CheckContext, installation: controller.Installation) -> bool:
     """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
-    rows = found.workload.template.spec.topology_spread_constraints or ()
+    rows = installation.workload.template.spec.topology_spread_constraints or ()
     own = any(row.topology_key == controller.ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
     values = controller.given_values(case.inventory)
     if values is not None and controller.value_at(values.tree, SPREAD) is not controller.ABSENT:

@@ -55,9 +55,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _others(case: CheckContext) -> Iterator[Evidence]:
     """By the running pods, and by what a Deployment says of itself where its pods were not found."""
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for one in filter(is_other_autoscaler, case.inventory.deployments.items):
-        if ready := one.status and one.status.ready_replicas:
-            found["Deployment", one.namespace, one.name] = "status.readyReplicas", f"{ready} ready"
+    for workload in filter(is_other_autoscaler, case.inventory.deployments.items):
+        if ready := workload.status and workload.status.ready_replicas:
+            found["Deployment", workload.namespace, workload.name] = "status.readyReplicas", f"{ready} ready"
     for pods in case.inventory.pods.items:
         name = pods.owner_name or next(iter(pods.samples), "")
         if OTHER_AUTOSCALER in name:

@@ -64,7 +64,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _policies(case: CheckContext, controller: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
     guards = ingress_guards(case.inventory, controller)
     for port in ports if guards else ():
-        if not any(lets_in(one, port) for one in guards):
+        if not any(lets_in(guard, port) for guard in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"
             yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
 

@@ -28,11 +28,11 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.webhooks.items:
         yield NotApplicable("there is no admission webhook of Karpenter")
-    for one in case.inventory.webhooks.items:
-        owner = one.metadata.owner("Namespace")
+    for webhook in case.inventory.webhooks.items:
+        owner = webhook.metadata.owner("Namespace")
         if owner is not None:
             wanted = "none, as 0.33.10, 0.34.11, 0.35.10, 0.36.7, 0.37.5 and later leave it"
-            yield at(one, "metadata.ownerReferences", seen=f"Namespace {owner.name}", wanted=wanted)
+            yield at(webhook, "metadata.ownerReferences", seen=f"Namespace {owner.name}", wanted=wanted)
 
 
 @check.advise

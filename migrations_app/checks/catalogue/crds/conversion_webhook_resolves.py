@@ -36,11 +36,11 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = facts.conversion_crds(case.inventory)
+    crds = facts.conversion_crds(case.inventory)
     real = facts.webhook_service(case.inventory)
-    if not found or facts.converts_nothing(case.inventory, case.running.release):
-        return (yield NotApplicable(facts.NOTHING_CONVERTED if found else "no CRD converts between versions"))
-    for crd in found:
+    if not crds or facts.converts_nothing(case.inventory, case.running.release):
+        return (yield NotApplicable(facts.NOTHING_CONVERTED if crds else "no CRD converts between versions"))
+    for crd in crds:
         yield from _judge(case, crd, real=real)
 
 

@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _terminating(crd: CRD) -> bool:
     conditions = (crd.status.conditions if crd.status else None) or ()
-    return any(one.type == "Terminating" and one.status == "True" for one in conditions)
+    return any(condition.type == "Terminating" and condition.status == "True" for condition in conditions)
 
 
 @check.advise

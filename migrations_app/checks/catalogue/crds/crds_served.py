@@ -26,7 +26,7 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.crds.items:
         yield NotApplicable("no CRD of Karpenter is installed")
-    served = {(one.group, one.version, one.plural) for one in case.inventory.discovery.items}
+    served = {(resource.group, resource.version, resource.plural) for resource in case.inventory.discovery.items}
     for crd in case.inventory.crds.items:
         for version in crd.served:
             if (crd.spec.group, version, crd.spec.names.plural) not in served:

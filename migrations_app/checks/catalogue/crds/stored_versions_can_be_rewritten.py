@@ -60,8 +60,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield Evidence(kind=kind, name=left[0].name, path=path, seen=seen, wanted="true on all", count=len(left))
 
 
-def _left(one: NamedObject) -> bool:
-    return one.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
+def _left(named_object: NamedObject) -> bool:
+    return named_object.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
 
 
 def _able(controller: Installation, running: Release) -> Iterator[JudgeResult]:

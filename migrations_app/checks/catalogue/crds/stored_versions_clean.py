@@ -43,10 +43,10 @@ CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
-    if not found:
+    crds = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
+    if not crds:
         yield NotApplicable("none of the CRDs that 1.0 converts is installed yet")
-    for crd in found:
+    for crd in crds:
         if not crd.stored:
             yield Unknown(f"{crd.name}: status.storedVersions is empty")
         elif crd.stored != ("v1",):

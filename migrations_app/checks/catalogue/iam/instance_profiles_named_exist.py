@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _set_aside(part: Part[object]) -> list[str]:
     bad = () if isinstance(part, Unseen) else part.quarantined
-    return [f"{one.kind} {one.name} {one.field}: {one.why}" for one in bad]
+    return [f"{unparsable.kind} {unparsable.name} {unparsable.field}: {unparsable.why}" for unparsable in bad]
 
 
 def _rows(named: Iterable[NamedBy], name: str, *, seen: str, wanted: str) -> Iterator[Evidence]:
@@ -72,7 +72,9 @@ def _rows(named: Iterable[NamedBy], name: str, *, seen: str, wanted: str) -> Ite
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     aws = case.inventory.aws
-    lacking = [one for one in aws.instance_profiles.items if len(one.role_arns) != 1]
-    yield from (remedy for one in lacking for remedy in profile_made(one, aws))
+    lacking = [
+        instance_profile for instance_profile in aws.instance_profiles.items if len(instance_profile.role_arns) != 1
+    ]
+    yield from (remedy for profile in lacking for remedy in profile_made(profile, aws))
     named = {row.value("name") for row in evidence if row.path == "spec.role"}
     yield from (remedy for one in sorted(named) for remedy in role_made(one, aws.place))

@@ -42,24 +42,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     if not (judged := instance_requests(case, found)):
         yield NotApplicable("no instance exists on which this hop brings a request")
-    for one in judged:
-        if one.answer.verdict is RequestVerdict.UNKNOWN:
-            yield Unknown(f"{one.request.action} on {first_ids(one.group)}: {one.answer.because}")
-        elif one.answer.verdict is not RequestVerdict.ALLOWED:
-            yield _row(one)
+    for answer in judged:
+        if answer.answer.verdict is RequestVerdict.UNKNOWN:
+            yield Unknown(f"{answer.request.action} on {first_ids(answer.group)}: {answer.answer.because}")
+        elif answer.answer.verdict is not RequestVerdict.ALLOWED:
+            yield _row(answer)
 
 
-def _row(one: InstanceRequestAnswer) -> Evidence:
-    need = need_for(one.request.action, one.minor, existing=one.request.action == TAG)
-    tagging = f" with {', '.join(one.sent)}" if one.sent else ""
-    release, role = ".".join(map(str, one.minor)), one.role.role.arn or "these policies"
+def _row(answer: InstanceRequestAnswer) -> Evidence:
+    need = need_for(answer.request.action, answer.minor, existing=answer.request.action == TAG)
+    tagging = f" with {', '.join(answer.sent)}" if answer.sent else ""
+    release, role = ".".join(map(str, answer.minor)), answer.role.role.arn or "these policies"
     return Evidence(
         kind="Instance",
-        name=first_ids(one.group),
-        path=one.request.action + tagging,
-        seen=f"{tags_text(one.group)}: {one.answer.because}",
+        name=first_ids(answer.group),
+        path=answer.request.action + tagging,
+        seen=f"{tags_text(answer.group)}: {answer.answer.because}",
         wanted=f"allowed in {release} for {role}. Else: {need.effect} Log: {need.log}",
-        count=one.group.count,
+        count=answer.group.count,
     )
 
 
@@ -67,4 +67,8 @@ def _row(one: InstanceRequestAnswer) -> Evidence:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     found = permissions(case.inventory)
     if isinstance(found, Permissions):
-        yield from within_reach(case, [one for one in instance_requests(case, found) if is_refused(one)], seen=found)
+        yield from within_reach(
+            case,
+            [instance_request for instance_request in instance_requests(case, found) if is_refused(instance_request)],
+            seen=found,
+        )

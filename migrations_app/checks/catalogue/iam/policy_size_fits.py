@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             seen = f"{room.size:,} characters with what {lack.report.release} needs"
             yield _row(lack, f"policy {room.name}", seen=seen, wanted=limit)
         if homeless := _homeless(case, lack):
-            wanted = f"room for {len(homeless)} more of {sum(one.size for one in homeless):,} characters"
+            wanted = f"room for {len(homeless)} more of {sum(policy.size for policy in homeless):,} characters"
             yield _row(lack, "policies of the role", seen=filled_to(lack.role), wanted=wanted)
 
 
@@ -59,7 +59,7 @@ def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
 
 def _homeless(case: CheckContext, lack: RoleGaps) -> list[PlacedPolicy]:
     placed = placed_policies(case) if lack.gaps else {}
-    return [one for part in of_release(placed, lack.role) for one in part if one.place == "none"]
+    return [policy for part in of_release(placed, lack.role) for policy in part if policy.place == "none"]
 
 
 def _row(lack: RoleGaps, path: str, *, seen: str, wanted: str) -> Evidence:

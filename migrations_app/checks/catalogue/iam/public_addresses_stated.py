@@ -46,12 +46,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, classes = apart(classes, {PATH: FLAG})
     yield from strange
     policies = sorted(_naming(case.inventory))
-    for one in classes:
-        if one.get(PATH) is None and policies:
+    for ec2_node_class in classes:
+        if ec2_node_class.get(PATH) is None and policies:
             seen = f"absent, and {', '.join(policies)} requires {CONDITION}"
-            yield cause(one, PATH, seen=seen, wanted="false in private subnets")
-        elif one.get(PATH) is None:
-            yield ManualCheck(f"EC2NodeClass {one.name}: look for {CONDITION} in policies of the organisation")
+            yield cause(ec2_node_class, PATH, seen=seen, wanted="false in private subnets")
+        elif ec2_node_class.get(PATH) is None:
+            yield ManualCheck(
+                f"EC2NodeClass {ec2_node_class.name}: look for {CONDITION} in policies of the organisation"
+            )
 
 
 def _naming(inventory: Inventory) -> set[str]:

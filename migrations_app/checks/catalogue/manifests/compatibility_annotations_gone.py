@@ -75,6 +75,6 @@ def _carried(case: CheckContext, row: Evidence) -> Change:
     return PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
 
 
-def _without(row: Evidence, one: NamedObject) -> ObjectAnnotations:
+def _without(row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    return annotated(target_of(row), one.metadata.annotations, removed=(key,))
+    return annotated(target_of(row), named_object.metadata.annotations, removed=(key,))

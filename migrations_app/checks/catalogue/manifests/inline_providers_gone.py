@@ -37,10 +37,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not (inventory.provisioners.items or inventory.machines.items):
         yield NotApplicable("there is no Provisioner and no Machine")
     yield from odd(inventory.provisioners.items, {PATH: MAP})
-    for one in inventory.provisioners.items:
-        if isinstance(one.get(PATH), dict) and one.get(PATH):
+    for provisioner in inventory.provisioners.items:
+        if isinstance(provisioner.get(PATH), dict) and provisioner.get(PATH):
             yield cause(
-                one, PATH, seen=", ".join(sorted(one.get(PATH))), wanted="an EC2NodeClass and a reference to it"
+                provisioner,
+                PATH,
+                seen=", ".join(sorted(provisioner.get(PATH))),
+                wanted="an EC2NodeClass and a reference to it",
             )
     for claim in chain(inventory.machines.items, own_claims(inventory)):
         if claim.metadata.annotation(labels.PROVIDER_COMPATIBILITY):

@@ -63,7 +63,7 @@ def _there(inventory: Inventory) -> frozenset[str]:
     """The names of the classes, also of those that were set aside: what cannot be read is there all the same."""
     part = inventory.ec2nodeclasses
     aside = part.quarantined if isinstance(part, Seen) else ()
-    return frozenset(one.name for one in part.items) | {one.name for one in aside}
+    return frozenset(ec2_node_class.name for ec2_node_class in part.items) | {unparsable.name for unparsable in aside}
 
 
 @check.advise

@@ -40,27 +40,31 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     strange, classes = apart(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
     yield from strange
-    asking = [one for one in classes if text(one, POLICY) == "RAID0" and family(one) == BOTTLEROCKET]
+    asking = [
+        ec2_node_class
+        for ec2_node_class in classes
+        if text(ec2_node_class, POLICY) == "RAID0" and family(ec2_node_class) == BOTTLEROCKET
+    ]
     if not asking:
         yield NotApplicable("no Bottlerocket node class sets RAID0")
-    for one in asking:
-        images = dict(_images(one))
-        if not images and not any(alias.endswith("@latest") for _, alias in aliases(one)):
-            yield Unknown(f"EC2NodeClass {one.name}: neither an alias nor {AMIS} names the image")
+    for ec2_node_class in asking:
+        images = dict(_images(ec2_node_class))
+        if not images and not any(alias.endswith("@latest") for _, alias in aliases(ec2_node_class)):
+            yield Unknown(f"EC2NodeClass {ec2_node_class.name}: neither an alias nor {AMIS} names the image")
         for path, image in images.items():
             found = bottlerocket_version(image)
             if found is None:
-                yield Unknown(f"EC2NodeClass {one.name}: {path} names no release of Bottlerocket")
+                yield Unknown(f"EC2NodeClass {ec2_node_class.name}: {path} names no release of Bottlerocket")
             elif found < BOTTLEROCKET_RAID0_FROM:
-                yield cause(one, path, seen=image, wanted=WANTED)
+                yield cause(ec2_node_class, path, seen=image, wanted=WANTED)
 
 
-def _images(one: EC2NodeClass) -> Iterator[tuple[str, str]]:
+def _images(ec2_node_class: EC2NodeClass) -> Iterator[tuple[str, str]]:
     """Pinned aliases, else what the class resolved to; the newest image is new enough."""
-    pinned = [(place, alias) for place, alias in aliases(one) if not alias.endswith("@latest")]
+    pinned = [(place, alias) for place, alias in aliases(ec2_node_class) if not alias.endswith("@latest")]
     yield from ((f"{AMI_TERMS}[{place}].alias", alias) for place, alias in pinned)
-    if not any(aliases(one)):
-        yield from ((f"{AMIS}[{place}].name", str(row.get("name"))) for place, row in rows(one, AMIS))
+    if not any(aliases(ec2_node_class)):
+        yield from ((f"{AMIS}[{place}].name", str(row.get("name"))) for place, row in rows(ec2_node_class, AMIS))
 
 
 @check.advise

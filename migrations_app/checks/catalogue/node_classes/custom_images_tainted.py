@@ -50,8 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
     yield from strange
-    for found in untainted(classes):
-        yield cause(found.node_class, USER_DATA, seen=found.how, wanted=WANTED)
+    for untainted_node_class in untainted(classes):
+        yield cause(untainted_node_class.node_class, USER_DATA, seen=untainted_node_class.how, wanted=WANTED)
 
 
 @check.advise

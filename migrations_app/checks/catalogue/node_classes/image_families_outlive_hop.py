@@ -44,24 +44,26 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
     yield from strange
     server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
-    for one in classes:
-        end = family_end(family(one))
+    for ec2_node_class in classes:
+        end = family_end(family(ec2_node_class))
         # Terms without an alias name images, whatever the family says about their user data.
-        named = bool(rows(one, AMI_TERMS)) and not any(aliases(one))
+        named = bool(rows(ec2_node_class, AMI_TERMS)) and not any(aliases(ec2_node_class))
         if end is None or named:
             continue
         if server is None:
-            yield Unknown(f"EC2NodeClass {one.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown")
+            yield Unknown(
+                f"EC2NodeClass {ec2_node_class.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown"
+            )
         elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
-            yield cause(one, _where(one), seen=seen, wanted=end.instead)
+            yield cause(ec2_node_class, _where(ec2_node_class), seen=seen, wanted=end.instead)
 
 
-def _where(one: EC2NodeClass) -> str:
+def _where(ec2_node_class: EC2NodeClass) -> str:
     """Where the family is told: an alias names it as well."""
-    if one.get("spec.amiFamily"):
+    if ec2_node_class.get("spec.amiFamily"):
         return "spec.amiFamily"
-    return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(one)), "spec.amiFamily")
+    return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(ec2_node_class)), "spec.amiFamily")
 
 
 @check.advise

@@ -46,11 +46,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield ManualCheck("the VPC is isolated: give every new EC2NodeClass instanceProfile, not role, from 0.32.2 on")
-    for one in classes:
-        if not text(one, "spec.instanceProfile"):
+    for ec2_node_class in classes:
+        if not text(ec2_node_class, "spec.instanceProfile"):
             wanted = "instanceProfile, made beforehand"
             yield Evidence(
-                kind="EC2NodeClass", name=one.name, path="spec.role", seen=str(one.get("spec.role")), wanted=wanted
+                kind="EC2NodeClass",
+                name=ec2_node_class.name,
+                path="spec.role",
+                seen=str(ec2_node_class.get("spec.role")),
+                wanted=wanted,
             )
 
 

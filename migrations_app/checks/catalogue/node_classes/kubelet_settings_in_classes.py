@@ -60,7 +60,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _split(inventory: Inventory) -> set[str]:
     """The classes whose pools want different settings; a pool without any follows its class."""
-    own = {one.name: same_meaning(one.get("spec.kubelet")) for one in inventory.ec2nodeclasses.items}
+    own = {
+        ec2nodeclass.name: same_meaning(ec2nodeclass.get("spec.kubelet"))
+        for ec2nodeclass in inventory.ec2nodeclasses.items
+    }
     wanted: dict[str, set[str]] = defaultdict(set)
     for pool in own_pools(inventory):
         wanted[class_name(pool)].add(same_meaning(kubelet_of(pool)[1]) or own.get(class_name(pool), ""))

@@ -36,10 +36,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
     yield from strange
-    for one in classes:
-        user_data = text(one, USER_DATA)
-        if family(one) == AL2023 and configures_kubelet(user_data):
-            yield cause(one, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
+    for ec2_node_class in classes:
+        user_data = text(ec2_node_class, USER_DATA)
+        if family(ec2_node_class) == AL2023 and configures_kubelet(user_data):
+            yield cause(ec2_node_class, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
 
 
 @check.advise

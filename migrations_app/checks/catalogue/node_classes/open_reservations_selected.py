@@ -34,7 +34,7 @@ LOOK = (
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if "1.6" not in case.step.entered:
         yield NotApplicable("the hop does not enter 1.6")
-    elif any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
+    elif any(ec2nodeclass.get(TERMS) for ec2nodeclass in case.inventory.ec2nodeclasses.items):
         yield NotApplicable("a node class selects reservations")
     else:
         yield ManualCheck(f"Check whether the account has open reservations: {LOOK}; select them by {TERMS}")

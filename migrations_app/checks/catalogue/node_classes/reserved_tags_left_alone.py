@@ -43,9 +43,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, objects = apart(objects, {TAGS: TEXTS})
     yield from strange
     v1 = minor_order(case.step.release.minor) >= (1, 0)
-    for one in objects:
-        for key in _reserved(strings(one, TAGS), v1=v1):
-            yield cause(one, f"{TAGS}[{key}]", seen=strings(one, TAGS)[key], wanted="absent")
+    for whole_object in objects:
+        for key in _reserved(strings(whole_object, TAGS), v1=v1):
+            yield cause(whole_object, f"{TAGS}[{key}]", seen=strings(whole_object, TAGS)[key], wanted="absent")
     for settings in inventory.settings.items:
         yield from _settings(settings)
 
@@ -76,5 +76,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
         yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
     if reserved_keys := {row.seen for row in evidence if row.kind == "ConfigMap"}:
-        some = (one for one in case.inventory.settings.items if (one.data or {}).get(SETTING))
-        yield in_cluster(group(*(tags_dropped(one, SETTING, keys=reserved_keys) for one in some)))
+        some = (setting for setting in case.inventory.settings.items if (setting.data or {}).get(SETTING))
+        yield in_cluster(group(*(tags_dropped(config_map, SETTING, keys=reserved_keys) for config_map in some)))

@@ -45,25 +45,25 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from strange
     strange, templates = apart(templates, dict.fromkeys(SELECTORS, TEXTS))
     yield from strange
-    for one in classes:
+    for ec2_node_class in classes:
         for path in TERMS:
-            for place, term in rows(one, path):
-                yield from _tags(one, f"{path}[{place}].tags", tags=term.get("tags"))
+            for place, term in rows(ec2_node_class, path):
+                yield from _tags(ec2_node_class, f"{path}[{place}].tags", tags=term.get("tags"))
     for template in templates if case.hop == "0.32" else ():
         for path in SELECTORS:
             yield from _commas(template, path, pairs=strings(template, path))
 
 
-def _tags(one: WholeObject, path: str, *, tags: Any) -> Iterator[JudgeResult]:  # noqa: ANN401 - the tree is the API's own JSON
+def _tags(whole_object: WholeObject, path: str, *, tags: Any) -> Iterator[JudgeResult]:  # noqa: ANN401 - the tree is the API's own JSON
     if tags is not None and not isinstance(tags, dict):
-        yield Unknown(f"EC2NodeClass {one.name}: {path} is no map")
-    yield from _commas(one, path, pairs=tags if isinstance(tags, dict) else {})
+        yield Unknown(f"EC2NodeClass {whole_object.name}: {path} is no map")
+    yield from _commas(whole_object, path, pairs=tags if isinstance(tags, dict) else {})
 
 
-def _commas(one: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
+def _commas(whole_object: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
     for key, value in pairs.items():
         if "," in str(value):
-            yield cause(one, f"{path}[{key}]", seen=str(value), wanted=WANTED)
+            yield cause(whole_object, f"{path}[{key}]", seen=str(value), wanted=WANTED)
 
 
 @check.advise

@@ -49,20 +49,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
     yield from strange
-    for one in classes:
-        mark = one.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
+    for ec2_node_class in classes:
+        mark = ec2_node_class.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
         if "incompatible" in mark:
-            yield cause(one, MARK, seen=mark, wanted=WANTED)
-        elif text(one, FAMILY) == UBUNTU and _loses(one, case):
-            terms = f"{len(rows(one, AMI_TERMS)) or 'no'} amiSelectorTerms"
-            yield cause(one, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
+            yield cause(ec2_node_class, MARK, seen=mark, wanted=WANTED)
+        elif text(ec2_node_class, FAMILY) == UBUNTU and _loses(ec2_node_class, case):
+            terms = f"{len(rows(ec2_node_class, AMI_TERMS)) or 'no'} amiSelectorTerms"
+            yield cause(ec2_node_class, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
 
 
-def _loses(one: EC2NodeClass, case: CheckContext) -> bool:
+def _loses(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
     """Terms carry the class over 1.0; 1.1 ignores the mark under which it was carried."""
     if case.hop == BETA_LEFT:
         return True
-    if rows(one, AMI_TERMS):
+    if rows(ec2_node_class, AMI_TERMS):
         return False
     server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     found_alone = server is not None and minor_order(server) < minor_order(UBUNTU_UNFOUND_FROM)

@@ -54,7 +54,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     others, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
     yield from (*strange, *others)
     discovered = {
-        one.name for one in classes if family(one) == AL2023 and (any(aliases(one)) or not rows(one, AMI_TERMS))
+        ec2_node_class.name
+        for ec2_node_class in classes
+        if family(ec2_node_class) == AL2023 and (any(aliases(ec2_node_class)) or not rows(ec2_node_class, AMI_TERMS))
     }
     if not discovered:
         yield NotApplicable("no node class takes AL2023 images by discovery")

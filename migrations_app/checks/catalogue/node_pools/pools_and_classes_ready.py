@@ -45,8 +45,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from (*strange, *others)
     for pool in pools:
         yield from _word(pool, has_condition=writes and is_v1(inventory.nodepools, pool))
-    for one in classes:
-        yield from _word(one, has_condition=writes and is_v1(inventory.ec2nodeclasses, one))
+    for ec2_node_class in classes:
+        yield from _word(ec2_node_class, has_condition=writes and is_v1(inventory.ec2nodeclasses, ec2_node_class))
 
 
 def _word(one: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
@@ -72,5 +72,5 @@ def _word(one: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[Judg
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in ("EC2NodeClass", "NodePool"):
-        if found := [row for row in evidence if row.kind == kind]:
-            yield described(found, "The conditions name what does not resolve: images, networks, role or class")
+        if evidences := [row for row in evidence if row.kind == kind]:
+            yield described(evidences, "The conditions name what does not resolve: images, networks, role or class")

@@ -64,15 +64,17 @@ def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools: dict[tuple[str, str], WholeObject] = {("NodePool", one.name): one for one in case.inventory.nodepools.items}
+    pools: dict[tuple[str, str], WholeObject] = {
+        ("NodePool", nodepool.name): nodepool for nodepool in case.inventory.nodepools.items
+    }
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
     value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
     what = f"add the requirement {json.dumps(value, separators=(',', ':'))}"
 
     def added(row: Evidence) -> ObjectPatch:
-        one, target = pools[row.kind, row.name], target_of(row)
-        undo = ObjectPatch(target=target, body=tuple(appended_undone(one, row.path)))
-        body = tuple(appended(one, row.path, value=value))
+        whole_object, target = pools[row.kind, row.name], target_of(row)
+        undo = ObjectPatch(target=target, body=tuple(appended_undone(whole_object, row.path)))
+        body = tuple(appended(whole_object, row.path, value=value))
         return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} has it")
 
     yield from changed(case, evidence, what=what, line=added, notes=(NOTE,))

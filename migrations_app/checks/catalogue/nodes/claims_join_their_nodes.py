@@ -30,7 +30,7 @@ LOST = "claim-without-node"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    lost = {(one.kind, one.name) for one in case.ownership.anomalies if one.id == LOST}
+    lost = {(anomaly.kind, anomaly.name) for anomaly in case.ownership.anomalies if anomaly.id == LOST}
     now = moment(case.now)
     every = first_steps(case.inventory)
     if not case.inventory.machines.items and not own_claims(case.inventory):

@@ -41,18 +41,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @once
 def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
-    found: list[Evidence] = []
+    evidences: list[Evidence] = []
     for claim in (*own_claims(inventory), *inventory.machines.items):
         name = CONDITIONS[type(claim).__name__]
-        row = next((one for one in (claim.status and claim.status.conditions) or () if one.type == name), None)
+        row = next(
+            (condition for condition in (claim.status and claim.status.conditions) or () if condition.type == name),
+            None,
+        )
         if row is not None and row.status == "True":
             seen = f"True {row.reason or ''}".rstrip()
-            found.append(cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
-    return tuple(found)
+            evidences.append(cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
+    return tuple(evidences)
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in CONDITIONS:
-        if found := [row for row in evidence if row.kind == kind]:
-            yield described(found, "The condition says what they drifted from; let budgets pace their replacement")
+        if evidences := [row for row in evidence if row.kind == kind]:
+            yield described(evidences, "The condition says what they drifted from; let budgets pace their replacement")

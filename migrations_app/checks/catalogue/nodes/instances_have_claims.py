@@ -44,7 +44,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     known, others = _known(case), _ids(node.spec.provider_id for node in case.inventory.nodes.items)
     running = sum(group.count for group in groups)
-    lost = [one for group in groups for one in group.samples if one not in known | others]
+    lost = [sample for group in groups for sample in group.samples if sample not in known | others]
     count = max(running - len(known), len(lost))
     if count > 0:
         yield LowerBound("a claim may stand in the place of an instance that is gone")

@@ -38,12 +38,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @once
 def _left(inventory: Inventory) -> tuple[Evidence, ...]:
-    found: list[Evidence] = []
+    evidences: list[Evidence] = []
     for machine in inventory.machines.items:
         node = (machine.status and machine.status.node_name) or "no node"
         seen = "being deleted" if machine.metadata.deleting else f"behind {node}"
-        found.append(Evidence(kind=KIND.kind, name=machine.name, seen=seen, wanted=f"a {KIND.successor} in its place"))
-    return tuple(found)
+        evidences.append(
+            Evidence(kind=KIND.kind, name=machine.name, seen=seen, wanted=f"a {KIND.successor} in its place")
+        )
+    return tuple(evidences)
 
 
 @check.advise

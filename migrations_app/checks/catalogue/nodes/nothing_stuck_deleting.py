@@ -57,10 +57,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 
-def _held(one: NamedObject) -> list[str]:
+def _held(named_object: NamedObject) -> list[str]:
     """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
-    every = one.metadata.finalizers or []
-    return [each for each in every if is_karpenter(each)] if isinstance(one, Node) else every
+    every = named_object.metadata.finalizers or []
+    return [each for each in every if is_karpenter(each)] if isinstance(named_object, Node) else every
 
 
 def _users(inventory: Inventory, one: NamedObject) -> str:

@@ -39,32 +39,32 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     shared = {taint for pool in pools for taint in _taints(pool, "spec.template.spec.taints")}
     heaviest = max(_weight(pool) for pool in pools)
-    for one in case.inventory.provisioners.items:
-        fences = _taints(one, "spec.taints") - shared
-        if not fences and not one.metadata.deleting and not _closed(one):
-            seen = f"no fence, weight {_weight(one)} beside {heaviest} of the NodePools"
+    for provisioner in case.inventory.provisioners.items:
+        fences = _taints(provisioner, "spec.taints") - shared
+        if not fences and not provisioner.metadata.deleting and not _closed(provisioner):
+            seen = f"no fence, weight {_weight(provisioner)} beside {heaviest} of the NodePools"
             wanted = f"{labels.LEGACY_TAINT}=true:NoSchedule"
-            yield Evidence(kind="Provisioner", name=one.name, path="spec.taints", seen=seen, wanted=wanted)
+            yield Evidence(kind="Provisioner", name=provisioner.name, path="spec.taints", seen=seen, wanted=wanted)
 
 
-def _taints(one: WholeObject, path: str) -> set[tuple[str, str]]:
-    found = one.get(path, [])
+def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
+    found = whole_object.get(path, [])
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return {(str(row.get("key")), str(row.get("value", ""))) for row in rows if row.get("effect") in KEEPS_OFF}
 
 
-def _weight(one: WholeObject) -> int:
-    found: Any = one.get("spec.weight", 0)
+def _weight(whole_object: WholeObject) -> int:
+    found: Any = whole_object.get("spec.weight", 0)
     return found if isinstance(found, int) else 0
 
 
-def _closed(one: Provisioner) -> bool:
+def _closed(provisioner: Provisioner) -> bool:
     """Whether its limits let nothing more start."""
-    limits = one.get("spec.limits.resources", {})
+    limits = provisioner.get("spec.limits.resources", {})
     return isinstance(limits, dict) and any(str(value) == "0" for value in limits.values())
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.name for row in evidence}
-    yield from kept_off([one for one in case.inventory.provisioners.items if one.name in named])
+    yield from kept_off([provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named])

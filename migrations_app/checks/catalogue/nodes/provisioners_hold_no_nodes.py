@@ -38,27 +38,27 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no Provisioner is left")
     pools = {node.name: node.pool for node in case.ownership.nodes if node.owner == "karpenter_alpha"}
     nodes, alone = Counter(pools.values()), _alone(case, pools)
-    for one in case.inventory.provisioners.items:
-        if nodes[one.name]:
+    for provisioner in case.inventory.provisioners.items:
+        if nodes[provisioner.name]:
             yield Evidence(
                 kind="Provisioner",
-                name=one.name,
+                name=provisioner.name,
                 path="metadata.name",
-                seen=f"nodes: {nodes[one.name]}, workloads that run on them alone: {alone[one.name]}",
+                seen=f"nodes: {nodes[provisioner.name]}, workloads that run on them alone: {alone[provisioner.name]}",
                 wanted="no node, before it is deleted",
-                count=nodes[one.name],
+                count=nodes[provisioner.name],
             )
 
 
 def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
     """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
     whole: set[tuple[str, str, str, str]] = set()
-    for one in there(case, pools, wanted=lambda group: group.nodes):
-        if not one.exact or one.pods != one.group.count:
+    for situation in there(case, pools, wanted=lambda group: group.nodes):
+        if not situation.exact or situation.pods != situation.group.count:
             continue
-        owners = {pools[name] for name in one.nodes}
+        owners = {pools[name] for name in situation.nodes}
         if len(owners) == 1:
-            group = one.group
+            group = situation.group
             named = group.owner_name or next(iter(group.samples), "")
             whole.add((owners.pop(), group.namespace, group.owner_kind, named))
     return Counter(pool for pool, *_ in whole)

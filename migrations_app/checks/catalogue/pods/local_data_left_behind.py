@@ -36,12 +36,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
-    for one in there(case, nodes, wanted=_local):
-        if kinds := _local(one.group):
-            yield one.evidence(
+    for situation in there(case, nodes, wanted=_local):
+        if kinds := _local(situation.group):
+            yield situation.evidence(
                 path="spec.volumes", seen=" and ".join(kinds), wanted="a PersistentVolumeClaim, or a copy"
             )
-            if not one.exact:
+            if not situation.exact:
                 yield BOUND
 
 

@@ -36,13 +36,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
-    for one in there(case, nodes, wanted=lambda group: id(group) in several):
-        names = sorted(budget.name for budget in several[id(one.group)])
-        row = one.evidence(
+    for situation in there(case, nodes, wanted=lambda group: id(group) in several):
+        names = sorted(budget.name for budget in several[id(situation.group)])
+        row = situation.evidence(
             path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
         )
         yield row.with_data(budgets=" ".join(names))
-        if not one.exact:
+        if not situation.exact:
             yield BOUND
 
 

@@ -63,7 +63,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    budgets = {(one.namespace, one.name): one.spec for one in case.inventory.pdbs.items}
+    budgets = {(budget.namespace, budget.name): budget.spec for budget in case.inventory.pdbs.items}
     held = [row for row in evidence if row.path.startswith("spec.")]
     steps = [budget_loosened(row, budgets[(row.namespace, row.name)]) for row in held]
     if steps:

@@ -34,10 +34,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     nodes = rolled_nodes(case)
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
-    for one in there(case, nodes, wanted=lambda group: not group.owner_kind):
+    for situation in there(case, nodes, wanted=lambda group: not group.owner_kind):
         wanted = "a Deployment, a StatefulSet or a Job"
-        yield one.evidence(path="metadata.ownerReferences", seen="absent", wanted=wanted)
-        if not one.exact:
+        yield situation.evidence(path="metadata.ownerReferences", seen="absent", wanted=wanted)
+        if not situation.exact:
             yield BOUND
 
 

@@ -43,17 +43,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(f"NodePools take over on {ROLLS_ON}, and {running} runs")
         return
     pools = [pool for pool in own_pools(case.inventory) if not pool.metadata.deleting]
-    for one in provisioners:
-        reasons = [_reason(one, pool) for pool in pools]
+    for provisioner in provisioners:
+        reasons = [_reason(provisioner, pool) for pool in pools]
         if all(reasons):
             seen = min(reasons, key=len) if reasons else "there is no NodePool"
-            yield Evidence(kind="Provisioner", name=one.name, path="spec", seen=seen, wanted="a NodePool that fits")
+            yield Evidence(
+                kind="Provisioner", name=provisioner.name, path="spec", seen=seen, wanted="a NodePool that fits"
+            )
 
 
-def _reason(one: Provisioner, pool: NodePool) -> str:
+def _reason(provisioner: Provisioner, pool: NodePool) -> str:
     if any(row.get("type") == "Ready" and row.get("status") == "False" for row in _conditions(pool)):
         return f"NodePool {pool.name} is not ready"
-    found = misfit(one, pool)
+    found = misfit(provisioner, pool)
     return f"NodePool {pool.name} {found}" if found else ""
 
 
@@ -66,4 +68,4 @@ def _conditions(pool: NodePool) -> list[dict[str, object]]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield successors_written()
     named = {row.name for row in evidence}
-    yield from kept_off([one for one in case.inventory.provisioners.items if one.name in named])
+    yield from kept_off([provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named])

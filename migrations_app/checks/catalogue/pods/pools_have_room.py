@@ -58,8 +58,8 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
         yield Unknown(f"NodePool {pool.name}: {path} or status.resources.{resource} cannot be read")
     elif now[0] + (now[0] // nodes if nodes else 1) > most[0]:
         seen = f"{limit}, {taken} of it used by {nodes} nodes"
-        found = Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
-        yield found.with_data(limit=str(limit))
+        evidence = Evidence(kind="NodePool", name=pool.name, path=path, seen=seen, wanted="room for one node more")
+        yield evidence.with_data(limit=str(limit))
 
 
 @check.advise

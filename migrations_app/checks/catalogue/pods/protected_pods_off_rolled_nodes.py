@@ -45,10 +45,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     # 1.0 does not heed the old names any more; that pods lose their protection by it is asked elsewhere.
     on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
-    for one in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
-        path = PATH.format(key=_protects(one.group.markers, on_pods))
-        yield one.evidence(path=path, seen="true", wanted="done, or free to move")
-        if not one.exact:
+    for situation in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
+        path = PATH.format(key=_protects(situation.group.markers, on_pods))
+        yield situation.evidence(path=path, seen="true", wanted="done, or free to move")
+        if not situation.exact:
             yield BOUND
     for node in case.inventory.nodes.items:
         key = _protects(node.metadata.annotations or {}, on_nodes)

@@ -41,9 +41,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pods: Counter[tuple[str, str, str]] = Counter()
     for each in case.inventory.pods.items:
         pods[_workload(each)] += each.count
-    for one in there(case, nodes, wanted=lambda found: pods[_workload(found)] == 1):
-        if one.group.owner_kind not in ("", "Job") and OTHER_AUTOSCALER not in one.group.owner_name:
-            yield one.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
+    for situation in there(case, nodes, wanted=lambda pod_group: pods[_workload(pod_group)] == 1):
+        if situation.group.owner_kind not in ("", "Job") and OTHER_AUTOSCALER not in situation.group.owner_name:
+            yield situation.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
 
 
 def _workload(pods: PodGroup) -> tuple[str, str, str]:

@@ -45,13 +45,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     reached = {zone for zone in set(zones.values()) if any(reaches(case.inventory, pool, zone=zone) for pool in pools)}
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
     bound = zones_claimed_in(case.inventory)
-    for one in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
+    for situation in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
         # Where no volume of the namespace was seen, each of its claims may be bound to the zone of its node.
-        node_zones = {cut_off[name] for name in one.nodes}
-        held = node_zones & bound.get(one.group.namespace, node_zones)
+        node_zones = {cut_off[name] for name in situation.nodes}
+        held = node_zones & bound.get(situation.group.namespace, node_zones)
         if held:
-            yield one.evidence(path="spec.volumes", seen=f"claims in {' '.join(sorted(held))}", wanted=WANTED)
-            yield from () if one.exact else (BOUND,)
+            yield situation.evidence(path="spec.volumes", seen=f"claims in {' '.join(sorted(held))}", wanted=WANTED)
+            yield from () if situation.exact else (BOUND,)
 
 
 @check.advise

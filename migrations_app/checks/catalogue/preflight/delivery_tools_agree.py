@@ -38,10 +38,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = [one for part in parts for one in part.items if isinstance(one, NamedObject)]
     if not every:
         yield NotApplicable("nothing of Karpenter is installed")
-    for one in every:
-        tools = appliers(one.metadata, case.inventory)
+    for named_object in every:
+        tools = appliers(named_object.metadata, case.inventory)
         if len(tools) > 1:
-            yield at(one, "metadata", seen=" and ".join(tools), wanted="one of them")
+            yield at(named_object, "metadata", seen=" and ".join(tools), wanted="one of them")
 
 
 @check.advise

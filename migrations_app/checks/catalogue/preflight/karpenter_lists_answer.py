@@ -45,10 +45,10 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = {name: case.inventory.part(name) for name in LISTS}
-    for one in failed_lists(parts):
-        kind, name = LISTS[one.part].kind, _listed(one.part)
-        row = Evidence(kind=kind, name=name, path="list", seen=one.told, wanted="a list")
-        yield row.with_data(why=one.why)
+    for failed_list in failed_lists(parts):
+        kind, name = LISTS[failed_list.part].kind, _listed(failed_list.part)
+        row = Evidence(kind=kind, name=name, path="list", seen=failed_list.told, wanted="a list")
+        yield row.with_data(why=failed_list.why)
     unclear = not_tried(parts)
     if unclear:
         yield Unknown(f"cannot tell whether these lists answer: {', '.join(unclear)}")

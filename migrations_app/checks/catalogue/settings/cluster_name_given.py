@@ -47,7 +47,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _by_flag(controller: Installation) -> bool:
-    given = (arg for one in controller.workload.template.spec.containers or () for arg in one.args or ())
+    given = (arg for container in controller.workload.template.spec.containers or () for arg in container.args or ())
     return any(arg.partition("=")[0] == FLAG for arg in given)
 
 

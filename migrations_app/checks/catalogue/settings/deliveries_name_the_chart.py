@@ -41,21 +41,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     every = [*_charts(case)]
     if not every:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
-    for one, path in every:
-        given = str(one.get(path, ""))
+    for whole_object, path in every:
+        given = str(whole_object.get(path, ""))
         release = parse(given)
         row = find(release) if release else None
         right = f"{row.tag_prefix}{release}" if row else given
         if given.strip() != right:
-            yield at(one, path, seen=given, wanted=right).with_data(right=right)
+            yield at(whole_object, path, seen=given, wanted=right).with_data(right=right)
 
 
 def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
     """What names a chart of Karpenter, with the path of its version."""
-    for one in case.inventory.deliveries.items:
-        source = source_of(case.inventory, one)
-        if one.kind in PATHS and one.get(PATHS[one.kind][0]) in CHARTS:
-            yield one, PATHS[one.kind][1]
+    for delivery in case.inventory.deliveries.items:
+        source = source_of(case.inventory, delivery)
+        if delivery.kind in PATHS and delivery.get(PATHS[delivery.kind][0]) in CHARTS:
+            yield delivery, PATHS[delivery.kind][1]
         elif source is not None and text(source, "spec.url").rpartition("/")[2] in CHARTS and source.get(TAG):
             yield source, TAG
 

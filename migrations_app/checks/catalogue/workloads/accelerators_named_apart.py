@@ -37,16 +37,16 @@ WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for one in placed(case.inventory, {KEY}):
-        if _alone(one.value.removeprefix("In ").split(" ")):
+    for mention in placed(case.inventory, {KEY}):
+        if _alone(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
-                kind=one.kind,
-                namespace=one.namespace,
-                name=one.name,
-                path=one.path,
-                seen=f"{KEY} {one.value}",
+                kind=mention.kind,
+                namespace=mention.namespace,
+                name=mention.name,
+                path=mention.path,
+                seen=f"{KEY} {mention.value}",
                 wanted=WANTED,
-                count=one.count,
+                count=mention.count,
             )
     for row in requirements(case.inventory):
         if row.key == KEY and row.operator == "In" and _alone(row.values):

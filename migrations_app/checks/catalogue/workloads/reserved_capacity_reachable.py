@@ -33,19 +33,19 @@ TERMS = "spec.capacityReservationSelectorTerms"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not any(one.get(TERMS) for one in case.inventory.ec2nodeclasses.items):
+    if not any(ec2nodeclass.get(TERMS) for ec2nodeclass in case.inventory.ec2nodeclasses.items):
         yield NotApplicable(f"no EC2NodeClass sets {TERMS}")
         return
-    for one in placed(case.inventory, {labels.CAPACITY_TYPE}):
-        if _without(one.value.removeprefix("In ").split(" ")):
+    for mention in placed(case.inventory, {labels.CAPACITY_TYPE}):
+        if _without(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
-                kind=one.kind,
-                namespace=one.namespace,
-                name=one.name,
-                path=one.path,
-                seen=f"{one.key} {one.value}",
+                kind=mention.kind,
+                namespace=mention.namespace,
+                name=mention.name,
+                path=mention.path,
+                seen=f"{mention.key} {mention.value}",
                 wanted=f"{labels.RESERVED} beside {labels.ON_DEMAND}",
-                count=one.count,
+                count=mention.count,
             )
     for row in requirements(case.inventory):
         if row.key == labels.CAPACITY_TYPE and row.operator == "In" and _without(row.values):

@@ -35,10 +35,17 @@ RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.tem
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    kept = {_owner(one) for one in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if one.value == "true"}
-    for one in marked(case.inventory, RETIRED):
-        if one.value == "true" and _owner(one) not in kept:
-            yield _evidence(one.kind, one.name, path=one.path, key=one.key, namespace=one.namespace, count=one.count)
+    kept = {_owner(mention) for mention in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if mention.value == "true"}
+    for mention in marked(case.inventory, RETIRED):
+        if mention.value == "true" and _owner(mention) not in kept:
+            yield _evidence(
+                mention.kind,
+                mention.name,
+                path=mention.path,
+                key=mention.key,
+                namespace=mention.namespace,
+                count=mention.count,
+            )
     # What a claim carries its node carries too: claims that could not be read leave nothing open.
     for kind, name, marks in protected(case.inventory):
         yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
@@ -47,8 +54,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield from _alone(given if isinstance(given, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH)
 
 
-def _owner(one: Mention) -> tuple[str, str, str]:
-    return one.kind, one.namespace, one.name
+def _owner(mention: Mention) -> tuple[str, str, str]:
+    return mention.kind, mention.namespace, mention.name
 
 
 def _alone(annotations: dict[str, str], *, kind: str, name: str, path: str) -> Iterator[Evidence]:

@@ -33,16 +33,16 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     gone = _gone(case)
-    for one in placed(case.inventory, gone):
-        if not one.value.startswith("DoesNotExist"):
+    for mention in placed(case.inventory, gone):
+        if not mention.value.startswith("DoesNotExist"):
             yield Evidence(
-                kind=one.kind,
-                namespace=one.namespace,
-                name=one.name,
-                path=one.path,
-                seen=f"{one.key} {one.value}".rstrip(),
-                wanted=labels.replacement(one.key, kind="label") or "a label that nodes have",
-                count=one.count,
+                kind=mention.kind,
+                namespace=mention.namespace,
+                name=mention.name,
+                path=mention.path,
+                seen=f"{mention.key} {mention.value}".rstrip(),
+                wanted=labels.replacement(mention.key, kind="label") or "a label that nodes have",
+                count=mention.count,
             )
     for row in requirements(case.inventory):
         if row.key in gone:

@@ -38,18 +38,18 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     old, new = _keys(case)
-    found = placed(case.inventory, {old, new})
-    current = {(one.kind, one.namespace, one.name) for one in found if one.key == new}
-    for one in found:
-        if one.key == old and (one.kind, one.namespace, one.name) not in current:
+    mentions = placed(case.inventory, {old, new})
+    current = {(mention.kind, mention.namespace, mention.name) for mention in mentions if mention.key == new}
+    for mention in mentions:
+        if mention.key == old and (mention.kind, mention.namespace, mention.name) not in current:
             yield Evidence(
-                kind=one.kind,
-                namespace=one.namespace,
-                name=one.name,
-                path=one.path,
-                seen=one.key,
+                kind=mention.kind,
+                namespace=mention.namespace,
+                name=mention.name,
+                path=mention.path,
+                seen=mention.key,
                 wanted=new,
-                count=one.count,
+                count=mention.count,
             )
 
 

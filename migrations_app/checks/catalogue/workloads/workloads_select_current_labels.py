@@ -41,27 +41,33 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
-    both = {_place(one) for one in found if one.key == labels.NODEPOOL and one.value.startswith(AVOIDS)}
-    charts = {(one.namespace, one.name) for one in case.inventory.controller.items if names_old_label_alone(case)}
-    for one in found:
-        avoids = one.value.startswith(AVOIDS) and "Affinity" in one.path
+    mentions = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
+    both = {
+        _place(mention) for mention in mentions if mention.key == labels.NODEPOOL and mention.value.startswith(AVOIDS)
+    }
+    charts = {
+        (workload.namespace, workload.name)
+        for workload in case.inventory.controller.items
+        if names_old_label_alone(case)
+    }
+    for mention in mentions:
+        avoids = mention.value.startswith(AVOIDS) and "Affinity" in mention.path
         # What the chart alone wrote goes with the next release; avoiding both labels is right meanwhile.
-        harmless = avoids and (_place(one) in both or (one.namespace, one.name) in charts)
-        if one.key == labels.PROVISIONER_NAME and not harmless:
+        harmless = avoids and (_place(mention) in both or (mention.namespace, mention.name) in charts)
+        if mention.key == labels.PROVISIONER_NAME and not harmless:
             yield Evidence(
-                kind=one.kind,
-                namespace=one.namespace,
-                name=one.name,
-                path=one.path,
-                seen=f"{one.key} {one.value}".rstrip(),
-                wanted=f"{labels.NODEPOOL} {one.value.partition(' ')[0]}, beside it" if avoids else labels.NODEPOOL,
-                count=one.count,
-            ).with_data(provisioner=one.value)
+                kind=mention.kind,
+                namespace=mention.namespace,
+                name=mention.name,
+                path=mention.path,
+                seen=f"{mention.key} {mention.value}".rstrip(),
+                wanted=f"{labels.NODEPOOL} {mention.value.partition(' ')[0]}, beside it" if avoids else labels.NODEPOOL,
+                count=mention.count,
+            ).with_data(provisioner=mention.value)
 
 
-def _place(one: Mention) -> tuple[str, str, str, str]:
-    return one.kind, one.namespace, one.name, one.path
+def _place(mention: Mention) -> tuple[str, str, str, str]:
+    return mention.kind, mention.namespace, mention.name, mention.path
 
 
 @check.advise

@@ -41,16 +41,16 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for one in placed(case.inventory, ALIASES.keys()):
+    for mention in placed(case.inventory, ALIASES.keys()):
         yield Evidence(
-            kind=one.kind,
-            namespace=one.namespace,
-            name=one.name,
-            path=one.path,
-            seen=f"{one.key} {one.value}".rstrip(),
-            wanted=ALIASES[one.key],
-            count=one.count,
-            data={"label": one.key, "stable": ALIASES[one.key], "value": one.value},
+            kind=mention.kind,
+            namespace=mention.namespace,
+            name=mention.name,
+            path=mention.path,
+            seen=f"{mention.key} {mention.value}".rstrip(),
+            wanted=ALIASES[mention.key],
+            count=mention.count,
+            data={"label": mention.key, "stable": ALIASES[mention.key], "value": mention.value},
         )
     for row in requirements(case.inventory):
         if row.key in ALIASES:

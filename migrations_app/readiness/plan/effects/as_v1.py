@@ -39,20 +39,23 @@ def shown_as_v1(inventory: Inventory) -> Inventory:
     pools, classes, claims = inventory.nodepools, inventory.ec2nodeclasses, inventory.nodeclaims
     if isinstance(pools, Seen) and kinds.NODE_POOL.crd_name in serving:
         changed["nodepools"] = pools = _shown(
-            pools, [_pool(one) if _is_beta(one, pools) else one for one in pools.items]
+            pools, [_pool(pool) if _is_beta(pool, pools) else pool for pool in pools.items]
         )
     if isinstance(classes, Seen) and kinds.EC2_NODE_CLASS.crd_name in serving:
-        found = [_node_class(one) if _is_beta(one, classes) else one for one in classes.items]
-        changed["ec2nodeclasses"] = _shown(classes, found)
+        ec2_node_classes = [
+            _node_class(ec2_node_class) if _is_beta(ec2_node_class, classes) else ec2_node_class
+            for ec2_node_class in classes.items
+        ]
+        changed["ec2nodeclasses"] = _shown(classes, ec2_node_classes)
     if isinstance(claims, Seen) and kinds.NODE_CLAIM.crd_name in serving:
-        expiry = {one.name: str(one.get("spec.template.spec.expireAfter", NEVER)) for one in pools.items}
-        made = [_claim(one, expiry) if _is_beta(one, claims) else one for one in claims.items]
+        expiry = {pool.name: str(pool.get("spec.template.spec.expireAfter", NEVER)) for pool in pools.items}
+        made = [_claim(claim, expiry) if _is_beta(claim, claims) else claim for claim in claims.items]
         changed["nodeclaims"] = _shown(claims, made)
     return with_parts(inventory, {name: part for name, part in changed.items() if part is not inventory.part(name)})
 
 
-def _is_beta(one: o.NamedObject, part: Seen[Any]) -> bool:
-    return (one.api_version or part.served or "").endswith("/v1beta1")
+def _is_beta(named_object: o.NamedObject, part: Seen[Any]) -> bool:
+    return (named_object.api_version or part.served or "").endswith("/v1beta1")
 
 
 def _shown(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
@@ -68,8 +71,8 @@ def _as_v1(one: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the s
     return replace(one, api_version=one.api_version.replace("/v1beta1", "/v1"), **fields)
 
 
-def _pool(one: o.NodePool) -> o.NodePool:
-    spec = one.spec or {}
+def _pool(node_pool: o.NodePool) -> o.NodePool:
+    spec = node_pool.spec or {}
     template, disruption = _tree(spec.get("template")), _tree(spec.get("disruption"))
     inner = dict(_tree(template.get("spec")))
     kubelet, reference = inner.pop("kubelet", None), _tree(inner.pop("nodeClassRef", None))
@@ -80,7 +83,7 @@ def _pool(one: o.NodePool) -> o.NodePool:
         labels.KUBELET_COMPATIBILITY: _json(kubelet) if kubelet else "",
         labels.NODE_CLASS_REFERENCE_COMPATIBILITY: _json(reference),
     }
-    found: o.NodePool = _as_v1(one, spec=new, metadata=_marked(one.metadata, marks))
+    found: o.NodePool = _as_v1(node_pool, spec=new, metadata=_marked(node_pool.metadata, marks))
     return found
 
 
@@ -97,8 +100,8 @@ def _reference(old: Mapping[str, Any]) -> Tree:
     return {"group": group, "kind": old.get("kind") or kinds.EC2_NODE_CLASS.kind, "name": old.get("name") or ""}
 
 
-def _node_class(one: o.EC2NodeClass) -> o.EC2NodeClass:
-    spec = dict(one.spec or {})
+def _node_class(ec2_node_class: o.EC2NodeClass) -> o.EC2NodeClass:
+    spec = dict(ec2_node_class.spec or {})
     family, terms = spec.get("amiFamily"), spec.get("amiSelectorTerms") or []
     mark = ""
     if family == "Ubuntu":
@@ -107,20 +110,20 @@ def _node_class(one: o.EC2NodeClass) -> o.EC2NodeClass:
         mark = "amiFamily,blockDeviceMappings" if terms else "amiFamily,blockDeviceMappings,incompatible"
     elif not terms and family in _OF_ALIAS:
         spec.pop("amiFamily")
-        version = one.metadata.annotation(labels.ALIAS_VERSION_COMPATIBILITY) or "latest"
+        version = ec2_node_class.metadata.annotation(labels.ALIAS_VERSION_COMPATIBILITY) or "latest"
         spec["amiSelectorTerms"] = [{"alias": f"{str(family).lower()}@{version}"}]
-    metadata = _marked(one.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
-    found: o.EC2NodeClass = _as_v1(one, spec=spec, metadata=metadata)
+    metadata = _marked(ec2_node_class.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
+    found: o.EC2NodeClass = _as_v1(ec2_node_class, spec=spec, metadata=metadata)
     return found
 
 
-def _claim(one: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
-    old = one.spec.node_class_ref
+def _claim(node_claim: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
+    old = node_claim.spec.node_class_ref
     told = _reference({"apiVersion": old.api_version, "kind": old.kind, "name": old.name} if old else {})
-    pool = one.metadata.label(labels.NODEPOOL) or ""
+    pool = node_claim.metadata.label(labels.NODEPOOL) or ""
     reference = msgspec.convert(told, o.ClassReference)
     found: o.NodeClaim = _as_v1(
-        one, spec=replace(one.spec, node_class_ref=reference, expire_after=expiry.get(pool, NEVER))
+        node_claim, spec=replace(node_claim.spec, node_class_ref=reference, expire_after=expiry.get(pool, NEVER))
     )
     return found
 

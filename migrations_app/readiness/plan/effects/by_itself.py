@@ -47,7 +47,7 @@ def by_controller(inventory: Inventory) -> Inventory:
 def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Inventory:
     part = inventory.controller_rbac
     missing = lacking(part.items, rights)
-    first = next((one for one in part.items if kept_by_chart(one)), None)
+    first = next((cluster_role for cluster_role in part.items if kept_by_chart(cluster_role)), None)
     if not isinstance(part, Seen) or first is None or not missing:
         return inventory
     rules = [
@@ -55,7 +55,7 @@ def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Invento
         for some in per_target(missing).values()
     ]
     whole: ClusterRole = replace(first, rules=[*(first.rules or ()), *rules])
-    items = tuple(whole if one is first else one for one in part.items)
+    items = tuple(whole if cluster_role is first else cluster_role for cluster_role in part.items)
     return with_fields(inventory, controller_rbac=with_items(part, items))
 
 
@@ -63,10 +63,10 @@ def _tagged(inventory: Inventory) -> Inventory:
     claims, aws = inventory.nodeclaims, inventory.aws
     changed: dict[str, Part[object]] = {}
     if isinstance(claims, Seen):
-        changed["nodeclaims"] = with_items(claims, tuple(_noted(one) for one in claims.items))
+        changed["nodeclaims"] = with_items(claims, tuple(_noted(claim) for claim in claims.items))
     if isinstance(aws.instances, Seen) and aws.place.cluster:
         mark = (labels.CLUSTER_NAME_TAG, aws.place.cluster)
-        groups = tuple(_with_tag(one, mark) for one in aws.instances.items)
+        groups = tuple(_with_tag(instances, mark) for instances in aws.instances.items)
         inventory = with_fields(inventory, aws=with_fields(aws, instances=with_items(aws.instances, groups)))
     return with_parts(inventory, changed)
 

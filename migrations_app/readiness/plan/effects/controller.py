@@ -60,13 +60,13 @@ _TAG = re.compile(r":[^:/@]+(?:@.*)?$")
 
 def release_of(workload: o.Workload) -> Release | None:
     """The release of its image; None where the tag does not say."""
-    found = container_of(workload)
-    return image_release((found.image if found else None) or "")
+    container = container_of(workload)
+    return image_release((container.image if container else None) or "")
 
 
 def container_of(workload: o.Workload) -> o.Container | None:
     every = workload.template.spec.containers or ()
-    return next((one for one in every if one.name == "controller"), next(iter(every), None))
+    return next((container for container in every if container.name == "controller"), next(iter(every), None))
 
 
 def tagged(image: str, to: Release) -> str:
@@ -162,11 +162,11 @@ def _set(workload: o.Workload, given: Mapping[str, str], *, gone: tuple[str, ...
     if container is None:
         return workload
     env, left = [], dict(given)
-    for one in container.env or ():
-        if one.name in left:
-            env.append(o.EnvironmentVariable(name=one.name, value=left.pop(one.name)))
-        elif one.name not in gone:
-            env.append(one)
+    for variable in container.env or ():
+        if variable.name in left:
+            env.append(o.EnvironmentVariable(name=variable.name, value=left.pop(variable.name)))
+        elif variable.name not in gone:
+            env.append(variable)
     env += [o.EnvironmentVariable(name=name, value=text) for name, text in left.items()]
     return with_container(workload, replace(container, env=env))
 
@@ -178,7 +178,7 @@ def _with_gate(workload: o.Workload, value: HelmValue, *, running: Release) -> o
     default = row.gate_default(gate) if row else None
     if default is None or container is None:
         return NotShown("value_not_applied", value.key)
-    told = next((one.value or "" for one in container.env or () if one.name == "FEATURE_GATES"), "")
+    told = next((variable.value or "" for variable in container.env or () if variable.name == "FEATURE_GATES"), "")
     on = json.loads(value.text) if value.text else default
     gates = parse_gates(told) | {gate: on is True or on == "true"}
     text = ",".join(f"{each}={str(state).lower()}" for each, state in gates.items())

@@ -63,7 +63,10 @@ def _goes(inventory: Inventory, crd: o.CRD) -> bool:
     stays, since that is asked for first."""
     part = next((PARTS[kind] for kind in PARTS if kind.crd_name == crd.name), None)
     left = inventory.part(part) if part else None
-    listed = any(one.chart == CRD_CHART and crd.name in one.crds for one in inventory.helm_releases.items)
+    listed = any(
+        helm_release.chart == CRD_CHART and crd.name in helm_release.crds
+        for helm_release in inventory.helm_releases.items
+    )
     return listed and isinstance(left, Seen) and not left.items and crd.metadata.annotation(KEEP) != "keep"
 
 
@@ -96,16 +99,16 @@ def _served(part: Part[o.ServedResource], crds: Iterable[o.CRD]) -> Part[o.Serve
         for crd in crds
         for version in crd.served
     )  # fmt: skip
-    return with_items(part, (*(one for one in part.items if one.group not in groups), *ours))
+    return with_items(part, (*(resource for resource in part.items if resource.group not in groups), *ours))
 
 
 def _brought(old: o.CRD | None, crd: Crd, *, to: Release, converts: bool) -> o.CRD:
     versions = [
         o.CRDVersion(
-            name=one.name, served=one.served, storage=one.storage,
-            fields=[mark.path for mark in marks_of(crd.name, one.name, running=to)],
+            name=version.name, served=version.served, storage=version.storage,
+            fields=[mark.path for mark in marks_of(crd.name, version.name, running=to)],
         )
-        for one in crd.versions
+        for version in crd.versions
     ]  # fmt: skip
     names = o.CRDNames(kind=crd.kind.kind, plural=crd.kind.plural)
     conversion = (old.spec.conversion if old else None) if converts else o.CrdConversion(strategy="None")

@@ -39,9 +39,11 @@ def deleted(inventory: Inventory, changes: Sequence[ObjectDelete]) -> Inventory 
     return _without(inventory, every, first=first)
 
 
-def without(inventory: Inventory, one: o.NamedObject, *, kind: str) -> Inventory:
+def without(inventory: Inventory, named_object: o.NamedObject, *, kind: str) -> Inventory:
     """The inventory without the object and what it owns."""
-    return _without(inventory, dict(_objects(inventory)), first={(kind, one.namespace, one.name): False})
+    return _without(
+        inventory, dict(_objects(inventory)), first={(kind, named_object.namespace, named_object.name): False}
+    )
 
 
 def _without(inventory: Inventory, every: Objects, *, first: Mapping[Key, bool]) -> Inventory:
@@ -53,21 +55,23 @@ def _without(inventory: Inventory, every: Objects, *, first: Mapping[Key, bool])
     return _without_pods(_rewritten(inventory, gone, waiting=waiting), gone)
 
 
-def holding(one: o.NamedObject) -> list[str]:
+def holding(named_object: o.NamedObject) -> list[str]:
     """The finalizers of others than Karpenter and Kubernetes."""
-    return [name for name in one.metadata.finalizers or () if not is_karpenter(name) and name not in CLEANED]
+    return [name for name in named_object.metadata.finalizers or () if not is_karpenter(name) and name not in CLEANED]
 
 
-def _waiting(one: o.NamedObject, now: str) -> o.NamedObject:
-    when = one.metadata.deletion_timestamp or now
-    return replace(one, metadata=replace(one.metadata, deletion_timestamp=when, finalizers=holding(one)))
+def _waiting(named_object: o.NamedObject, now: str) -> o.NamedObject:
+    when = named_object.metadata.deletion_timestamp or now
+    return replace(
+        named_object, metadata=replace(named_object.metadata, deletion_timestamp=when, finalizers=holding(named_object))
+    )
 
 
 def _reached(first: Sequence[Key], every: Objects) -> tuple[Key, ...]:
     """The objects and what goes with them: what is owned, by whatever way; what a held one owns stays."""
     owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
-    for key, one in every.items():
-        for ref in one.metadata.owner_references or ():
+    for key, named_object in every.items():
+        for ref in named_object.metadata.owner_references or ():
             owned[ref.kind, ref.name].append(key)
     reached, left = dict.fromkeys(first), list(first)
     while left:
@@ -84,9 +88,9 @@ def _reached(first: Sequence[Key], every: Objects) -> tuple[Key, ...]:
     return tuple(reached)
 
 
-def _is_owner(owner: o.NamedObject, one: o.NamedObject) -> bool:
-    uids = [ref.uid for ref in one.metadata.owner_references or () if ref.name == owner.name]
-    return owner.namespace in ("", one.namespace) and (not owner.metadata.uid or owner.metadata.uid in uids)
+def _is_owner(owner: o.NamedObject, named_object: o.NamedObject) -> bool:
+    uids = [ref.uid for ref in named_object.metadata.owner_references or () if ref.name == owner.name]
+    return owner.namespace in ("", named_object.namespace) and (not owner.metadata.uid or owner.metadata.uid in uids)
 
 
 def _objects(inventory: Inventory) -> Iterator[tuple[Key, o.NamedObject]]:
@@ -120,13 +124,19 @@ def _without_pods(inventory: Inventory, gone: Objects) -> Inventory:
     if not isinstance(part, Seen):
         return inventory
     nodes = {name for kind, _, name in gone if kind == "Node"}
-    left = [one for one in part.items if (one.owner_kind, one.namespace, one.owner_name) not in gone]
+    left = [
+        pod_group
+        for pod_group in part.items
+        if (pod_group.owner_kind, pod_group.namespace, pod_group.owner_name) not in gone
+    ]
     moved = tuple(
-        replace(one, nodes=[name for name in one.nodes if name not in nodes]) if nodes & set(one.nodes) else one
-        for one in left
+        replace(pod_group, nodes=[name for name in pod_group.nodes if name not in nodes])
+        if nodes & set(pod_group.nodes)
+        else pod_group
+        for pod_group in left
     )
     if moved == part.items:
         return inventory
-    lost = sum(one.count for one in part.items) - sum(one.count for one in left)
+    lost = sum(pod_group.count for pod_group in part.items) - sum(pod_group.count for pod_group in left)
     total = None if part.total is None else part.total - lost
     return with_parts(inventory, {"pods": Seen(moved, part.served, part.quarantined, total, part.other_version)})

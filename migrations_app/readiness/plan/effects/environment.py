@@ -59,11 +59,11 @@ def _affinity(had: o.Affinity | None, to: Release) -> o.Affinity:
 def _variables(
     container: o.Container, to: Release, *, values: Body | None, settings: Mapping[str, str]
 ) -> list[o.EnvironmentVariable]:
-    had = {one.name: one for one in container.env or ()}
+    had = {variable.name: variable for variable in container.env or ()}
     own = _own(values)
     told = dict(_told(to, values=values, settings=settings, had=had))
-    gone = {one.key for one in unread_env_names(had, to)} - own
-    left = [one for name, one in had.items() if name not in gone and name not in told]
+    gone = {unread_env_name.key for unread_env_name in unread_env_names(had, to)} - own
+    left = [variable for name, variable in had.items() if name not in gone and name not in told]
     return [*left, *(o.EnvironmentVariable(name=name, value=text) for name, text in told.items() if text)]
 
 

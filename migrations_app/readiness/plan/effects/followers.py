@@ -70,16 +70,27 @@ def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload,
         return inventory
     own = (after.namespace, kind, after.name)
     if after.spec.replicas == 0 != before.spec.replicas:
-        left = tuple(one for one in part.items if (one.namespace, one.owner_kind, one.owner_name) != own)
+        left = tuple(
+            pod_group
+            for pod_group in part.items
+            if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) != own
+        )
         return with_parts(inventory, {"pods": with_items(part, left)})
     count = after.spec.replicas if after.spec.replicas != before.spec.replicas else None
     if before.template == after.template and count is None:
         return inventory
-    mine = [one for one in part.items if (one.namespace, one.owner_kind, one.owner_name) == own]
+    mine = [
+        pod_group
+        for pod_group in part.items
+        if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == own
+    ]
     if count is not None and len(mine) == 1:
         mine = [replace(mine[0], count=count)]
-    new = iter([_as_template(one, after) for one in mine] if before.template != after.template else mine)
-    items = tuple(next(new) if (one.namespace, one.owner_kind, one.owner_name) == own else one for one in part.items)
+    new = iter([_as_template(pod_group, after) for pod_group in mine] if before.template != after.template else mine)
+    items = tuple(
+        next(new) if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == own else pod_group
+        for pod_group in part.items
+    )
     return with_parts(inventory, {"pods": with_items(part, items)}) if items != part.items else inventory
 
 

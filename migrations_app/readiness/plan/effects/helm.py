@@ -37,7 +37,9 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     """After one upgrade of the release with these values. Only a chart's own values and version are followed."""
     if change.when == "person":
         return NotShown("for_a_person", change.release)
-    if (wrong := next((one.key for one in change.values if not _is_json(one.text)), None)) is not None:
+    if (
+        wrong := next((helm_value.key for helm_value in change.values if not _is_json(helm_value.text)), None)
+    ) is not None:
         return NotShown("refused", wrong)
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
@@ -79,7 +81,9 @@ def _with_controller(
 
 def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:
     """With the CRDs of the same release, which a plan brings first where they have a chart of their own."""
-    record = next((one for one in inventory.helm_releases.items if one.chart == CRD_CHART), None)
+    record = next(
+        (helm_release for helm_release in inventory.helm_releases.items if helm_release.chart == CRD_CHART), None
+    )
     if record is None:
         return inventory
     own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
@@ -92,20 +96,26 @@ def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release
     part = inventory.settings
     if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
         return inventory
-    given = {one.key.removeprefix("settings."): one.text for one in change.values if one.key.startswith("settings.")}
-    items = tuple(_with_data(one, given) if one.name == GLOBAL_SETTINGS else one for one in part.items)
+    given = {
+        helm_value.key.removeprefix("settings."): helm_value.text
+        for helm_value in change.values
+        if helm_value.key.startswith("settings.")
+    }
+    items = tuple(
+        _with_data(config_map, given) if config_map.name == GLOBAL_SETTINGS else config_map for config_map in part.items
+    )
     return with_fields(inventory, settings=with_items(part, items))
 
 
-def _with_data(one: o.ConfigMap, given: Body) -> o.ConfigMap:
-    data = dict(one.data or {})
+def _with_data(config_map: o.ConfigMap, given: Body) -> o.ConfigMap:
+    data = dict(config_map.data or {})
     for key, text in given.items():
         row = setting_row(key)
         told = json.loads(text) if text else (row.default if row else "")
         data.pop(key, None)
         if told != "":
             data[key] = told if isinstance(told, str) else json.dumps(told)
-    return replace(one, data=data)
+    return replace(config_map, data=data)
 
 
 def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workload) -> Inventory:
@@ -122,13 +132,23 @@ def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workloa
 def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
     """With the values in Helm's record, or in the object of a delivery that holds them."""
     part = inventory.helm_releases
-    record = next((one for one in part.items if (one.name, one.chart) == (change.release, change.chart)), None)
+    record = next(
+        (
+            helm_release
+            for helm_release in part.items
+            if (helm_release.name, helm_release.chart) == (change.release, change.chart)
+        ),
+        None,
+    )
     if record is None or isinstance(part, Unseen):
         return _delivered(inventory, change)
     told = {"chart_version": str(to), "app_version": str(to)} if to else {}
     new = replace(record, config=laid(record.config, change.given.items()), **told)
     return with_fields(
-        inventory, helm_releases=with_items(part, tuple(new if one is record else one for one in part.items))
+        inventory,
+        helm_releases=with_items(
+            part, tuple(new if helm_release is record else helm_release for helm_release in part.items)
+        ),
     )
 
 
@@ -140,39 +160,41 @@ def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown
     if given is None or not isinstance(part, Seen):
         return NotShown("record_not_read", f"{change.chart} {change.release}")
     items = tuple(
-        _with_spec(one, given.path, tree=laid(given.tree, change.given.items()))
-        if (one.kind, one.namespace, one.name) == (given.kind, given.namespace, given.name)
-        else one
-        for one in part.items
+        _with_spec(delivery, given.path, tree=laid(given.tree, change.given.items()))
+        if (delivery.kind, delivery.namespace, delivery.name) == (given.kind, given.namespace, given.name)
+        else delivery
+        for delivery in part.items
     )
     return with_fields(inventory, deliveries=with_items(part, items))
 
 
-def _with_spec(one: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
-    spec = copy.deepcopy(one.spec or {})
+def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
+    spec = copy.deepcopy(delivery.spec or {})
     *above, last = path.removeprefix("spec.").split(".")
     holder = spec
     for step in above:
         holder = holder.setdefault(step, {})
     holder[last] = tree
-    return replace(one, spec=spec)
+    return replace(delivery, spec=spec)
 
 
 def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     """With the conversion that these values give to the CRDs of two versions."""
     part = inventory.crds
-    strange = next((one.key for one in change.values if one.text and one.key not in CRD_VALUES), None)
+    strange = next(
+        (helm_value.key for helm_value in change.values if helm_value.text and helm_value.key not in CRD_VALUES), None
+    )
     if strange is not None:
         return NotShown("value_not_applied", strange)
     if isinstance(part, Unseen):
         return NotShown("part_not_read", "crds")
-    told = {CRD_VALUES[one.key]: json.loads(one.text) for one in change.values if one.text}
+    told = {CRD_VALUES[helm_value.key]: json.loads(helm_value.text) for helm_value in change.values if helm_value.text}
     if not told:
         return inventory
     wrong = next((key for key, value in told.items() if not isinstance(value, CRD_TYPES[key])), "")
     if wrong:
         return NotShown("refused", wrong)
-    items = tuple(_converted(one, told) if len(one.served) > 1 else one for one in part.items)
+    items = tuple(_converted(crd, told) if len(crd.served) > 1 else crd for crd in part.items)
     return with_fields(inventory, crds=with_items(part, items))
 
 

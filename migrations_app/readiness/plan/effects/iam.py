@@ -22,14 +22,14 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
         return NotShown("refused", change.role)
     if not isinstance(part, Seen):
         return NotShown("part_not_read", change.role)
-    if not any(one.arn == change.role for one in part.items):
+    if not any(role.arn == change.role for role in part.items):
         return NotShown("target_gone", change.role)
     new = _document(change)
-    roles = [_changed(one, change, new=new) if one.arn == change.role else one for one in part.items]
-    wrong = next((one for one in roles if isinstance(one, NotShown)), None)
+    roles = [_changed(role, change, new=new) if role.arn == change.role else role for role in part.items]
+    wrong = next((role for role in roles if isinstance(role, NotShown)), None)
     if wrong:
         return wrong
-    kept = tuple(one for one in roles if isinstance(one, ControllerRole))
+    kept = tuple(role for role in roles if isinstance(role, ControllerRole))
     return replace(inventory, aws=replace(inventory.aws, controller_roles=with_items(part, kept)))
 
 
@@ -49,15 +49,15 @@ def _changed(role: ControllerRole, change: IamStatements, *, new: PolicyDocument
     policies = role.policies
     if not isinstance(policies, Seen):
         return NotShown("part_not_read", change.role)
-    there = any(_same(one, new) for one in policies.items)
+    there = any(_same(policy, new) for policy in policies.items)
     if there != change.removed:
         return NotShown("refused" if there else "target_gone", new.arn or new.name)
     if change.removed:
-        left = tuple(one for one in policies.items if not _same(one, new))
+        left = tuple(policy for policy in policies.items if not _same(policy, new))
         return replace(role, policies=with_items(policies, left))
     return replace(role, policies=with_items(policies, (*policies.items, new)))
 
 
-def _same(one: PolicyDocument, other: PolicyDocument) -> bool:
+def _same(document: PolicyDocument, other: PolicyDocument) -> bool:
     """By ARN where there is one: a path or another account makes another policy of the same name."""
-    return one.arn == other.arn and (bool(one.arn) or one.name == other.name)
+    return document.arn == other.arn and (bool(document.arn) or document.name == other.name)

@@ -81,10 +81,11 @@ def _recorded(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ..
     changed: dict[str, Part[Any]] = {}
     if isinstance(part, Seen):
         items = tuple(
-            _record(one, told, values=values) if one.chart in (CHART, CRD_CHART) else one for one in part.items
+            _record(helm_release, told, values=values) if helm_release.chart in (CHART, CRD_CHART) else helm_release
+            for helm_release in part.items
         )
-        charts = {one.chart for one in items}
-        main = next((one for one in items if one.chart == CHART), None)
+        charts = {helm_release.chart for helm_release in items}
+        main = next((helm_release for helm_release in items if helm_release.chart == CHART), None)
         if main is not None and CRD_CHART not in charts:
             items = (
                 *items,
@@ -92,37 +93,37 @@ def _recorded(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ..
             )
         changed["helm_releases"] = with_items(part, items)
     if isinstance(inventory.deliveries, Seen):
-        delivered = tuple(_redelivered(one, to) for one in inventory.deliveries.items)
+        delivered = tuple(_redelivered(delivery, to) for delivery in inventory.deliveries.items)
         changed["deliveries"] = with_items(inventory.deliveries, delivered)
     return with_parts(inventory, changed)
 
 
-def _record(one: o.HelmRelease, to: str, *, values: tuple[HelmChange, ...]) -> o.HelmRelease:
-    config = one.config
+def _record(helm_release: o.HelmRelease, to: str, *, values: tuple[HelmChange, ...]) -> o.HelmRelease:
+    config = helm_release.config
     for change in values:
-        if (change.chart, change.release) == (one.chart, one.name):
+        if (change.chart, change.release) == (helm_release.chart, helm_release.name):
             config = laid(config, change.given.items())
-    return replace(one, chart_version=to, app_version=to, config=config, revision=one.revision + 1)
+    return replace(helm_release, chart_version=to, app_version=to, config=config, revision=helm_release.revision + 1)
 
 
-def _redelivered(one: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
+def _redelivered(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
     """The delivery of one of the two charts with the new version."""
-    spec = one.spec or {}
-    if one.kind == "HelmRelease" and one.get("spec.chart.spec.chart") in (CHART, CRD_CHART):
+    spec = delivery.spec or {}
+    if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") in (CHART, CRD_CHART):
         chart = spec["chart"]
         inner = {**chart, "spec": {**chart["spec"], "version": as_tag(to)}}
-        return replace(one, spec={**spec, "chart": inner})
-    if one.kind == "Application" and one.get("spec.source.chart") in (CHART, CRD_CHART):
+        return replace(delivery, spec={**spec, "chart": inner})
+    if delivery.kind == "Application" and delivery.get("spec.source.chart") in (CHART, CRD_CHART):
         source = {**spec["source"], "targetRevision": as_tag(to)}
         if source["chart"] == CHART:
             source["helm"] = {**(source.get("helm") or {}), "skipCrds": True}
-        return replace(one, spec={**spec, "source": source})
-    return one
+        return replace(delivery, spec={**spec, "source": source})
+    return delivery
 
 
 def _started(inventory: Inventory, found: Installation, *, to: Release) -> Inventory:
     """With the Deployment of the new chart, and its pods."""
-    data = next((one.data or {} for one in inventory.settings.items if one.name == GLOBAL_SETTINGS), {})
+    data = next((setting.data or {} for setting in inventory.settings.items if setting.name == GLOBAL_SETTINGS), {})
     values = given_values(inventory)
     after = with_environment(found.workload, to, values=values.tree if values else None, settings=data)
     return put(inventory, found.workload, after=after, kind="Deployment")
@@ -132,38 +133,42 @@ def _settled(inventory: Inventory, to: Release, *, was: Release | None) -> Inven
     """Without what the chart of that release ships no more: the ConfigMap of settings, and admission webhooks."""
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.settings, Seen) and minor_order(to.minor) > minor_order(LAST_READ):
-        left = tuple(one for one in inventory.settings.items if not _of_chart(one))
+        left = tuple(setting for setting in inventory.settings.items if not _of_chart(setting))
         changed["settings"] = with_items(inventory.settings, left)
     if isinstance(inventory.webhooks, Seen):
         off = webhooks_off(installation(inventory), to)
         before = inventory.webhooks.items
-        ours = [one for one in before if _came_with(one, was)]
-        stay = [one for one in before if one not in ours or _shipped(one, to, off=off)]
-        items = tuple(_called(one) if one in ours else one for one in stay)
+        ours = [configuration for configuration in before if _came_with(configuration, was)]
+        stay = [
+            configuration
+            for configuration in before
+            if configuration not in ours or _shipped(configuration, to, off=off)
+        ]
+        items = tuple(_called(configuration) if configuration in ours else configuration for configuration in stay)
         changed["webhooks"] = with_items(inventory.webhooks, items)
     return with_parts(inventory, changed)
 
 
-def _of_chart(one: o.NamedObject) -> bool:
+def _of_chart(named_object: o.NamedObject) -> bool:
     """Whether Helm made it, and takes it away where the chart does not hold it any more."""
-    return managed(one.metadata).by != "hand" or bool(one.metadata.label(labels.HELM_CHART))
+    return managed(named_object.metadata).by != "hand" or bool(named_object.metadata.label(labels.HELM_CHART))
 
 
-def _came_with(one: o.WebhookConfiguration, was: Release | None) -> bool:
+def _came_with(configuration: o.WebhookConfiguration, was: Release | None) -> bool:
     """Whether the chart of the release before made it."""
-    row = admission_row(one.name)
-    return _of_chart(one) or (row is not None and was is not None and row.shipped_by(was))
+    row = admission_row(configuration.name)
+    return _of_chart(configuration) or (row is not None and was is not None and row.shipped_by(was))
 
 
-def _shipped(one: o.WebhookConfiguration, to: Release, *, off: bool) -> bool:
-    row = admission_row(one.name)
+def _shipped(configuration: o.WebhookConfiguration, to: Release, *, off: bool) -> bool:
+    row = admission_row(configuration.name)
     return row is None or (row.shipped_by(to) and bool(admits(to, webhooks_off=off)))
 
 
-def _called(one: o.WebhookConfiguration) -> o.WebhookConfiguration:
+def _called(configuration: o.WebhookConfiguration) -> o.WebhookConfiguration:
     """With the port on which the releases from 0.29 on are called."""
-    hooks = [_at_port(hook) for hook in one.webhooks or ()]
-    return replace(one, webhooks=hooks) if hooks else one
+    hooks = [_at_port(hook) for hook in configuration.webhooks or ()]
+    return replace(configuration, webhooks=hooks) if hooks else configuration
 
 
 def _at_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
@@ -186,17 +191,21 @@ def _answering(inventory: Inventory, to: Release) -> Inventory:
     if isinstance(inventory.services, Seen):
         every = inventory.services.items
         items = tuple(
-            replace(one, spec=replace(one.spec, ports=_ports(one.spec.ports, port, hooks=hooks)))
-            if (one.namespace, one.name) == mine
-            else one
-            for one in every
+            replace(service, spec=replace(service.spec, ports=_ports(service.spec.ports, port, hooks=hooks)))
+            if (service.namespace, service.name) == mine
+            else service
+            for service in every
         )
         changed["services"] = with_items(inventory.services, items)
     return with_parts(inventory, changed)
 
 
 def _ports(had: list[o.ServicePort] | None, metrics: int | None, *, hooks: bool) -> list[o.ServicePort]:
-    others = [one for one in had or () if one.name not in ("http-metrics", "https-webhook", "webhook-metrics")]
+    others = [
+        service_port
+        for service_port in had or ()
+        if service_port.name not in ("http-metrics", "https-webhook", "webhook-metrics")
+    ]
     webhook = [o.ServicePort(name="https-webhook", port=int(WEBHOOK_PORT))] if hooks else []
     return [o.ServicePort(name="http-metrics", port=metrics), *webhook, *others]
 
@@ -215,8 +224,8 @@ def _hashed(inventory: Inventory, to: Release) -> Inventory:
     return with_parts(inventory, changed)
 
 
-def _marked(one: o.NamedObject, told: dict[str, str]) -> o.NamedObject:
-    had = one.metadata.annotations or {}
+def _marked(named_object: o.NamedObject, told: dict[str, str]) -> o.NamedObject:
+    had = named_object.metadata.annotations or {}
     if all(had.get(key) == version for key, version in told.items()):
-        return one
-    return replace(one, metadata=replace(one.metadata, annotations={**had, **told}))
+        return named_object
+    return replace(named_object, metadata=replace(named_object.metadata, annotations={**had, **told}))

@@ -70,10 +70,10 @@ def _written(inventory: Inventory, one: N, *, tree: Body, kind: str) -> Inventor
     return put(inventory, one, after=after, kind=kind)
 
 
-def _unkept(one: o.NamedObject, marks: Iterable[str]) -> str:
+def _unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
     """The first of these labels or annotations that an inventory leaves out; empty where it keeps them."""
-    of_node = isinstance(one, o.Node)
-    whole = isinstance(one, o.WholeObject)
+    of_node = isinstance(named_object, o.Node)
+    whole = isinstance(named_object, o.WholeObject)
     left = (key for key in marks if (of_node and not kept_on_node(key)) or (key == LAST_APPLIED and not whole))
     return next(left, "")
 
@@ -100,13 +100,13 @@ def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
     if isinstance(node, NotShown) or not isinstance(node, o.Node):
         return node if isinstance(node, NotShown) else NotShown("refused", change.target.kind)
     had = node.spec.taints or []
-    touched = [one for one in had if one.key == change.key and change.effect in ("", one.effect)]
-    left = [one for one in had if one not in touched]
+    touched = [taint for taint in had if taint.key == change.key and change.effect in ("", taint.effect)]
+    left = [taint for taint in had if taint not in touched]
     if change.removed and not touched:
         return NotShown("refused", f"Node {change.target.name} has no taint {change.key}")
     if not change.removed:
         new = o.Taint(key=change.key, value=change.value or None, effect=change.effect or None)
-        left = [new if one in touched else one for one in had] if touched else [*had, new]
+        left = [new if taint in touched else taint for taint in had] if touched else [*had, new]
     spec = replace(node.spec, taints=left or None)
     return put(inventory, node, after=replace(node, spec=spec), kind="Node")
 

@@ -43,8 +43,10 @@ def renamed(inventory: Inventory, change: QueryRename) -> Inventory | NotShown:
     return with_parts(inventory, {PARTS[target.kind]: with_items(part, items)})
 
 
-def _renamed(one: MetricUser, names: Mapping[str, str]) -> MetricUser:
-    return replace(one, queries=[replace(query, text=_written(query.text, names)) for query in one.queries])
+def _renamed(metric_user: MetricUser, names: Mapping[str, str]) -> MetricUser:
+    return replace(
+        metric_user, queries=[replace(query, text=_written(query.text, names)) for query in metric_user.queries]
+    )
 
 
 def _written(text: str, names: Mapping[str, str]) -> str:

@@ -18,17 +18,17 @@ def bound(inventory: Inventory, step: ObjectApply, *, beside: Iterable[Change]) 
     step is another one. The role is held from its binding on."""
     manifests = [one.manifest for one in beside if isinstance(one, ObjectApply)]
     role = step.target.name
-    if step.target.kind == "ClusterRole" and any(_binds(inventory, one, role=role) for one in manifests):
-        known = {one.name for one in inventory.controller_rbac.items}
+    if step.target.kind == "ClusterRole" and any(_binds(inventory, manifest, role=role) for manifest in manifests):
+        known = {cluster_role.name for cluster_role in inventory.controller_rbac.items}
         return None if role in known else inventory
     if step.target.kind != "ClusterRoleBinding":
         return None
-    roles = (one for one in manifests if one.get("kind") == "ClusterRole")
+    roles = (manifest for manifest in manifests if manifest.get("kind") == "ClusterRole")
     rules = next((one for one in roles if _binds(inventory, step.manifest, role=_name(one))), None)
     part = inventory.controller_rbac
     if rules is None or not isinstance(part, Seen):
         return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
-    if any(one.name == _name(rules) for one in part.items):
+    if any(cluster_role.name == _name(rules) for cluster_role in part.items):
         return inventory
     made = object_of(rules, ClusterRole)
     if isinstance(made, NotShown):
@@ -50,7 +50,12 @@ def _binds(inventory: Inventory, manifest: Body, *, role: str) -> bool:
     except msgspec.ValidationError:
         return False
     accounts = {
-        (one.namespace, one.template.spec.service_account_name or "default") for one in inventory.controller.items
+        (workload.namespace, workload.template.spec.service_account_name or "default")
+        for workload in inventory.controller.items
     }
-    subjects = {(one.namespace or "", one.name) for one in binding.subjects or () if one.kind == "ServiceAccount"}
+    subjects = {
+        (subject.namespace or "", subject.name)
+        for subject in binding.subjects or ()
+        if subject.kind == "ServiceAccount"
+    }
     return binding.role_ref.name == role and bool(accounts & subjects)

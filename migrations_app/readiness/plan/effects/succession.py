@@ -33,17 +33,17 @@ def succeeded(inventory: Inventory) -> Inventory | NotShown:
         part: Any = inventory.part(name)
         if not isinstance(part, Seen):
             return NotShown("part_not_read", name)
-        new = [_object(one, projection) for one in made if one.target.kind == kind]
+        new = [_object(successor, projection) for successor in made if successor.target.kind == kind]
         if any(isinstance(one, UnparsableObject) for one in new):
             return NotShown("refused", kind)
         changed[name] = with_items(part, (*part.items, *_absent(new, part.items)))
     return with_parts(inventory, changed)
 
 
-def _object(one: Successor, projection: type[o.NamedObject]) -> Any:  # noqa: ANN401 - an object or why it is none
-    return read_one(msgspec.Raw(msgspec.json.encode(one.body)), projection, take=decoder(projection).decode)
+def _object(successor: Successor, projection: type[o.NamedObject]) -> Any:  # noqa: ANN401 - an object or why it is none
+    return read_one(msgspec.Raw(msgspec.json.encode(successor.body)), projection, take=decoder(projection).decode)
 
 
 def _absent(new: Iterable[Any], there: Iterable[o.NamedObject]) -> list[Any]:
-    known = {one.name for one in there}
+    known = {named_object.name for named_object in there}
     return [one for one in new if one.name not in known]

@@ -19,9 +19,9 @@ class PatchRefused(Exception):
     """The path of a patch that a server would not take."""
 
 
-def tree_of(one: NamedObject) -> Body:
+def tree_of(named_object: NamedObject) -> Body:
     """The object with the API's names; what is as by default is left out."""
-    found: Body = msgspec.to_builtins(one)
+    found: Body = msgspec.to_builtins(named_object)
     return found
 
 

@@ -14,9 +14,9 @@ from migrations_app.use_cases.rollouts.backups import HIDDEN, DiffSides, seal_ba
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview
 
 
-def export_release(row: Rollout, found: HelmPreview) -> None:
+def export_release(row: Rollout, helm_preview: HelmPreview) -> None:
     """Stores the release before the run twice: without secrets for the download, and whole, which is never shown."""
-    run, former = found.proposal.run, found.former
+    run, former = helm_preview.proposal.run, helm_preview.former
     shown = _document(run, former) | {
         "values": hidden(former.values),
         "objects": [restorable(tree) for tree in former.objects().values()],
@@ -35,7 +35,7 @@ def _document(run: HelmRun, former: ReleaseRecord) -> dict[str, object]:
     }  # fmt: skip
 
 
-def diffs_of_runs(steps: Iterable[Step], found: HelmPreview) -> dict[str, DiffSides]:
+def diffs_of_runs(steps: Iterable[Step], helm_preview: HelmPreview) -> dict[str, DiffSides]:
     """The objects before and after the run, by the step that runs it."""
-    sides: DiffSides = ({"objects": found.before}, {"objects": found.after})
+    sides: DiffSides = ({"objects": helm_preview.before}, {"objects": helm_preview.after})
     return {step.id: sides for step in steps if step.change is not None and step.change.verb == "helm"}

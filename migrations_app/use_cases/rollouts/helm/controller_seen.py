@@ -53,7 +53,7 @@ def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[PodOfCon
 
 def _pod(read: Any) -> PodOfController:  # noqa: ANN401 - plain JSON
     conditions = value_at(read, ("status", "conditions")) or []
-    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
     return PodOfController(
         name=str(value_at(read, ("metadata", "name"))), images=tuple(images_of(read.get("spec"))), ready=ready
     )

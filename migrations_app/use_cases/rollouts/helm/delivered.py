@@ -21,10 +21,10 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
     """
     if not settings.ENV.controller_upgrades:
         raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
-    one = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
-    read = scene.objects.get(bare(delivery_target(one.delivery)))
+    delivery = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
+    read = scene.objects.get(bare(delivery_target(delivery.delivery)))
     if read is None:
-        raise Unavailable(f"{one.said} could not be read, or is gone", code="not_seen")
-    given = values_in(read, place_of(one))
+        raise Unavailable(f"{delivery.said} could not be read, or is gone", code="not_seen")
+    given = values_in(read, place_of(delivery))
     to = landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
-    return typed_changes(scene.inventory, given, chart=one.chart, start=scene.running.release, lands=to)
+    return typed_changes(scene.inventory, given, chart=delivery.chart, start=scene.running.release, lands=to)

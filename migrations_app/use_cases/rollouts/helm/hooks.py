@@ -22,7 +22,9 @@ EVENTS: dict[HelmDoing, tuple[str, ...]] = {
 def hook_requests(transport: Transport, record: ReleaseRecord, *, doing: HelmDoing) -> tuple[HelmRequest, ...]:
     """What the hooks of that run create and delete. Raises InvalidInput if the server refuses one, ReadError."""
     found = record.hook_objects(EVENTS[doing])
-    return tuple(one for tree in found.values() for one in _requests(transport, tree, namespace=record.namespace))
+    return tuple(
+        request for tree in found.values() for request in _requests(transport, tree, namespace=record.namespace)
+    )
 
 
 def _requests(transport: Transport, tree: dict[str, Any], *, namespace: str) -> Iterator[HelmRequest]:
@@ -63,8 +65,8 @@ class _HookKinds(msgspec.Struct, frozen=True):
 def _served(transport: Transport, api_version: str, *, kind: str) -> _HookPlace:
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     body = transport.get(root).body
-    found = msgspec.json.decode(body, type=_HookKinds).resources
-    row = next((one for one in found if one.kind == kind and "/" not in one.name), None)
+    hook_kinds = msgspec.json.decode(body, type=_HookKinds).resources
+    row = next((hook_kind for hook_kind in hook_kinds if hook_kind.kind == kind and "/" not in hook_kind.name), None)
     if row is None:
         raise InvalidInput(f"a hook makes a {kind} of {api_version}, which is not served", code="refused")
     return _HookPlace(root, row.name, row.namespaced)

@@ -79,7 +79,7 @@ def propose(
     proposal = HelmProposal(
         run=msgspec.structs.replace(run, requests=tuple(planned)),
         from_version=former.chart.metadata.version,
-        objects=(*_told(seen), *((one.path.rpartition("/")[2], "made by a hook") for one in hooks if one.digest)),
+        objects=(*_told(seen), *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest)),
         record=_record_of(writer, run),
         helm=tool.version,
         gate=gate_of(made),
@@ -94,7 +94,7 @@ def _records(writer: Writer, *, namespace: str, release: str) -> dict[int, Relea
     every = [read_record(msgspec.json.decode(raw)) for page in writer.pages(resource) for raw in page.items]
     if not every:
         raise Unavailable(f"no record of release {namespace}/{release} is left", code="no_release")
-    return {one.revision: one for one in every}
+    return {record.revision: record for record in every}
 
 
 def _upgrade(
@@ -136,10 +136,10 @@ def _upgrade(
 def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
     """To the last revision that worked, if the tables allow it."""
     last = records[max(records)]
-    worked = [one for one in records.values() if one.status in (DEPLOYED, "superseded") and one != last]
+    worked = [record for record in records.values() if record.status in (DEPLOYED, "superseded") and record != last]
     if not worked:
         raise Unavailable("no earlier revision of the release is kept", code="nothing_to_do")
-    to = max(worked, key=lambda one: one.revision)
+    to = max(worked, key=lambda record: record.revision)
     refuse_no_way_back(last.chart.metadata.version, to.chart.metadata.version, chart=chart)
     return HelmRun(
         do="rollback",
@@ -154,7 +154,7 @@ def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
 
 def _refuse_missing(seen: DryRules) -> None:
     """Raises InvalidInput `missing_rights` with the rules that the server denied."""
-    rules = dict.fromkeys(_rule(one) for one in seen.denied)
+    rules = dict.fromkeys(_rule(request) for request in seen.denied)
     if rules:
         raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in sorted(rules)), code="missing_rights")
 
@@ -171,12 +171,12 @@ def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
     """The changes that were played, each with the object that it was worked out from."""
     return tuple(
         HelmRequest(
-            method=one.asked.method,
-            path=one.asked.object_path,
-            digest=one.asked.digest,
-            live=_live(_tree(seen.reads.get(one.asked.path))) if one.asked.method != "POST" else "",
+            method=change.asked.method,
+            path=change.asked.object_path,
+            digest=change.asked.digest,
+            live=_live(_tree(seen.reads.get(change.asked.path))) if change.asked.method != "POST" else "",
         )
-        for one in seen.changes
+        for change in seen.changes
     )
 
 
@@ -194,20 +194,20 @@ def _live(read: Tree | None) -> str:
 def _sides(seen: DryRules) -> tuple[Tree, Tree]:
     before: Tree = {}
     after: Tree = {}
-    for one in seen.changes:
-        old, new = _tree(seen.reads.get(one.asked.path)), _tree(one.answer.body)
-        name = _said(old or new, one.asked.object_path)
-        if one.asked.method != "POST" and old is not None:
+    for change in seen.changes:
+        old, new = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
+        name = _said(old or new, change.asked.object_path)
+        if change.asked.method != "POST" and old is not None:
             before[name] = restorable(old)
-        if one.asked.method != "DELETE" and new is not None:
+        if change.asked.method != "DELETE" and new is not None:
             after[name] = restorable(new)
     return before, after
 
 
 def _told(seen: DryRules) -> Iterator[tuple[str, str]]:
-    for one in seen.changes:
-        tree = _tree(seen.reads.get(one.asked.path)) or _tree(one.answer.body)
-        yield _said(tree, one.asked.object_path), WORDS[one.asked.method]
+    for change in seen.changes:
+        tree = _tree(seen.reads.get(change.asked.path)) or _tree(change.answer.body)
+        yield _said(tree, change.asked.object_path), WORDS[change.asked.method]
 
 
 def _said(tree: Tree | None, path: str) -> str:

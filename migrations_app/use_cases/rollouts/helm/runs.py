@@ -144,21 +144,21 @@ def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, given
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
     now = set(planned_requests(seen))
-    hooks = {one for one in run.requests if one.again or _is_of_hook(run, one.path)}
+    hooks = {request for request in run.requests if request.again or _is_of_hook(run, request.path)}
     planned = set(run.requests) - hooks
-    if different := sorted(one.path for one in now ^ planned):
+    if different := sorted(helm_request.path for helm_request in now ^ planned):
         raise InvalidInput(f"helm would change {different[0]} otherwise than at the preview", code="changed")
 
 
 def _is_of_hook(run: HelmRun, path: str) -> bool:
     """Whether the path is that of a hook's object: only those may be deleted again and again."""
-    return any(one.path == path and one.again for one in run.requests)
+    return any(request.path == path and request.again for request in run.requests)
 
 
 def _result(done: RealRun, *, why: str) -> WriteResult:
     """200 if helm succeeded; 422 if nothing was sent; 500 if some of it was: only a read shows what happened."""
-    records = [one for one in done.sent if one.asked.is_record and one.asked.method == "POST"]
-    audit = next((one.answer.audit_id for one in records), "")
+    records = [change for change in done.sent if change.asked.is_record and change.asked.method == "POST"]
+    audit = next((record.answer.audit_id for record in records), "")
     words = why or done.refused or done.end.words or "helm was stopped"
     if done.end.done:
         return WriteResult(status=200, audit_id=audit, uid=_uid(records[0].answer.body) if records else "")

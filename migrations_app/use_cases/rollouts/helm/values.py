@@ -31,7 +31,7 @@ def hop_changes(
     """The same by the findings of a report that has the hop; without one, what the tables know alone."""
     asked = _asked(report, chart=chart, start=start, lands=lands) if report else ()
     tables = convert_values(laid(given, asked, prune=True), chart=chart, start=start, lands=lands).changes
-    found = dict(asked) | {one.key: one.text for one in tables}
+    found = dict(asked) | {table.key: table.text for table in tables}
     after = laid(given, found.items(), prune=True)
     return tuple(found.items()) if after != given else ()
 
@@ -39,9 +39,11 @@ def hop_changes(
 def _asked(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
     """What the checks of the hop change in that chart with its landing."""
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
-    findings = [one for one in report.checks if one.hop == hop]
+    findings = [check for check in report.checks if check.hop == hop]
     taken = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
-    return tuple((one.key, one.text) for one in (taken.controller if chart == CHART else taken.crds))
+    return tuple(
+        (helm_value.key, helm_value.text) for helm_value in (taken.controller if chart == CHART else taken.crds)
+    )
 
 
 def words_of(changes: ValueEdits) -> Iterator[str]:
