@@ -55,34 +55,32 @@ action = Action(
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     inventory, going = scene.inventory, _going(scene.inventory, parameters)
-    names = {node_removal.name for node_removal in going}
+    names = {one.name for one in going}
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
     fenced = _to_fence(scene, going)
     drifting = drift.beside(scene, fenced)
-    yield from (_fence(provisioner, drifting=drifting) for provisioner in fenced)
+    yield from (_fence(one, drifting=drifting) for one in fenced)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
-        for node_removal in batch:
-            yield _roll(node_removal, batch=batch, drifting=len(drifting))
+        for one in batch:
+            yield _roll(one, batch=batch, drifting=len(drifting))
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; without a choice those behind Machines."""
     every = nodes.karpenters(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
-    _refuse_unknown(by_name, {node_removal.name for node_removal in every}, where="nodes")
-    by_pool = pools.owners_given(parameters, there={node_removal.pool for node_removal in every})
+    _refuse_unknown(by_name, {one.name for one in every}, where="nodes")
+    by_pool = pools.owners_given(parameters, there={one.pool for one in every})
     if by_name or by_pool:
-        removals = [
-            node_removal for node_removal in every if node_removal.name in by_name or node_removal.pool in by_pool
-        ]
+        found = [one for one in every if one.name in by_name or one.pool in by_pool]
     else:
-        removals = [node_removal for node_removal in every if node_removal.owned.owner == nodes.ALPHA]
+        found = [one for one in every if one.owned.owner == nodes.ALPHA]
     left = set(pools.names_given(parameters, "without"))
-    going = [node_removal for node_removal in removals if node_removal.name not in left]
+    going = [one for one in found if one.name not in left]
     if not going:
         raise Unavailable("there is no node to be replaced", code="nothing_to_do")
     return going
@@ -105,17 +103,13 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
 
 def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
-    owners = {node_removal.owned.pool for node_removal in going if node_removal.owned.owner == nodes.ALPHA}
-    old = [
-        provisioner
-        for provisioner in scene.inventory.provisioners.items
-        if provisioner.name in owners and not provisioner.metadata.deleting
-    ]
+    owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
+    old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
         _refuse_nowhere_to_go(scene.inventory)
-    return [provisioner for provisioner in old if not pools.fenced(provisioner)]
+    return [one for one in old if not pools.fenced(one)]
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
@@ -124,23 +118,21 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(provisioner: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
-    note = drift.words(row for row in drifting if row.owned.pool == provisioner.name)
-    return pools.fence(
-        provisioner, title=f"Taint Provisioner {provisioner.name}: it launches no more nodes for these pods", note=note
-    )
+def _fence(one: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+    note = drift.words(row for row in drifting if row.owned.pool == one.name)
+    return pools.fence(one, title=f"Taint Provisioner {one.name}: it launches no more nodes for these pods", note=note)
 
 
-def _roll(node_removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
+def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
     """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
     gone, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
     gate = Gate(gone=gone, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
-        node_removal.target,
+        one.target,
         preconditions=PRECONDITIONS,
-        title=f"Drain and replace node {node_removal.name} of {node_removal.owned.pool or 'no pool'}",
+        title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
         risk="high",
-        after=gate if node_removal is batch[-1] else None,
+        after=gate if one is batch[-1] else None,
         note="a deleted node does not come back; its pods are evicted within their budgets",
     )
 
@@ -148,15 +140,11 @@ def _roll(node_removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
-    listed = [
-        name
-        for name in pools.names_given(parameters, "with_protected")
-        if name in {node_removal.name for node_removal in going}
-    ]
+    listed = [name for name in pools.names_given(parameters, "with_protected") if name in {one.name for one in going}]
     also = (f"protected pods run on {nodes.said(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
     drifting = drift.beside(scene, _to_fence(scene, going))
-    moving = {node_removal.name for node_removal in (*going, *drifting)}
+    moving = {one.name for one in (*going, *drifting)}
     return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))
