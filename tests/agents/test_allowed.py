@@ -53,6 +53,7 @@ NEVER = [
     call("GET", "/metrics"),
     call("GET", "/api/v1/namespaces/karpenter/pods/one/log"),
     call("GET", NODES, user_agent="one\r\nImpersonate-User: admin"),
+    call("GET", NODES, content_type="application/json\r\nImpersonate-User: admin"),
     call("GET", NODES, body=b"{}"),
     call("DELETE", NODES),
     call("DELETE", "/api/v1/namespaces/kube-system"),
@@ -133,13 +134,23 @@ UPGRADING = AllowedCalls(acts=True, helm_in="karpenter")
 HOME = "/api/v1/namespaces/karpenter"
 RECORD = "sh.helm.release.v1.karpenter.v2"
 STRATEGIC = "application/strategic-merge-patch+json"
+TOKEN_TYPE = "kubernetes.io/service-account-token"
+
+
+def written(name: str, kind: str = "helm.sh/release.v1", more: str = "") -> bytes:
+    return f'{{"metadata": {{"name": "{name}"}}, "type": "{kind}"{more}}}'.encode()
+
+
 RUN = [
     call("GET", "/api", query=(("timeout", "32s"),)),
     call("GET", "/openapi/v2", query=(("timeout", "32s"),)),
     call("GET", f"{HOME}/secrets", query=(("labelSelector", "name=karpenter,owner=helm"),)),
     call("GET", f"{HOME}/secrets/{RECORD}"),
-    call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "sh.helm.release.v1.karpenter.v2"}}'),
-    call("PUT", f"{HOME}/secrets/{RECORD}"),
+    call("POST", f"{HOME}/secrets", body=written(RECORD)),
+    call("POST", f"{HOME}/secrets", body=written("sh.helm.release.v1.karpenter-crd.v12")),
+    call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "karpenter-cert"}}'),
+    call("PUT", f"{HOME}/secrets/{RECORD}", body=written(RECORD)),
+    call("GET", f"{HOME}/secrets/karpenter-cert", content_type="application/json"),
     call("DELETE", f"{HOME}/configmaps/karpenter-global-settings"),
     call("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/karpenter", content_type=STRATEGIC),
     call("POST", "/apis/batch/v1/namespaces/karpenter/jobs", query=(("dryRun", "All"),)),
@@ -153,6 +164,17 @@ BEYOND = [
     call("PUT", f"{HOME}/secrets/database-password"),
     call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "mine"}}'),
     call("POST", f"{HOME}/secrets", body=b"[1]"),
+    call("POST", f"{HOME}/secrets", body=written(RECORD, TOKEN_TYPE)),
+    call("POST", f"{HOME}/secrets", body=written(RECORD, more=f', "type": "{TOKEN_TYPE}"')),
+    call("POST", f"{HOME}/secrets", body=written("karpenter-cert", TOKEN_TYPE)),
+    call("POST", f"{HOME}/secrets", body=b'{"metadata": {"name": "%s"}}' % RECORD.encode()),
+    call("PUT", f"{HOME}/secrets/{RECORD}", body=written(RECORD, TOKEN_TYPE)),
+    call("GET", f"{HOME}/secrets/database-cert"),
+    call("PATCH", f"{HOME}/secrets/database-cert", content_type=STRATEGIC),
+    call("GET", f"{HOME}/secrets/sh.helm.release.v1.database.v1"),
+    call("PUT", f"{HOME}/secrets/sh.helm.release.v1.database.v1", body=written("sh.helm.release.v1.database.v1")),
+    call("DELETE", f"{HOME}/secrets/sh.helm.release.v1.database.v1"),
+    call("GET", f"{HOME}/pods", query=(("watch", "true"),)),
     call("GET", f"/api/v1/namespaces/other/secrets/{RECORD}"),
     call("DELETE", "/api/v1/namespaces/other/configmaps/karpenter-global-settings"),
     call("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin", content_type=STRATEGIC),

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from migrations_app.errors import InvalidInput
+from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.models.rollout import Attempt
+from migrations_app.use_cases.agents.tokens import register_agent
+from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.rollouts import worker
-from migrations_app.use_cases.rollouts.helm import runs
+from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
 from tests.actions.on_server import carried_out, previewed
 from tests.agents.rig import Site
 from tests.deploy.helm import Helm
@@ -33,9 +37,6 @@ def stage(
     more = {"controller_upgrades": True, "helm": helm.program, "helm_seconds": 30, "data_dir": tmp_path}
     settings.ENV = replace(settings.ENV, **more)
     monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
-    # In tests the pages' threads share the one connection to SQLite: two that ask at a time would wait for ever.
-    monkeypatch.setattr(runs, "ASK_SECONDS", 600.0)
-    monkeypatch.setattr(runs, "FRESH_SECONDS", 600.0)
     install(helm, clean_apiserver, packed(FIRST, {**BASE, "old.yaml": OLD_ONLY}), GIVEN)
     return Stage(clean_apiserver, helm, charts)
 
@@ -81,3 +82,13 @@ def test_without_that_role_it_is_refused_at_the_preview(
     assert (row.state, row.cause_code, why in row.cause) == ("expired", "read_only", True)
     assert [one for one in writes(stage, mark) if one["user"]["username"].startswith("karpdash-")] == []
     assert records(stage) == {1: "deployed"}
+
+
+@pytest.mark.django_db
+def test_a_release_by_another_name_is_refused_before_helm_runs() -> None:
+    cluster = Cluster.objects.get(pk=register_agent(Details(name="far", by="ada")).cluster)
+    ClusterAgent.objects.filter(cluster=cluster).update(acts=True, helm_in=NAMESPACE)
+    refuse_without_helm(cluster, namespace=NAMESPACE, release="karpenter-crd")
+    with pytest.raises(InvalidInput, match="with karpenter in their name, and this one is autoscaling") as refused:
+        refuse_without_helm(cluster, namespace=NAMESPACE, release="autoscaling")
+    assert refused.value.code == "read_only"

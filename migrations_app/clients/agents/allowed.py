@@ -33,10 +33,20 @@ _SECRETS: Final = ("labelSelector", "owner=helm")
 _BY_HELM: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
 """Parameters of reads that a real helm sends as well: it discovers what is served, and watches the Jobs of hooks."""
 _SCHEMAS: Final = "openapi/v2"
-_LONGEST_WATCH: Final = 10
+_WATCH_SECONDS: Final = frozenset(str(seconds) for seconds in range(1, 11))
 _SELECTED: Final = re.compile(r"(?:owner=helm|name=[a-z0-9.-]{1,53})(?:,(?:owner=helm|name=[a-z0-9.-]{1,53}))*")
-_RECORD: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9.-]{1,60}|[a-z0-9.-]{1,60}-cert")
-"""Secrets that a run of helm reads and writes: its records, and the empty one for certificates of old charts."""
+CARRIED: Final = "karpenter"
+"""What the names of releases hold whose runs of helm an agent carries: by other names the chart's cluster-wide objects
+have names that its roles do not grant.
+"""
+_OF_KARPENTER: Final = rf"[a-z0-9.-]{{0,60}}{CARRIED}[a-z0-9.-]{{0,60}}"
+_SECRET_TYPES: Final[Mapping[str, re.Pattern[str]]] = {
+    "helm.sh/release.v1": re.compile(rf"sh\.helm\.release\.v1\.{_OF_KARPENTER}"),
+    "Opaque": re.compile(rf"{_OF_KARPENTER}-cert"),
+}
+"""Secrets that a run of helm reads and writes, by type: the records of Karpenter's releases, and the empty one for
+certificates of old charts. A type is written as it is here: the server fills one for a service account with its token.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,7 @@ class AllowedCalls:
         verb = _verb(call, target)
         if by_helm and not target.deeper and _is_granted(controller_roles.release_rules(), verb, target=target):
             return _of_helm(call, target)
-        if target.deeper or not _is_granted(self._rules, verb, target=target):
+        if target.deeper or verb == "watch" or not _is_granted(self._rules, verb, target=target):
             reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
             return f"{reading}it does not {verb or call.method} {target.resource}"
         if target.plural == "secrets" and (_SECRETS not in call.query or not target.namespace):
@@ -96,32 +106,39 @@ def _of_helm(call: AgentCall, target: _Target) -> str:
     """Why a call of a run of helm in the release's namespace is not sent; empty if it is."""
     if "watch" in dict(call.query):
         seconds = dict(call.query).get("timeoutSeconds", "")
-        return "" if seconds.isdecimal() and int(seconds) <= _LONGEST_WATCH else "a watch has to end within seconds"
+        return "" if seconds in _WATCH_SECONDS else "a watch has to end within seconds"
     if target.plural != "secrets":
         return ""
     if call.method == "GET" and not target.name:
         selector = dict(call.query).get("labelSelector", "")
-        fits = "owner=helm" in selector.split(",") and _SELECTED.fullmatch(selector)
-        return "" if fits else "of Secrets only Helm's release records are listed"
-    name = target.name or _name_in(call.body)
-    return "" if _RECORD.fullmatch(name) else "of Secrets only Helm's release records are read and written"
+        chosen = "owner=helm" in selector.split(",") and _SELECTED.fullmatch(selector)
+        return "" if chosen else "of Secrets only Helm's release records are listed"
+    return (
+        "" if _is_secret_of_helm(call, target) else "of Secrets only those of Karpenter's releases are read and written"
+    )
 
 
-def _name_in(body: bytes | None) -> str:
-    """The name of the object that is created; empty if the body holds none."""
+def _is_secret_of_helm(call: AgentCall, target: _Target) -> bool:
+    """By its name, and where the whole Secret is written by its type, too. A type is never changed by a patch."""
+    if call.method not in ("POST", "PUT"):
+        return any(names.fullmatch(target.name) for names in _SECRET_TYPES.values())
     try:
-        created = msgspec.json.decode(body or b"", type=_Created)
+        written = msgspec.json.decode(call.body or b"", type=_Written)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return ""
-    return created.metadata.name
+        return False
+    names = _SECRET_TYPES.get(written.type or "Opaque")
+    return names is not None and names.fullmatch(target.name or written.metadata.name) is not None
 
 
-class _CreatedMetadata(msgspec.Struct, frozen=True):
+class _WrittenMetadata(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class _Created(msgspec.Struct, frozen=True):
-    metadata: _CreatedMetadata = _CreatedMetadata()
+class _Written(msgspec.Struct, frozen=True):
+    """What is looked at of a Secret that is created, or written as a whole."""
+
+    metadata: _WrittenMetadata = _WrittenMetadata()
+    type: str = ""
 
 
 def _malformed(call: AgentCall, *, by_helm: bool) -> str:
@@ -133,7 +150,9 @@ def _malformed(call: AgentCall, *, by_helm: bool) -> str:
         return f"the parameter {beyond[0][:40]} is not passed on"
     if dict(call.query).get("force", "false") != "false":
         return "fields of others are never taken by force"
-    if call.method != "GET" and (call.content_type not in _CONTENT or call.body is None):
+    if call.content_type not in (_CONTENT if call.method != "GET" else _CONTENT | {""}):
+        return "the body is of no kind that is sent"
+    if call.method != "GET" and call.body is None:
         return "the body is of no kind that is sent"
     if call.body is not None and (call.method == "GET" or len(call.body) > MOST_REQUEST):
         return "the body is not passed on"

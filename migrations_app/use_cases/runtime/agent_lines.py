@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from migrations_app.clients.agents.agent_line import LOST, AgentLine
+from migrations_app.clients.agents.allowed import CARRIED
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.kubernetes.connection import Connection, parse_server
 from migrations_app.errors import InvalidInput, Unreachable
@@ -37,8 +38,10 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
     return AgentWay(Connection(server=parse_server(row.server), ca_pem=""), line, row.acts)
 
 
-def refuse_without_helm(cluster: Cluster, *, namespace: str) -> None:
-    """Raises InvalidInput `read_only` if helm would have to go through an agent that was not installed for it there."""
+def refuse_without_helm(cluster: Cluster, *, namespace: str, release: str) -> None:
+    """Raises InvalidInput `read_only` if helm would have to go through an agent that was not installed for it there, or
+    that would not pass on the records of that release.
+    """
     if cluster.source != Cluster.Source.AGENT:
         return
     place = ClusterAgent.objects.filter(cluster_id=cluster.pk).values_list("helm_in", flat=True).first()
@@ -47,4 +50,7 @@ def refuse_without_helm(cluster: Cluster, *, namespace: str) -> None:
         raise InvalidInput(words, where=cluster.name, code="read_only")
     if place != namespace:
         words = f"the cluster's agent was installed for upgrades by helm in {place}, and the release is in {namespace}"
+        raise InvalidInput(words, where=cluster.name, code="read_only")
+    if CARRIED not in release:
+        words = f"an agent carries runs of helm on releases with {CARRIED} in their name, and this one is {release}"
         raise InvalidInput(words, where=cluster.name, code="read_only")

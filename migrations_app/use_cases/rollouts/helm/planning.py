@@ -60,7 +60,7 @@ def propose(
     tool = helm_tool()
     chart = str(given.get("chart") or "karpenter")
     release = one_release(inventory, chart)
-    refuse_without_helm(cluster, namespace=release.namespace)
+    refuse_without_helm(cluster, namespace=release.namespace, release=release.name)
     records = _records(writer, namespace=release.namespace, release=release.name)
     if doing == "rollback":
         run, what = _rollback(records, chart=chart), HelmInput()
