@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict, TaskFailed
+from migrations_app.queries.rollouts.policies import looks_only
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.campaigns import preview as campaign_preview
 from migrations_app.use_cases.campaigns import worker as campaign_worker
@@ -43,6 +44,8 @@ from migrations_app.use_cases.scans.worker import scan_claimed
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 C = TypeVar("C")
+ACTIONS = {"queue": "action"}
+"""The route of tasks for workers of actions, of which an installation may have none."""
 RETAIN_SECONDS = 30.0
 """How long one sweep of expired rows runs, in seconds; the next one continues."""
 
@@ -366,6 +369,8 @@ def wake_channel(channel_id: uuid.UUID) -> bool:
 
 
 def _send(task: "Task[[str], None]", row_id: str) -> bool:
+    if looks_only() and task.app.conf.task_routes.get(task.name) == ACTIONS:
+        return False  # nobody would take it from the queue, which every sweep would make longer
     try:
         task.delay(row_id)
     except OperationalError:

@@ -95,10 +95,10 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         for name in (*WORKERS, "beat"):
             made.start(name)
         made.start("worker-scan", name="worker-scan-2")
+        missing_is(made, {"/readyz": []})
+        a_hang_is_noticed(made)  # before there is a cluster: a scan that is held until its deadline fails, rightly
         for name in ("blue", "green"):
             add(made, name, bound(server))
-        missing_is(made, {"/readyz": []})
-        a_hang_is_noticed(made)
         wait_for_scans(made, ["blue", "green"], more_than={"blue": 1, "green": 1})
         assert made.rows(FAILED) == [], made.said()
         assert made.rows("SELECT DISTINCT complete FROM migrations_app_snapshot") == [(True,)]

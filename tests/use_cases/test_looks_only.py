@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from karpdash.processes.lanes import UPKEEP, WORKERS, worker_command
+from migrations_app import tasks
 from migrations_app.campaigns.recipe import Selection
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign
@@ -56,6 +57,25 @@ def test_health_asks_for_the_lane_only_where_there_is_to_be_one(settings):
     assert silent_lanes() == ("action",)
     settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
     assert silent_lanes() == ()
+
+
+def test_the_queue_of_actions_does_not_grow_while_nobody_serves_it(settings, monkeypatch):
+    sent = []
+    for task in (tasks.prepare_rollout, tasks.advance_journey, tasks.advance_campaign, tasks.scan_cluster):
+        monkeypatch.setattr(task, "delay", lambda _row, name=task.name: sent.append(name))
+    row = draft(a_cluster("shop").pk, RolloutRequest(action="roll_nodes"), by=ADA)
+
+    def sweep():
+        sent.clear()
+        tasks.sweep_rollouts()
+        tasks.wake_journey(row)
+        tasks.wake_campaign(row)
+        tasks.wake(row)
+        return sent
+
+    assert sweep() == ["prepare_rollout", "advance_journey", "advance_campaign", "scan_cluster"]
+    settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
+    assert sweep() == ["scan_cluster"]
 
 
 @pytest.mark.usefixtures("looking")
