@@ -142,7 +142,6 @@ def _sign_in(page: Page, account: tuple[str, str]) -> None:
     page.get_by_label("Username").fill(account[0])
     page.get_by_label("Password").fill(account[1])
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Old password").fill(account[1])
     page.get_by_label("New password", exact=True).fill(PASSWORD)
     page.get_by_label("New password confirmation").fill(PASSWORD)
     page.get_by_role("button", name="Change").click()
