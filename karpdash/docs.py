@@ -19,7 +19,7 @@ from migrations_app.readiness.rbac import docs
 from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
 from migrations_app.readiness.rbac.controller_roles import cluster_rules, controller_file, release_rules
 from migrations_app.readiness.rbac.delivery_roles import deliveries_file
-from migrations_app.readiness.rbac.roles import body
+from migrations_app.readiness.rbac.roles import body, scan_rules
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DEPLOY = "../deploy"
@@ -58,8 +58,8 @@ def _chart_files() -> dict[str, str]:
     rules = docs.chart_files(all_actions())
     found = {f"{CHARTS}/{chart}/files/{name}": text for chart in ("karpdash", "karpdash-agent")
              for name, text in rules.items()}  # fmt: skip
-    by_helm = {"upgrade": body(cluster_rules()), "upgrade-release": body(release_rules())}
-    found |= {f"{CHARTS}/karpdash-agent/files/{name}-rules.yaml": text for name, text in by_helm.items()}
+    of_agent = {"scan": scan_rules(), "upgrade": cluster_rules(), "upgrade-release": release_rules()}
+    found |= {f"{CHARTS}/karpdash-agent/files/{name}-rules.yaml": body(made) for name, made in of_agent.items()}
     for name, source in (("alerts.yaml", "prometheus/alerts.yaml"), ("dashboard.json", "grafana/karpdash.json")):
         found[f"{CHARTS}/karpdash/files/{name}"] = (DOCS / DEPLOY / source).read_text()
     schema = f"{CHARTS}/karpdash/values.schema.json"

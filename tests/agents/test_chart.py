@@ -7,7 +7,7 @@ import yaml
 
 from migrations_app.cli import main
 from tests.deploy.helm import AGENT_CHART, Helm, Refused
-from tests.deploy.roles import roles
+from tests.deploy.roles import roles, scan_of_agent
 from tests.deploy.test_chart import missing_from
 from tests.servers.apiserver import ApiServer
 
@@ -81,7 +81,7 @@ def test_chart_and_manifest_install_the_same(
 
 
 def test_the_acting_role_is_bound_only_with_it(helm: Helm) -> None:  # A26, T18
-    scan, releases = (one["rules"] for one in roles("scan.yaml"))
+    scan, releases = scan_of_agent()
     (act,) = (one["rules"] for one in roles("act.yaml"))
     assert rules_of(rendered(helm, {})) == sorted([scan, releases], key=str)
     acting = rendered(helm, EVERYTHING)

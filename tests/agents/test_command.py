@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from migrations_app.cli import main
-from tests.deploy.roles import roles
+from tests.deploy.roles import roles, scan_of_agent
 from tests.servers.apiserver import ApiServer
 from tests.servers.waiting import eventually
 
@@ -26,7 +26,7 @@ def rules_of(documents: list[dict]) -> dict[str, list[dict]]:
 
 
 def test_the_manifest_grants_the_published_roles(capsys: pytest.CaptureFixture[str]) -> None:  # T18
-    scan, releases = (one["rules"] for one in roles("scan.yaml"))
+    scan, releases = scan_of_agent()
     (act,) = (one["rules"] for one in roles("act.yaml"))
     reading = {"karpdash-agent-scan": scan, "karpdash-agent-releases": releases}
     assert rules_of(manifest(capsys)) == reading

@@ -2,6 +2,7 @@
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,6 +17,14 @@ GROUP = "rbac.authorization.k8s.io"
 def roles(name: str) -> list[Document]:
     """The ClusterRoles of a file below deploy/rbac."""
     return list(yaml.safe_load_all((DEPLOY / "rbac" / name).read_text()))
+
+
+def scan_of_agent() -> tuple[list[Any], list[Any]]:
+    """The rules of deploy/rbac/scan.yaml for an agent: all but the watches, which it never passes on."""
+    scan, releases = (one["rules"] for one in roles("scan.yaml"))
+    lists = [rule for rule in scan if "watch" not in rule["verbs"]]
+    assert len(lists) == len(scan) - 1
+    return lists, releases
 
 
 def bound(server: ApiServer, *, acting: bool = False, releases_in: str = "kube-system") -> str:
