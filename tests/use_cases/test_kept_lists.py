@@ -2,12 +2,15 @@
 
 import dataclasses
 import os
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+import migrations_app
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.reader import open_live
@@ -128,3 +131,15 @@ def test_the_page_says_since_when(client, django_user_model, cluster):
     assert ("a watch from then on proved" in page, 'datetime="2026-11-23T07:00:00' in page) == (True, True)
     a_snapshot(cluster, a_report(parts=(line,)), at=timezone.now())
     assert "a watch from then on proved" not in client.get(reverse("cluster-parts", args=[cluster.pk])).content.decode()
+
+
+def test_only_the_scan_of_a_worker_takes_what_was_kept():
+    """Whatever plans or changes something reads the cluster as it is."""
+    root = Path(migrations_app.__file__).parent
+    users = {path for path in root.rglob("*.py") if {"memory_of", "PartMemory"} & set(names_in(path))}
+    told = {path.relative_to(root / "use_cases").as_posix() for path in users}
+    assert told == {"collect/collect.py", "collect/unchanged.py", "scans/kept_lists.py", "scans/worker.py"}
+
+
+def names_in(path):
+    return re.findall(r"\w+", path.read_text())
