@@ -56,7 +56,7 @@ def test_a_message_arrives_as_the_service_wants_it(receiver, kind):
     assert send() == 2
     ((headers, body),) = receiver.got
     assert [one.message for one in Draft202012Validator(SCHEMAS[kind]).iter_errors(json.loads(body))] == []
-    assert (headers["Content-Type"], b"Rollout failed: shop" in body, b"Scans work again: till" in body) == (
+    assert (headers["Content-Type"], b"Rollout failed: shop" in body, b"Scans recovered: till" in body) == (
         "application/json", True, True,
     )  # fmt: skip
     path = {"jira": "/base/rest/api/2/issue"}.get(kind, "/canary-path")

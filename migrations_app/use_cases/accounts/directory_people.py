@@ -114,7 +114,7 @@ def is_same_name(one: str, other: str) -> bool:
 
 def _apply(user: User, told: PersonAsTold) -> None:
     known = _known(user)
-    _record_details(user, known, told)
+    _record_details(user, known=known, told=told)
     if told.user_name is not None and told.user_name != known.user_name:
         if _is_taken(told.user_name, but=user.pk):
             raise Conflict("there is an account of that name", code="name_taken")
@@ -133,7 +133,7 @@ def _apply(user: User, told: PersonAsTold) -> None:
         _open(user, known) if told.active else _close(user, known)
 
 
-def _record_details(user: User, known: ProvisionedAccount, told: PersonAsTold) -> None:
+def _record_details(user: User, *, known: ProvisionedAccount, told: PersonAsTold) -> None:
     """Writes down which details change; their text is in the directory."""
     before = {
         "external_id": known.external_id, "display": known.display_name,
