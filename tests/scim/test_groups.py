@@ -1,11 +1,14 @@
 """Groups over SCIM are teams: members have the roles that the team was given, and sign-in leaves them alone."""
 
+import contextlib
+
 import pytest
 from django.contrib.auth.models import Group, User
 
 from migrations_app.models.account import Grant, Identity
 from migrations_app.models.audit import AuditEvent
 from migrations_app.queries.visibility import permissions_of
+from migrations_app.use_cases.accounts import directory_people as people
 from migrations_app.use_cases.accounts import oidc
 from tests.scim.conftest import Directory
 
@@ -96,6 +99,36 @@ def test_only_a_person_whom_the_directory_made_and_who_never_signed_in_is_taken_
         with pytest.raises(oidc.PermissionDenied):
             oidc.account_of(CLAIMS | {"preferred_username": name, "sub": subject})
     assert list(Identity.objects.values_list("subject", flat=True)) == ["u-1"]
+
+
+@pytest.mark.usefixtures("_provider")
+def test_a_name_that_the_directory_has_for_another_account_makes_no_new_one(directory: Directory) -> None:
+    eve = User.objects.create_user("eve", password="correct horse battery staple")
+    directory.patch(f"Users/{eve.pk}", {"op": "replace", "path": "userName", "value": "eve.l@work.example"})
+    for _ in range(2):
+        with pytest.raises(oidc.PermissionDenied, match="exists already"):
+            oidc.account_of(CLAIMS | {"preferred_username": "Eve.L@work.example"})
+        directory("DELETE", f"Users/{eve.pk}")  # nor after that: who left comes in by no other account
+    assert (User.objects.count(), Identity.objects.count()) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"), [("ADMIN", True), ("admin", True), ("adm\u0131n", False), ("a\u1e0bmin", False)]
+)
+def test_names_are_the_same_in_another_case_only(other: str, same: bool) -> None:
+    assert people.is_same_name("Admin", other) is same
+    assert people.is_same_name("\u017fam", "Sam") is people.is_same_name("\u212aim", "kim") is False
+
+
+@pytest.mark.usefixtures("_provider")
+def test_nobody_is_tied_by_a_name_that_has_the_same_capitals(directory: Directory) -> None:
+    """On PostgreSQL the database itself finds the account."""
+    directory.person("admin")
+    with contextlib.suppress(oidc.PermissionDenied):
+        oidc.account_of(CLAIMS | {"preferred_username": "adm\u0131n"})
+    assert Identity.objects.filter(user__username="admin").count() == 0
+    oidc.account_of(CLAIMS | {"preferred_username": "ADMIN", "sub": "u-9"})
+    assert Identity.objects.get(user__username="admin").subject == "u-9"
 
 
 @pytest.mark.usefixtures("_provider")

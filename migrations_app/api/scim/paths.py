@@ -9,6 +9,7 @@ from migrations_app.api.scim.frame import ScimError
 
 CORE = ("urn:ietf:params:scim:schemas:core:2.0:user:", "urn:ietf:params:scim:schemas:core:2.0:group:")
 LONGEST_FILTER = 2000
+MOST_TERMS = 10
 _TERM = re.compile(
     r"""\s*([A-Za-z0-9:._$-]+(?:\[[^\]"]*"(?:[^"\\]|\\.)*"\s*\](?:\.[A-Za-z]+)?)?)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false|-?\d+)\s*""",
     re.I,
@@ -30,6 +31,8 @@ def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
         if name not in known:
             raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
         found.append((name, _fitting(name, value)))
+        if len(found) > MOST_TERMS:
+            raise ScimError(f"a filter has at most {MOST_TERMS} parts", kind="invalidFilter")
         place = term.end()
         if place < len(text):
             joined = _AND.match(text, place)
@@ -55,9 +58,13 @@ def plain_name(text: str) -> str:
 
 def _literal(text: str) -> Any:  # noqa: ANN401 - a JSON value
     try:
-        return json.loads(text if text.startswith('"') else text.lower())
-    except ValueError:
+        value = json.loads(text if text.startswith('"') else text.lower())
+        told = str(value).encode()
+    except ValueError:  # among them half a character, which no database takes
         raise ScimError("the value of the filter is no JSON", kind="invalidFilter") from None
+    if b"\0" in told:
+        raise ScimError("no value has the character 0", kind="invalidFilter")
+    return value
 
 
 def _fitting(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value

@@ -3,6 +3,7 @@
 Attributes that karpdash does not keep, such as a title or a department, are passed over, as RFC 7644 (3.3) allows.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ _TEXTS = {
     "name.givenname": "given",
     "name.familyname": "family",
 }
+_OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
+"""Of e-mail addresses, as in `emails[type eq "home"]`: the one that is kept is that for work."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
 WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
 """What a PUT leaves out is empty afterwards, save the name and whether the account is open."""
@@ -110,6 +113,8 @@ def _at_path(path: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
     if name in READ_ONLY:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
     if name in ("emails", "emails.value"):
+        if _OTHER_KIND.search(bracket):
+            return {}
         bare = bool(bracket) or name == "emails.value"
         if bare and part not in ("", "value"):
             return {}
@@ -166,5 +171,6 @@ def _removed(path: str) -> Tree:
     if name in READ_ONLY:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
     if name in ("emails", "emails.value"):
-        return {} if bracket and part not in ("", "value") else {"email": ""}
+        passed_over = _OTHER_KIND.search(bracket) or (bracket and part not in ("", "value"))
+        return {} if passed_over else {"email": ""}
     return {"given": "", "family": ""} if name == "name" else {_TEXTS[name]: ""} if name in _TEXTS else {}

@@ -94,7 +94,9 @@ def find_people(wanted: Sequence[tuple[str, Any]], *, start: int, count: int) ->
         "told_name": Coalesce("provisioned__user_name", F("username")),
         "told_id": Coalesce("provisioned__external_id", Value("")),
     }
-    rows = directory_people().annotate(**names).filter(**{PEOPLE_FIELDS[name]: value for name, value in wanted})
+    rows = directory_people().annotate(**names)
+    for name, value in wanted:
+        rows = rows.filter(**{PEOPLE_FIELDS[name]: value})
     rows = rows.select_related("provisioned").prefetch_related("groups").order_by("pk")
     return [_person(row) for row in rows[start - 1 : start - 1 + count]], rows.count()
 
@@ -111,7 +113,9 @@ def find_teams(
     wanted: Sequence[tuple[str, Any]], *, start: int, count: int, with_members: bool = True
 ) -> tuple[list[DirectoryTeam], int]:
     """The teams that fit all pairs, as `find_people`."""
-    rows = Group.objects.filter(**{TEAM_FIELDS[name]: value for name, value in wanted})
+    rows = Group.objects.all()
+    for name, value in wanted:
+        rows = rows.filter(**{TEAM_FIELDS[name]: value})
     rows = rows.select_related("provisioned").order_by("pk")
     shown = rows[start - 1 : start - 1 + count]
     if with_members:

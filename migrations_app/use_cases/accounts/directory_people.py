@@ -12,6 +12,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from migrations_app.access import SAMPLE_PEOPLE
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.account import Grant, Identity
 from migrations_app.models.provisioning import ProvisionedAccount
@@ -85,23 +86,35 @@ def remove_person(account_id: int) -> None:
         known = _known(user)
         _close(user, known)
         teams = sorted(user.groups.values_list("name", flat=True))
-        user.groups.clear()
-        roles = Grant.objects.filter(person=user).delete()[0]
-        Identity.objects.filter(user=user).delete()
-        management.refuse_without_admin()
+        roles, everything = user.grants.count(), user.is_superuser
+        _strip(user)
         ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=timezone.now())
-        record_audit_event("account.deprovisioned", user.username, left=teams, roles=roles)
+        record_audit_event("account.deprovisioned", user.username, left=teams, roles=roles, everything=everything)
+        management.refuse_without_admin()
 
 
 def adopted_by(name: str) -> User | None:
     """The account that the directory made under that name and as which nobody has signed in yet."""
     waiting = ProvisionedAccount.objects.filter(user_name__iexact=name, made_by_directory=True, removed_at=None)
     row = waiting.select_related("user").filter(user__identity=None).first()
-    return None if row is None or row.user.has_usable_password() else row.user
+    if row is None or row.user.has_usable_password() or not is_same_name(name, row.user_name):
+        return None
+    return row.user
+
+
+def is_told_name(name: str) -> bool:
+    """Whether a directory knows, or knew, an account under that name; the account may have another one here."""
+    return ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
+
+
+def is_same_name(one: str, other: str) -> bool:
+    """Whether names differ in case only. PostgreSQL takes U+0131, a dotless i, for an i: it has the same capital."""
+    return one.lower() == other.lower() and one.upper() == other.upper()
 
 
 def _apply(user: User, told: PersonAsTold) -> None:
     known = _known(user)
+    _record_details(user, known=known, told=told)
     if told.user_name is not None and told.user_name != known.user_name:
         if _is_taken(told.user_name, but=user.pk):
             raise Conflict("there is an account of that name", code="name_taken")
@@ -120,6 +133,17 @@ def _apply(user: User, told: PersonAsTold) -> None:
         _open(user, known) if told.active else _close(user, known)
 
 
+def _record_details(user: User, *, known: ProvisionedAccount, told: PersonAsTold) -> None:
+    """Writes down which details change; their text is in the directory."""
+    before = {
+        "external_id": known.external_id, "display": known.display_name,
+        "given": user.first_name, "family": user.last_name,
+    }  # fmt: skip
+    changed = [name for name, text in before.items() if _kept(getattr(told, name), text) != text]
+    if changed:
+        record_audit_event("account.details", user.username, changed=changed)
+
+
 def _close(user: User, known: ProvisionedAccount) -> None:
     if not user.is_active:
         return
@@ -136,12 +160,25 @@ def _open(user: User, known: ProvisionedAccount) -> None:
 
 def _back(known: ProvisionedAccount, told: PersonAsTold) -> int:
     user = known.user
+    if user.is_active or user.username in SAMPLE_PEOPLE:
+        # Opened here since then: it is somebody's, with rights that were given here.
+        raise Conflict("there is an account of that name", code="name_taken")
+    _strip(user)
     ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=None, made_by_directory=True)
     user.set_unusable_password()
     user.save(update_fields=["password"])
     record_audit_event("account.provisioned_again", user.username)
     _apply(_held(user.pk), told)
     return user.pk
+
+
+def _strip(user: User) -> None:
+    """Takes teams, roles and rights from an account, and its tie to the provider."""
+    user.groups.clear()
+    user.user_permissions.clear()
+    Grant.objects.filter(person=user).delete()
+    Identity.objects.filter(user=user).delete()
+    User.objects.filter(pk=user.pk).update(is_superuser=False, is_staff=False)
 
 
 def _known(user: User) -> ProvisionedAccount:
@@ -172,7 +209,8 @@ def _refuse(told: PersonAsTold) -> None:
         text = getattr(told, name)
         if text is not None and (len(text) > longest or not text.isprintable() or text != text.strip()):
             raise InvalidInput(f"at most {longest} printable characters", where=name)
-    if told.user_name is not None and (not told.user_name or told.user_name.casefold().startswith(RESERVED)):
+    name = told.user_name
+    if name is not None and (not name or name.casefold().startswith(RESERVED) or name.casefold() in SAMPLE_PEOPLE):
         raise InvalidInput("is no name that an account can have", where="user_name", code="bad_name")
     if told.email:
         try:

@@ -62,10 +62,15 @@ def told_teams(names: Collection[str]) -> frozenset[str]:
 
 
 def _apply_to(row: Group, told: TeamAsTold) -> None:
-    known = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)[0]
+    known, is_new = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)
+    if is_new:
+        # From now on signing in at the provider neither adds nor removes anybody.
+        record_audit_event("team.of_directory", row.name)
     if told.external_id is not None:
         if len(told.external_id) > LONGEST_ID or not told.external_id.isprintable():
             raise InvalidInput(f"at most {LONGEST_ID} printable characters", where="external_id")
+        if told.external_id != known.external_id:
+            record_audit_event("team.external_id", row.name)
         known.external_id = told.external_id
     if told.name is not None and _name(told.name) != row.name:
         _rename(row, _name(told.name))
@@ -96,9 +101,10 @@ def _set_members(row: Group, *, had: frozenset[int], wanted: frozenset[int]) -> 
         management.refuse_sample_person(user)
     row.user_set.add(*(wanted - had))
     row.user_set.remove(*(had - wanted))
-    management.refuse_without_admin()
     joined, left = (sorted(people[key] for key in keys if key in people) for keys in (wanted - had, had - wanted))
-    record_audit_event("team.members", row.name, joined=joined, left=left)
+    roles = sorted(set(row.grants.values_list("role", flat=True)))
+    record_audit_event("team.members", row.name, joined=joined, left=left, roles=roles)
+    management.refuse_without_admin()
 
 
 def _name(text: str) -> str:

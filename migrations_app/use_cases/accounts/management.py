@@ -135,9 +135,9 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         # A directory opens again what it has closed itself, and nothing that was closed here.
         ProvisionedAccount.objects.filter(user=row).update(closed_by_directory=False)
         ended = 0 if active else _end_everything(row)
+        record_audit_event("account.opened" if active else "account.closed", name, ended=ended)
         if not active:
             refuse_without_admin()
-        record_audit_event("account.opened" if active else "account.closed", name, ended=ended)
 
 
 def add_to_team(team: str, *, member: str, person: Person | None) -> None:
@@ -161,8 +161,8 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
     with transaction.atomic():
         row = _account(member)
         _team(team).user_set.remove(row)
-        refuse_without_admin()
         record_audit_event("account.left", member, team=team)
+        refuse_without_admin()
 
 
 def make_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
@@ -204,8 +204,8 @@ def drop_team(team: str, *, person: Person | None) -> None:
         row = _team(team)
         members, roles = row.user_set.count(), row.grants.count()
         row.delete()
-        refuse_without_admin()
         record_audit_event("team.removed", team, members=members, roles=roles)
+        refuse_without_admin()
 
 
 def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
@@ -245,14 +245,18 @@ def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
         if row is None:
             raise NotFound("no such grant")
         row.delete()
-        refuse_without_admin()
         record_audit_event(
             "access.taken_back", _receiver(row), role=row.role, over=row.over.name if row.over else "every cluster"
         )
+        refuse_without_admin()
 
 
 def refuse_without_admin() -> None:
-    """Raises Conflict `last_admin` when no active account is left that may manage others."""
+    """Raises Conflict `last_admin` when no active account is left that may manage others.
+
+    Asked after the change is in the audit log, whose head is then locked: of two that close each other's account at the
+    same time the second one waits there, and sees what the first one did.
+    """
     if not any(_appointing()):
         raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
 

@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
-from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by
+from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by, is_told_name
 from migrations_app.use_cases.accounts.directory_teams import told_teams
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
@@ -151,7 +151,8 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
         raise _refused("the name is one of a service account")
     if waiting := adopted_by(name):
         return _tied(waiting, issuer=issuer, subject=subject)
-    if User.objects.filter(username__iexact=name).exists():
+    # Also a name that only the directory has for an account: who it closed would come in by a new one.
+    if is_told_name(name) or User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:
         with transaction.atomic():

@@ -244,6 +244,8 @@ def _refuse_words(name: str, events: tuple[str, ...]) -> None:
 
 def _place(kind: str, target: str, *, key: str) -> str:
     """The part of the address that may be displayed. Raises InvalidInput."""
+    if kind == Channel.Kind.EMAIL and key:
+        raise InvalidInput("is for PagerDuty, Opsgenie and Jira", where="key", code="bad_key")
     if kind == Channel.Kind.EMAIL:
         return _mailbox(target)
     if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK, *SERVICES):

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from migrations_app.clients import mail, webhooks
 from migrations_app.clients.mail import Mail
-from migrations_app.clients.notification_services import SERVICES, ServiceMessage, ServiceTarget, post_message
+from migrations_app.clients.notification_services import KEYED, SERVICES, ServiceMessage, ServiceTarget, post_message
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.notification import Channel, Delivery
@@ -88,8 +88,18 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
-        rows = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
+        found = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
+        rows = _tried_together(found) if channel.kind in KEYED else found
         return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
+
+
+def _tried_together(rows: list[Delivery]) -> list[Delivery]:
+    """The rows of the message that was tried longest ago; all of them where none was tried.
+
+    A service may have that message already. What came to it since then would be marked as received, and seen by nobody.
+    """
+    times = [row.log[-1]["at"] for row in rows if row.attempts]
+    return [row for row in rows if row.attempts and row.log[-1]["at"] == min(times)] if times else rows
 
 
 def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
@@ -122,7 +132,7 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
 
 
 def _message(rows: Sequence[Delivery]) -> ServiceMessage:
-    """One message for a service. Its id stays when it is tried again, also where more events have come to it."""
+    """One message for a service. Its id stays when it is tried again."""
     events: list[Event] = [row.body for row in rows]
     first = min(rows, key=lambda row: (-row.attempts, row.made_at, str(row.pk)))
     return ServiceMessage(
