@@ -46,7 +46,7 @@ def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
     stored = rows.order_by("wave", "place").values_list("shown", flat=True)
     # One that a person left out later is still part of what is approved.
-    shown = [told for one in stored if not (told := msgspec.convert(one, type=MemberPreview)).cause]
+    shown = [member for one in stored if not (member := msgspec.convert(one, type=MemberPreview)).cause]
     warnings: dict[str, list[WarningOn]] = {}
     for member in shown:
         for hop in member.hops:
