@@ -21,7 +21,9 @@ def server(*pieces, now="120", rest=2, how="whole"):
 
     def script(request, wire):
         if "watch" not in request.query:
-            metadata = {"resourceVersion": now, "remainingItemCount": rest, "continue": "c"}
+            metadata = {"resourceVersion": now, "continue": "c"}
+            if rest is not None:
+                metadata["remainingItemCount"] = rest
             wire.answer(json.dumps({"kind": "PodList", "metadata": metadata, "items": [{}]}).encode())
             return
         wire.begin()
@@ -96,8 +98,8 @@ def test_a_watch_that_is_cut_or_refused_or_endless_is_none():
     assert proven(refuses)[0] == "expired"
 
 
-@pytest.mark.parametrize(("now", "rest"), [("99", 2), ("120", 3), ("120", 1)])
-def test_versions_that_went_back_or_another_count_are_told_without_a_watch(now, rest):
+@pytest.mark.parametrize(("now", "rest"), [("99", 2), ("120", 3), ("120", 1), ("120", None)])
+def test_versions_that_went_back_or_another_or_no_count_are_told_without_a_watch(now, rest):
     said, requests = proven(server(event("BOOKMARK"), now=now, rest=rest))
     assert (said, [one for one in requests if "watch" in one.query]) == (False, [])
 

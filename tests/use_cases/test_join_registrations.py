@@ -20,7 +20,7 @@ from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Lease, Rollout
-from migrations_app.models.scan import FleetScan, FleetScanPart, KeptObjects, LegacyDay, Scan, Snapshot
+from migrations_app.models.scan import FleetScan, FleetScanPart, KeptList, KeptObjects, LegacyDay, Scan, Snapshot
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.joining import JoinLabel, join_preview
 from migrations_app.queries.visibility import rights_over
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 UID = "uid-1"
 BY_HAND = {"legacy_days", "campaign_parts", "labels", "groups", "FleetScanPart", "PullRequest"}
 """Relations that move in part, or by a use case of their own."""
-ENDS = {"kept_objects", "sample_twin", "agent", "policy", "Lease", "Gauges"}
+ENDS = {"kept_objects", "kept_lists", "sample_twin", "agent", "policy", "Lease", "Gauges"}
 """Relations that end with the registration."""
 
 
@@ -181,8 +181,9 @@ def test_what_is_bound_to_the_registration_ends_with_it(shop, again):
     Lease.objects.create(cluster=again, token=4)
     Gauges.objects.create(cluster=again)
     KeptObjects.objects.create(cluster=again, digest="x", sealed=b"x", changed_at=timezone.now())
+    KeptList.objects.create(cluster=again, part="pods", sealed=b"x", changed_at=timezone.now())
     joined(shop, again)
-    assert not any(table.objects.exists() for table in (Lease, Gauges, KeptObjects))
+    assert not any(table.objects.exists() for table in (Lease, Gauges, KeptObjects, KeptList))
 
 
 def test_plans_of_the_one_that_ends_expire(shop, again):

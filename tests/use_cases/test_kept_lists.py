@@ -2,12 +2,15 @@
 
 import dataclasses
 import os
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+import migrations_app
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.reader import open_live
@@ -18,7 +21,7 @@ from migrations_app.use_cases.clusters.identity import _begin_anew
 from migrations_app.use_cases.collect.unchanged import KeptPart
 from migrations_app.use_cases.scans import kept_lists
 from migrations_app.use_cases.scans.identity import AnsweringCluster
-from migrations_app.use_cases.scans.kept_lists import keep_lists, memory_of
+from migrations_app.use_cases.scans.kept_lists import keep_lists, memory_of, sealed_lists
 from tests.builders_rows import a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY
 
@@ -51,20 +54,24 @@ def api():
     made.close()
 
 
+def kept(cluster, parts):
+    keep_lists(cluster.pk, sealed_lists(cluster.pk, parts), now=NOW)
+
+
 def bound(cluster, api, behind=BEHIND):
     return memory_of(cluster, api, behind=behind, now=NOW).bound
 
 
 def test_what_was_kept_comes_out_again_and_lies_there_sealed(cluster, api):
-    keep_lists(cluster.pk, {"pods": PART}, now=NOW)
+    kept(cluster, {"pods": PART})
     assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": PART}
     assert b"canary" not in bytes(KeptList.objects.get().sealed)
-    keep_lists(cluster.pk, {"pods": KeptPart(misses=1)}, now=NOW)
+    kept(cluster, {"pods": KeptPart(misses=1)})
     assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
 
 
 def test_another_key_or_the_row_of_another_cluster_does_not_open(cluster, api, use):
-    keep_lists(cluster.pk, {"pods": PART}, now=NOW)
+    kept(cluster, {"pods": PART})
     other = Cluster.objects.create(name="c2", source="kubeconfig")
     KeptList.objects.create(cluster=other, part="pods", sealed=KeptList.objects.get().sealed, changed_at=NOW)
     assert memory_of(other, api, behind=BEHIND, now=NOW).kept == {}
@@ -97,12 +104,12 @@ def test_nothing_is_kept_without_a_key_through_an_agent_or_of_a_cluster_that_is_
 
 def test_a_part_that_is_too_long_is_not_kept(cluster, api, monkeypatch):
     monkeypatch.setattr(kept_lists, "LARGEST", 50)
-    keep_lists(cluster.pk, {"pods": PART}, now=NOW)
+    kept(cluster, {"pods": PART})
     assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": KeptPart()}
 
 
 def test_a_cluster_that_was_replaced_begins_without_it(cluster):
-    keep_lists(cluster.pk, {"pods": PART}, now=NOW)
+    kept(cluster, {"pods": PART})
     _begin_anew(cluster.pk)
     assert not KeptList.objects.exists()
 
@@ -124,3 +131,15 @@ def test_the_page_says_since_when(client, django_user_model, cluster):
     assert ("a watch from then on proved" in page, 'datetime="2026-11-23T07:00:00' in page) == (True, True)
     a_snapshot(cluster, a_report(parts=(line,)), at=timezone.now())
     assert "a watch from then on proved" not in client.get(reverse("cluster-parts", args=[cluster.pk])).content.decode()
+
+
+def test_only_the_scan_of_a_worker_takes_what_was_kept():
+    """Whatever plans or changes something reads the cluster as it is."""
+    root = Path(migrations_app.__file__).parent
+    users = {path for path in root.rglob("*.py") if {"memory_of", "PartMemory"} & set(names_in(path))}
+    told = {path.relative_to(root / "use_cases").as_posix() for path in users}
+    assert told == {"collect/collect.py", "collect/unchanged.py", "scans/kept_lists.py", "scans/worker.py"}
+
+
+def names_in(path):
+    return re.findall(r"\w+", path.read_text())

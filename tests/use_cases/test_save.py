@@ -13,7 +13,7 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.scan import Content, FindingRow, KeptObjects, Scan, Snapshot
+from migrations_app.models.scan import Content, FindingRow, KeptList, KeptObjects, Scan, Snapshot
 from migrations_app.queries.cluster.reports import newest_sheet, sheet_of
 from migrations_app.readiness import report as r
 from migrations_app.use_cases.scans import queue, store
@@ -129,9 +129,13 @@ def test_objects_are_no_part_of_the_report(cluster, sealing):
 def test_a_worker_that_lost_its_scan_publishes_nothing(cluster, sealing):  # R03
     held = queue.claim(queue.request_scan(cluster.pk).scan_id)
     Scan.objects.update(fence=held.fence + 1)
+    beside = store.ScanExtras(lists={"pods": b"sealed"})
     with pytest.raises(Conflict):
-        store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS))
-    assert (Snapshot.objects.count(), Content.objects.count(), KeptObjects.objects.count()) == (0, 0, 0)
+        store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), beside=beside)
+    assert not any(table.objects.exists() for table in (Snapshot, Content, KeptObjects, KeptList))
+    Scan.objects.update(fence=held.fence)
+    store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), beside=beside)
+    assert all(table.objects.exists() for table in (Snapshot, Content, KeptObjects, KeptList))
 
 
 def test_a_failure_in_the_middle_leaves_nothing_behind(cluster, monkeypatch, sealing):  # R01

@@ -2,6 +2,7 @@
 
 import json
 import random
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -9,10 +10,13 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
+from migrations_app.inventory.parts import Unseen
+from migrations_app.samples import fleet
 from migrations_app.use_cases.collect import unchanged
 from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.unchanged import LONGEST, MOST_PAUSES, PartMemory
+from migrations_app.use_cases.collect.unchanged import LONGEST, MOST_PAUSES, KeptPart, PartMemory
 from tests.fakes.cluster_api import FakeCluster
 
 NOW = datetime(2026, 11, 23, 8, tzinfo=UTC)
@@ -99,9 +103,9 @@ class Editor:
         return how
 
 
-def scanned(api, kept, *, now=LATER, least=1, bound="c"):
+def scanned(api, kept, *, now=LATER, least=1, bound="c", deadline=600.0):
     memory = PartMemory(api, bound, now, kept, least)
-    return collect(api, cluster="c", memory=memory), memory
+    return collect(api, cluster="c", memory=memory, deadline=deadline), memory
 
 
 def lines(collected):
@@ -221,3 +225,30 @@ def test_a_watch_waits_for_a_share_of_what_the_list_took(api, kept, took, second
     slow = {"pods": msgspec.structs.replace(kept["pods"], seconds=took)}
     scanned(api, slow)
     assert [one for one in api.asked if one[0] == "pods"] == [("pods", "1", seconds)]
+
+
+@pytest.mark.parametrize(("deadline", "asked"), [(80.0, ["nodes"]), (300.0, ["nodes", "pods"])])
+def test_no_proof_takes_the_time_that_reading_the_list_may_need(api, kept, deadline, asked):
+    """A proof that fails must not cost the part, which a scan without it would have read in time."""
+    slow = kept | {"pods": msgspec.structs.replace(kept["pods"], seconds=40.0)}
+    found, memory = scanned(api, slow, deadline=deadline)
+    assert (sorted(plural for plural, *_ in api.asked), sorted(memory.proven)) == (asked, asked)
+    assert found.inventory == collect(api, cluster="c").inventory
+
+
+def test_a_list_that_cannot_be_read_any_more_is_forgotten_and_its_proof_counts_as_failed(api, kept):
+    api.wrong = Forbidden("no")
+    api.refuse("pods", Forbidden("may not list pods"))
+    found, memory = scanned(api, kept)
+    assert found.inventory.pods == Unseen("forbidden", "may not list pods")
+    assert memory.fresh["pods"] == KeptPart(misses=1)
+
+
+@pytest.mark.parametrize("story", fleet.stories(), ids=lambda story: story.name)
+def test_a_part_comes_out_as_it_was_kept(story):
+    with closing(open_bundle(dict(fleet.files(story)))) as bundle:
+        seen = collect(bundle, cluster="c").inventory
+    for name, part in (("pods", seen.pods), ("nodes", seen.nodes)):
+        again = unchanged._opened(name, msgspec.json.encode(part))
+        assert (again, repr(again)) == (part, repr(part))
+        assert part.items

@@ -55,7 +55,7 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
     state, there = _current(transport, resource)
     began, reached = _number(since), _number(state.resource_version)
     # Versions that went back are those of another history: etcd was put back from a backup.
-    if reached < began or there not in (None, count):
+    if reached < began or there != count:
         return False
     query = {
         "watch": "1",
@@ -69,8 +69,10 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
 
 
 def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int | None]:
-    """The state of the list now, and how many objects it holds, if the server tells."""
-    body = transport.get(resource.path, [("limit", "1")], verb="list").body
+    """The state of the list now, and how many objects it holds, if the server tells. Asked once: the list that is read
+    in place of a proof is asked for as often as any.
+    """
+    body = transport.get(resource.path, [("limit", "1")], verb="list", tries=1).body
     try:
         shortest = _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

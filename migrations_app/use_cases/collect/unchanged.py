@@ -34,8 +34,10 @@ WAITS: Final = (3, 12)
 """Seconds of a watch, at least and at most. Bookmarks come two seconds before its end."""
 SHARE: Final = 8
 """A watch waits for an eighth of the time that reading the list took."""
+SPARE: Final = 10
+"""Seconds that a proof may take besides its watch. There has to be time left to read the list twice over after it."""
 MOMENT: Final = "%Y-%m-%dT%H:%M:%SZ"
-_READ_BY: Final = ("inventory", "karpenter", "use_cases/collect")
+_READ_BY: Final = ("clients/kubernetes", "inventory", "karpenter", "use_cases/collect")
 """The sources that make a part of the answers: with another release of them nothing that was kept is taken."""
 _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
     "pods": msgspec.json.Decoder(Seen[o.PodGroup]),
@@ -92,7 +94,12 @@ class PartMemory:
         misses = known.misses + 1 if asks else known.misses
         pauses = min(2**misses - 2, MOST_PAUSES) if asks else max(known.pauses - 1, 0)
         started, noting = time.monotonic(), replace(reading, noted=[])
-        parts = job.read(noting)
+        try:
+            parts = job.read(noting)
+        except ReadError:
+            if asks:
+                self._keep(name, KeptPart(misses=misses, pauses=pauses))
+            raise
         took = time.monotonic() - started
         filled = self._filled(noting.noted or [], part=parts[name], reading=reading) if not pauses else KeptPart()
         seconds = round(took, 1) if filled.body else 0.0
@@ -106,18 +113,18 @@ class PartMemory:
     def _is_worth_a_proof(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
         if not known.body or job.lists is None:
             return False
+        if time.monotonic() + _watch_seconds(known) + SPARE + 2 * known.seconds > reading.ends:
+            return False
         age = self.now - datetime.fromisoformat(known.read_at)
         resources = reading.candidates(job.lists)
         same = len(resources) == 1 and known.key == self._key(resources[0], reading)
         return same and timedelta(0) <= age < LONGEST
 
     def _is_proven(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
-        least, most = WAITS
-        seconds = max(least, min(most, int(known.seconds / SHARE) + 2))
         resource = reading.resource(job.lists) if job.lists else None
         try:
             return resource is not None and self.api.is_unchanged(
-                resource, since=known.version, count=known.count, seconds=seconds
+                resource, since=known.version, count=known.count, seconds=_watch_seconds(known)
             )
         except ReadError:
             return False
@@ -141,6 +148,11 @@ class PartMemory:
         version = reading.found["version"].items
         told = [self.bound, resource.path, *(one.git_version for one in version), _sources()]
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+
+def _watch_seconds(known: KeptPart) -> int:
+    least, most = WAITS
+    return max(least, min(most, int(known.seconds / SHARE) + 2))
 
 
 def _opened(name: str, body: bytes) -> Seen[Any] | None:

@@ -52,12 +52,18 @@ def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
         return None
 
 
-def keep_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart], *, now: datetime) -> None:
-    """Stores what the next scan needs, in the transaction that stores what this one saw."""
-    for name, part in fresh.items():
-        packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
-        if len(packed) > LARGEST:
-            packed = zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
-        sealed = keys().seal(packed, owner=str(cluster_id), field=FIELD)
+def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[str, bytes]:
+    """What the next scan needs, by part, as it is stored. Packing takes a while: before the transaction."""
+    return {name: keys().seal(_packed(part), owner=str(cluster_id), field=FIELD) for name, part in fresh.items()}
+
+
+def _packed(part: KeptPart) -> bytes:
+    packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
+    return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
+
+
+def keep_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:
+    """Stores them, in the transaction that stores what the scan saw."""
+    for name, sealed in lists.items():
         values = {"sealed": sealed, "changed_at": now}
         KeptList.objects.update_or_create(cluster_id=cluster_id, part=name, defaults=values)

@@ -33,7 +33,6 @@ from migrations_app.readiness.progress.remaining import Remaining, legacy_column
 from migrations_app.readiness.report import Report, Scanned
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import Waived, apply, as_stored
-from migrations_app.use_cases.collect.unchanged import KeptPart
 from migrations_app.use_cases.notifications.publish import (
     latest_of,
     publish_changes,
@@ -145,8 +144,8 @@ class ScanExtras:
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
     behind: AnsweringCluster | None = None
     remaining: Remaining = field(default_factory=dict)
-    lists: Mapping[str, KeptPart] = field(default_factory=dict)
-    """What the next scan may take again, by part."""
+    lists: Mapping[str, bytes] = field(default_factory=dict)
+    """What the next scan may take again, by part, sealed."""
 
 
 NOTHING = ScanExtras()

@@ -24,11 +24,10 @@ from migrations_app.readiness.progress.remaining import remaining
 from migrations_app.readiness.report import Collected, PartLine, Scanned
 from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.unchanged import KeptPart
 from migrations_app.use_cases.runtime.connections import connect, connect_aws
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
-from migrations_app.use_cases.scans.kept_lists import memory_of
+from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
@@ -75,11 +74,11 @@ def scan_claimed(claim: ScanClaim) -> None:
 
 
 class _Looked(NamedTuple):
-    """What was read, from which cluster, and what the next scan may take again, by part."""
+    """What was read, from which cluster, and what the next scan may take again, by part, sealed."""
 
     collected: Collected
     behind: AnsweringCluster | None
-    lists: Mapping[str, KeptPart]
+    lists: Mapping[str, bytes]
 
 
 def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
@@ -97,7 +96,7 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
             refuse_other(_as_answered(cluster, behind), answering(api))
             heart.note("aws", len(PART_NAMES))
             whole = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
-            return _Looked(whole, behind, memory.fresh if memory else {})
+            return _Looked(whole, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heart.calls = api.clock().calls
 

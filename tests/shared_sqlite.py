@@ -1,0 +1,53 @@
+"""One thread at a time on an SQLite connection that threads of a test share.
+
+Django's live server and the test use one connection to a database in memory. Two threads inside of it can end in a
+deadlock that no time limit ends: one holds the connection's mutex and waits for the interpreter's lock, to call a
+function that Django wrote in Python; the other holds the interpreter's lock and waits for the mutex. The product has a
+connection for each thread.
+"""
+
+import threading
+from typing import Any
+
+from django.db.backends.sqlite3.base import DatabaseWrapper, SQLiteCursorWrapper
+
+
+class OneAtATimeCursor(SQLiteCursorWrapper):
+    """A cursor whose calls into SQLite wait for those of other threads on the same connection."""
+
+    lock: threading.RLock
+
+    def execute(self, *given: Any, **named: Any) -> Any:
+        with self.lock:
+            return super().execute(*given, **named)
+
+    def executemany(self, *given: Any, **named: Any) -> Any:
+        with self.lock:
+            return super().executemany(*given, **named)
+
+    def fetchone(self) -> Any:
+        with self.lock:
+            return super().fetchone()
+
+    def fetchmany(self, *given: Any, **named: Any) -> Any:
+        with self.lock:
+            return super().fetchmany(*given, **named)
+
+    def fetchall(self) -> Any:
+        with self.lock:
+            return super().fetchall()
+
+    def __next__(self) -> Any:
+        with self.lock:
+            return super().__next__()
+
+
+def serialise() -> None:
+    """From now on every SQLite connection of this process has one thread in it at a time."""
+
+    def create_cursor(self: DatabaseWrapper, name: str | None = None) -> OneAtATimeCursor:
+        cursor = self.connection.cursor(factory=OneAtATimeCursor)
+        cursor.lock = vars(self).setdefault("_one_at_a_time", threading.RLock())
+        return cursor
+
+    DatabaseWrapper.create_cursor = create_cursor  # type: ignore[method-assign]  # tests alone share a connection
