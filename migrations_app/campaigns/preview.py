@@ -12,6 +12,7 @@ import msgspec
 from migrations_app.actions import registry
 from migrations_app.campaigns.recipe import Recipe
 from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview, WarningShown
+from migrations_app.checks.base import Evidence
 from migrations_app.journeys.beforehand import AskedCheck, asked_check
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.destroyed import forecast_objects
@@ -23,8 +24,8 @@ from migrations_app.readiness.report import PathStep, Report
 MINUTES_A_NODE = 6
 """Minutes from the beginning of a node's drain until its pods run elsewhere, as assumed by the estimate."""
 MOST_REASONS = 5
-MOST_ABOUT = 200
-"""Characters of what one cause of a warning is about."""
+MOST_CAUSES = 50
+"""Causes of a warning that an approver can read; one with more of them, or not told whole, is not accepted."""
 ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
 """Lines of the forecast that count nodes which a hop replaces; the largest counts, for they overlap."""
 KARPENTER = "karpenter_"
@@ -136,14 +137,19 @@ def _asked(hop: RunbookHop, steps: Sequence[JourneyStep]) -> dict[str, AskedChec
 
 
 def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[WarningShown]:
-    """What fails of the steps that a person confirms; a blocker is never accepted."""
+    """What fails of the steps that a person confirms, with every cause; a blocker is never accepted."""
     confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
     for finding in hop.steps:
-        if finding.id in confirmed and finding.status == "fail" and finding.severity != "blocker":
-            about = (
-                f"{row.kind} {row.name} {row.path}: {row.seen}"[:MOST_ABOUT] for row in finding.evidence[:MOST_REASONS]
-            )
-            yield WarningShown(finding.id, finding.summary, tuple(about))
+        told = asked_check(finding)
+        shown = told.whole and len(finding.evidence) <= MOST_CAUSES
+        if finding.id in confirmed and told.status == "fail" and shown and not told.blocks:
+            yield WarningShown(finding.id, finding.summary, tuple(map(_about, finding.evidence)))
+
+
+def _about(row: Evidence) -> str:
+    where = "/".join(filter(None, (row.namespace, row.name)))
+    told = " ".join(filter(None, (row.kind, where, row.path)))
+    return f"{told}: {row.seen}" + (f" ({row.count} times)" if row.count > 1 else "")
 
 
 def rolling_minutes(nodes: int, pace: Pace) -> int:

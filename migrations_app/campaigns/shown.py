@@ -37,7 +37,7 @@ class StepPreview(msgspec.Struct, frozen=True):
 
 
 class WarningShown(msgspec.Struct, frozen=True):
-    """A warning that fails as the hop begins: what the check says, and the first of what it is about."""
+    """A warning that fails as the hop begins: what the check says, and each of its causes."""
 
     check: str
     says: str

@@ -32,11 +32,12 @@ class AskedCheck(msgspec.Struct, frozen=True):
 
 
 class WeighedChecks(msgspec.Struct, frozen=True):
-    """What was shown to people of one hop: the checks of the steps that people do, and those that an earlier hop of the
-    same way makes a scan ask again."""
+    """What was shown to people of one hop: the checks of the steps that people do, those that an earlier hop of the
+    same way makes a scan ask again, and those whose failure each approver accepted, with every cause before them."""
 
     asked: dict[str, AskedCheck] = {}
     again: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
 
 
 class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +102,12 @@ def _is_as_shown(settled: SettledBefore, shown: WeighedChecks, *, check: str, no
         return False
     if now.status in (*IN_ORDER, NOT_ASKED):
         return check in shown.asked or check in shown.again
-    every = [hop.asked[check] for hop in settled.weighed.values() if check in hop.asked]
+    hops = [hop for hop in settled.weighed.values() if check in hop.asked]
     if now.status == "fail":
-        accepted = (one for one in every if one.whole and not one.blocks)
+        told = (hop.asked[check] for hop in hops if check in hop.accepted)
+        accepted = (one for one in told if one.whole and not one.blocks)
         return settled.accepts and now.whole and not now.blocks and _among(now, accepted)
+    every = [hop.asked[check] for hop in hops]
     if _among(now, every):
         return True
     # What a hop makes anew cannot be told before; where it then cannot be told for a reason that was shown, it is.

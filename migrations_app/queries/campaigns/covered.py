@@ -44,8 +44,9 @@ class CoveredByApproval:
 def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     """What the previews of its clusters tell."""
     rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
-    stored = rows.exclude(state="out").order_by("wave", "place").values_list("shown", flat=True)
-    shown = [msgspec.convert(one, type=MemberPreview) for one in stored]
+    stored = rows.order_by("wave", "place").values_list("shown", flat=True)
+    # One that a person left out later is still part of what is approved.
+    shown = [member for one in stored if not (member := msgspec.convert(one, type=MemberPreview)).cause]
     warnings: dict[str, list[WarningOn]] = {}
     for member in shown:
         for hop in member.hops:

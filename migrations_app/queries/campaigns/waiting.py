@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -51,8 +52,8 @@ def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
     mine = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
     rows = mine.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
-    decisions = [decision for member in rows.defer("shown", "journey__plan") for decision in _of(member)]
-    return tuple(decisions[:MOST_ON_A_PAGE])
+    decisions = (decision for member in rows.defer("shown", "journey__plan") for decision in _of(member))
+    return tuple(islice(decisions, MOST_ON_A_PAGE))
 
 
 def _of(member: CampaignMember) -> Iterator[WaitingDecision]:
@@ -81,10 +82,12 @@ def _decision(
     evidence = msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None
     told = rollout.title if rollout is not None else str(row.definition.get("title", ""))
     digest = rollout.digest if rollout is not None else ""
+    # A plan that was made anew may have the same digest, and is still another question.
+    which = f"{rollout.pk}.{digest}" if rollout is not None else journey.version
     return WaitingDecision(
-        key=f"{kind}.{journey.pk}.{row.step}.{digest or journey.version}",
+        key=f"{kind}.{journey.pk}.{row.step}.{which}",
         kind=kind,
-        cluster=cluster,
+        cluster=rollout.cluster_name if rollout is not None else cluster,
         journey=journey.pk,
         step=row.step,
         version=journey.version,

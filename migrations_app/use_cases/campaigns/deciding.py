@@ -34,6 +34,7 @@ class DecisionOutcome:
     """What became of one of them; `code` is empty where it was done."""
 
     key: str
+    journey: uuid.UUID | None = None
     cluster: str = ""
     title: str = ""
     code: str = ""
@@ -73,7 +74,9 @@ def _decided(
         _act(decision, person, wanted=wanted, by=by)
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
-    return DecisionOutcome(key=key, cluster=decision.cluster, title=decision.title, code=code, why=why)
+    return DecisionOutcome(
+        key=key, journey=decision.journey, cluster=decision.cluster, title=decision.title, code=code, why=why
+    )
 
 
 def _approve(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:

@@ -84,7 +84,10 @@ def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
         by=row.author_name,
         note=recipe.weighed,
         accepts=recipe.accepts,
-        weighed={hop.lands: WeighedChecks(hop.asked, hop.again) for hop in shown.hops},
+        weighed={
+            hop.lands: WeighedChecks(hop.asked, hop.again, tuple(warning.check for warning in hop.warns))
+            for hop in shown.hops
+        },
         actions=actions if recipe.unseen else {},
         destroys={lands: tuple(one for one in told if one in recipe.destroys) for lands, told in actions.items()}
         if objects

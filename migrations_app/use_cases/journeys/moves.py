@@ -7,6 +7,7 @@ import msgspec
 from django.db import transaction
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.next_move import NODES_SKIPPED, Move
 from migrations_app.journeys.states import after, after_step
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow
@@ -92,13 +93,25 @@ def _fail(
 def _wait(
     here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
 ) -> None:
-    """Stores what the journey waits for; people are told once when they have to do something."""
+    """Stores what the journey waits for; people are told once when they have to do something.
+
+    What they are shown is stored again where a newer scan says something else: nobody confirms what was so earlier.
+    """
     person = move.do == "tell"
-    if (here.row.wait_code, here.row.needs_person) == (move.code, person):
+    told = (here.row.wait_code, here.row.needs_person) == (move.code, person)
+    if told and not (person and _says_other(current, proof)):
         return
     verb = "journey.person_needed" if person else "journey.waiting"
-    event = _event(verb, current, fence=fence, code=move.code, tells="journey.needs_person" if person else "")
+    tells = "journey.needs_person" if person and not told else ""
+    event = _event(verb, current, fence=fence, code=move.code, tells=tells)
     store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
+
+
+def _says_other(current: JourneyStepRow, proof: Mapping[str, Any]) -> bool:
+    if "evidence" not in proof:
+        return False
+    now = msgspec.convert(proof["evidence"], type=StepEvidence)
+    return not current.evidence or msgspec.convert(current.evidence, type=StepEvidence).checks != now.checks
 
 
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:

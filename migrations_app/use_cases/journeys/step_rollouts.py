@@ -9,7 +9,7 @@ from datetime import timedelta
 import msgspec
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Max
 from django.utils import timezone
 
 from migrations_app.access import Method, Person, approval_still_valid
@@ -18,6 +18,7 @@ from migrations_app.errors import Conflict
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
 from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
+from migrations_app.models.campaign import CampaignApproval
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
@@ -138,6 +139,8 @@ def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
     with transaction.atomic():
         asked = approvals.ask(made.pk, starter_of(row), by=WORKER)
         if asked.state == "awaiting_approval":
+            deletes = destroys(row, step, made=made)
+            saw = _saw_deletions(row)
             given = [
                 CarriedApproval(
                     approver_id=valid_approval.approver_id,
@@ -145,9 +148,16 @@ def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
                     step_up=valid_approval.step_up,
                 )
                 for valid_approval in valid_approvals(row)
+                if not deletes or valid_approval.approver_id in saw
             ]
-            deletes = destroys(row, step, made=made)
             approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
+
+
+def _saw_deletions(row: Journey) -> set[int | None]:
+    """Who approved its campaign, which shows the objects; an approval of the journey alone does not show them."""
+    given = CampaignApproval.objects.filter(campaign__members__journey=row, taken_back_at=None, step_up=True)
+    same = given.filter(digest=F("campaign__digest"), nonce=F("campaign__nonce"))
+    return set(same.values_list("approver_id", flat=True))
 
 
 def asks_nobody(made: Rollout) -> bool:

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.campaigns.campaigns import campaign_row
-from migrations_app.queries.campaigns.waiting import WaitingDecision, waiting_in
-from migrations_app.tasks import wake_campaign
+from migrations_app.queries.campaigns.waiting import waiting_in
+from migrations_app.tasks import wake_campaign, wake_journey
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns.deciding import DecisionOutcome, TogetherRequest, decide_together
@@ -58,6 +58,8 @@ def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     for outcome in outcomes:
         if outcome.code:
             messages.warning(request, _refusal(outcome))
+        elif outcome.journey is not None:
+            transaction.on_commit(partial(wake_journey, outcome.journey))
     done = sum(not outcome.code for outcome in outcomes)
     messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(outcomes)))
     return redirect("campaign-waiting", campaign_id)
@@ -71,26 +73,28 @@ def _refusal(outcome: DecisionOutcome) -> str:
 def _page(
     request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    row, every = campaign_row(campaign_id), waiting_in(campaign_id)
+    row, every, said = campaign_row(campaign_id), waiting_in(campaign_id), request.POST
+    chosen = said.getlist("decision") if refused else [decision.key for decision in every]
     context: dict[str, Any] = {
         "section": "rollouts",
         "row": row,
         "every": every,
         "plans": [decision for decision in every if decision.kind == "plan"],
         "others": [decision for decision in every if decision.kind != "plan"],
-        "may": _may(person_of(request), every),
+        "may": _may(person_of(request)),
         "refused": refused,
-        "said": request.POST,
+        "said": said,
+        "chosen": chosen,
+        "said_of": "plans" if "typed" in said else "others",
         "form_key": form_key(),
         "other_key": form_key(),
     }
     return render(request, "campaign/waiting.html", context, status=status)
 
 
-def _may(person: Person, every: tuple[WaitingDecision, ...]) -> dict[str, bool]:
+def _may(person: Person) -> dict[str, bool]:
     """Which of the two forms can do anything for this account; each plan and step is asked again when it is sent."""
-    del every
     return {
-        "plans": "approve" in person.rights or "administer" in person.rights,
+        "plans": "approve" in person.rights,
         "others": may_resolve(person) is None or may_start(person) is None,
     }

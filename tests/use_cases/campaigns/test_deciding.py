@@ -5,11 +5,13 @@ import json
 import msgspec
 import pytest
 
+from migrations_app.checks.base import Evidence
 from migrations_app.errors import InvalidInput, PermissionDenied
-from migrations_app.journeys.destroyed import DestroyedObject
+from migrations_app.journeys.beforehand import SettledBefore
+from migrations_app.journeys.destroyed import DestroyedObject, deleted_objects
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.campaign import CampaignMember
-from migrations_app.models.journey import Journey, JourneyStepRow
+from migrations_app.models.campaign import CampaignApproval, CampaignMember
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyStepRow
 from migrations_app.models.policy import Policy
 from migrations_app.queries.campaigns.covered import covered_by_approval
 from migrations_app.queries.campaigns.waiting import waiting_in
@@ -17,6 +19,10 @@ from migrations_app.queries.rollouts.policies import campaigns_may_destroy
 from migrations_app.use_cases.campaigns import approvals, deciding, member_journeys
 from migrations_app.use_cases.campaigns.deciding import TogetherRequest
 from migrations_app.use_cases.campaigns.transitions import load_campaign
+from migrations_app.use_cases.journeys import step_rollouts
+from tests.builders_campaigns import a_campaign
+from tests.builders_journeys import a_journey
+from tests.builders_rollouts import a_plan, a_rollout, remove
 from tests.use_cases.campaigns import stage
 from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
 from tests.use_cases.cast import actor, person
@@ -63,6 +69,20 @@ def test_what_moved_since_it_was_shown_is_refused_alone(ada, cleo):
     assert (steps_of(row, "blue")[0][1], steps_of(row, "green")[0][1]) == ("done", "running")
 
 
+def test_nobody_confirms_what_an_earlier_scan_said(ada, cleo):
+    row = asking(ada, cleo, "blue", status="fail")
+    (blue,) = waiting_in(row.pk)
+    told = journeys.verbs(stage.member(row, "blue").journey).count("journey.person_needed")
+    worse = journeys.finding("controller_permitted", status="fail", summary="worse", phase="iam", severity="warning")
+    journeys.scanned(stage.member(row, "blue").cluster, journeys.finding(), worse, late=2)
+    journeys.advanced(stage.member(row, "blue").journey, 2)
+    (now,) = waiting_in(row.pk)
+    assert [check.summary for check in now.checks] == ["worse"]
+    assert [one.code for one in decided(row, ada, blue.key)] == ["moved"]
+    assert journeys.verbs(stage.member(row, "blue").journey).count("journey.person_needed") == told + 1
+    assert [one.code for one in decided(row, ada, now.key)] == [""]
+
+
 def test_who_may_not_confirm_is_refused_each_and_a_token_at_once(ada, cleo):
     row = asking(ada, cleo, "blue")
     (blue,) = waiting_in(row.pk)
@@ -104,6 +124,64 @@ def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
     row.refresh_from_db()
     assert row.state == "approved"
     assert json.loads(AuditEvent.objects.get(verb="campaign.yes").detail)["accepted"] == ["controller_permitted"]
+
+
+@pytest.mark.parametrize(("causes", "asked"), [(50, True), (51, False)])
+def test_every_cause_that_is_accepted_is_shown(ada, causes, asked):
+    rows = tuple(Evidence(kind="Pod", namespace="shop", name=f"cart-{number}", seen="old") for number in range(causes))
+    warning = journeys.finding(
+        "controller_permitted", phase="iam", severity="warning", evidence=rows, evidence_total=causes
+    )
+    for one in stage.clusters("blue"):
+        journeys.scanned(one, journeys.finding(), warning)
+        stage_latest(one)
+    row = stage.previewed(ada, weighed=NOTE, accepts=True)
+    here = load_campaign(row.pk)
+    assert here.plan.accepted == (("controller_permitted",) if asked else ())
+    told = [on.told.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
+    assert told == ([tuple(f"Pod shop/cart-{number}: old" for number in range(50))] if asked else [])
+    settled = member_journeys._settled(here, here.members[0])
+    assert [hop.accepted for hop in settled.weighed.values() if hop.accepted] == (
+        [("controller_permitted",)] if asked else []
+    )
+
+
+def test_a_cluster_that_was_left_out_is_still_part_of_what_is_approved(ada):
+    warning = journeys.finding("controller_permitted", phase="iam", severity="warning")
+    for one in stage.clusters("blue"):
+        journeys.scanned(one, journeys.finding(), warning)
+        stage_latest(one)
+    row = stage.previewed(ada, weighed=NOTE, accepts=True)
+    CampaignMember.objects.filter(campaign=row).update(state="out", cause="rebuilt")
+    assert (
+        tuple(covered_by_approval(row.pk).warnings) == load_campaign(row.pk).plan.accepted == ("controller_permitted",)
+    )
+
+
+@pytest.mark.parametrize(("saw", "state"), [(True, "approved"), (False, "awaiting_approval")])
+def test_who_approved_the_journey_alone_does_not_count_for_a_deletion(ada, cleo, dora, saw, state):  # A40, A44
+    Policy.objects.create(campaigns_destroy=True, approvals={"destructive": 2})
+    (blue,) = stage.clusters("blue")
+    row = a_campaign(blue, state="running", author=ada)
+    journey = a_journey(blue, state="running", author=ada, at=1)
+    CampaignMember.objects.filter(campaign=row).update(state="running", journey=journey)
+    step = journey.steps.get(place=1)
+    plan = a_plan(blue, remove(risk="destructive"), action=step.definition["action"])
+    made = a_rollout(blue, plan_value=plan, author=ada)
+    settled = SettledBefore(
+        source="campaign", destroys={journey.lands: (plan.action,)}, objects=deleted_objects(plan) or (),
+        cluster=step_rollouts.outline_of(made).cluster, covered=True,
+    )  # fmt: skip
+    journey.choices = journey.choices | {"settled": msgspec.to_builtins(settled)}
+    journey.save()
+    for who in (cleo, dora):
+        told = {"approver": who, "approver_name": who.username, "step_up": True}
+        JourneyApproval.objects.create(journey=journey, digest=journey.digest, nonce=journey.nonce, **told)
+        if saw or who is cleo:
+            CampaignApproval.objects.create(campaign=row, digest=row.digest, nonce=row.nonce, **told)
+    step_rollouts.cover(journey, made, step=step)
+    made.refresh_from_db()
+    assert (made.state, made.approvals.count()) == (state, 2 if saw else 1)
 
 
 def test_words_are_needed_where_warnings_are_accepted(ada):

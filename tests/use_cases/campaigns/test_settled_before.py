@@ -44,8 +44,10 @@ SETTLED = SettledBefore(
                 "blocks": AskedCheck("fail", ("one",), blocks=True),
                 "part": AskedCheck("fail", ("one",), whole=False),
                 "asks": AskedCheck("manual", ("look here",)),
+                "not_ticked": AskedCheck("fail", ("one",)),
             },
             again=("spot_role_present",),
+            accepted=(ROOM, "blocks", "part"),
         ),
         LATER: WeighedChecks({ELSEWHERE: AskedCheck("unknown", NO_AWS)}),
     },
@@ -75,6 +77,7 @@ def step(*checks: str, action: str = "") -> JourneyStep:
         (ROOM, AskedCheck("unknown", NO_AWS), False),  # it failed when the others were weighed
         ("blocks", AskedCheck("fail", ("one",)), False),
         ("part", AskedCheck("fail", ("one",)), False),
+        ("not_ticked", AskedCheck("fail", ("one",)), False),  # of a step that other tools do: no approver saw it
         ("asks", AskedCheck("manual", ("look here",)), True),
         ("asks", AskedCheck("manual", ("look there",)), False),
         ("asks", AskedCheck("manual"), False),

@@ -36,6 +36,15 @@ def test_a_policy_is_changed_and_shown(gil):
     assert ("Mon-Fri 22:00-04:00" in page.content.decode(), "Version 2" in text(page)) == (True, True)
 
 
+@pytest.mark.parametrize("chosen", [True, False])
+def test_whether_a_campaign_covers_deletions_is_chosen_each_time(gil, chosen):
+    Policy.objects.create(campaigns_destroy=not chosen)
+    gil.post("/policy", FORM | ({"campaigns_destroy": "on"} if chosen else {}))
+    assert policy_row(None).campaigns_destroy is chosen
+    box = gil.get("/policy").content.decode().split('name="campaigns_destroy"')[1].split(">")[0]
+    assert ("checked" in box) is chosen
+
+
 def test_a_cluster_gets_its_own_and_gives_it_up(gil, shop):
     path = f"/clusters/{shop.pk}/policy"
     assert "Uses the global policy" in text(gil.get(path))
