@@ -176,6 +176,14 @@ def test_a_controller_that_insists_on_its_place_in_the_crd_keeps_it():
     assert called_in(steps_of(ACTION, a_scene(cluster, *found))) == {("karpenter", "karpenter")}
 
 
+def test_of_a_crd_that_flux_keeps_the_approver_is_told_who_may_take_it_back():
+    flux = {"kustomize.toolkit.fluxcd.io/name": "infra", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+    cluster = a_cluster("1.0.14", namespace="karpenter")
+    assert {step.manager for step in steps_of(ACTION, scene(cluster, labels=flux, **ASTRAY))} == {
+        "Flux flux-system/infra"
+    }
+
+
 def test_where_the_release_is_not_known_no_conversion_is_ended():
     found = [only_v1(one) for one in crds(Crds(version="1.0.14", service=("kube-system", "karpenter")))]
     cluster = a_cluster("1.0.14", namespace="karpenter").without("crds", "controller").with_docs(*found)
