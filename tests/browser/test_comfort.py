@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders_rows import a_cluster
+from tests.builders_rows import a_cluster, a_snapshot
 
 PASTED = "apiVersion: v1\nkind: Config"
 NARROW = {"width": 320, "height": 700}
@@ -108,3 +108,32 @@ def test_the_fleet_fits_a_tablet(browse, fleet, width):
     page.goto("/")
     expect(page.get_by_role("link", name="production", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("width", [1440, 1180, 1100, 1000])
+def test_the_table_of_the_fleet_is_no_wider_than_its_card(browse, fleet, width):
+    a_snapshot(fleet["running"], stage="mixed", karpenter_version="0.32.10")
+    page = browse(viewport={"width": width, "height": 800})
+    page.goto("/")
+    assert page.evaluate("""() => {
+      const table = document.querySelector("table.fleet"), card = table.closest(".fleet-card");
+      return [table.offsetWidth <= card.clientWidth, document.documentElement.scrollWidth];
+    }""") == [True, width]
+
+
+def test_on_a_phone_the_bulk_bar_leaves_half_of_the_rows_in_sight(browse, fleet):
+    page = browse(viewport=NARROW)
+    page.goto("/")
+    page.locator(".pick").first.check()
+    bar = page.locator("#hands")
+    expect(bar).to_be_visible()
+    assert bar.bounding_box()["height"] <= NARROW["height"] / 2
+    bar.get_by_role("button", name="Apply label").scroll_into_view_if_needed()
+    expect(bar.get_by_role("button", name="Apply label")).to_be_in_viewport()
+
+
+def test_beside_the_button_of_a_banner_there_is_room_for_its_words(browse, fleet):
+    page = browse(viewport=NARROW)
+    page.goto(f"/clusters/{fleet['partial'].pk}/")
+    body = page.locator(".banner.is-unknown .banner-body")
+    assert body.first.bounding_box()["width"] >= NARROW["width"] / 2

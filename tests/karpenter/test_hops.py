@@ -7,7 +7,7 @@ from migrations_app.karpenter.upgrade_path import HOPS, PathHop, hop_of, path, r
 from migrations_app.karpenter.versions import Release, release
 from tests.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
 
-LEAVING_BETA = "Upgrade to the latest patch of the running minor before 1.0: older patches may have no way back"
+LEAVING_BETA = "Upgrade to the latest patch of the running minor before 1.0: older patches may have no rollback"
 
 
 def road(current: str, target: str | None = None, *, kubernetes: str | None = None) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 karpenter-crd will write into the CRDs.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 CONVERTED_PARTS = {"nodepools": kinds.NODE_POOL, "nodeclaims": kinds.NODE_CLAIM, "ec2nodeclasses": kinds.EC2_NODE_CLASS}
+OWN_SERVICE = "KARPENTER_SERVICE"
+"""The variable with which the chart tells the controller the name of its Service."""
 DEFAULT_PORT = 443
 """The port that the API server uses if the reference names none."""
 
@@ -120,11 +123,38 @@ def _selects(service: Service, workload: Workload) -> bool:
     return service.namespace == workload.namespace and service.spec.selector.items() <= carried.items()
 
 
+def webhook_services(inventory: Inventory) -> tuple[Service, ...]:
+    """The Services that offer the webhook port where a controller is.
+
+    Those that select a controller, if any does, since a Service of another party may be named in a CRD; of these only
+    the one that the controller itself names, for its certificate is made out to that.
+    """
+    workloads = inventory.controller.items
+    homes = {workload.namespace for workload in workloads}
+    offering = [
+        service
+        for service in inventory.services.items
+        if service.namespace in homes and MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(service)
+    ]
+    selecting = [service for service in offering if service.spec.selector and _selects_any(service, workloads)]
+    named = {(workload.namespace, name) for workload in workloads for name in _own_service(workload)}
+    own = [service for service in selecting if (service.namespace, service.name) in named]
+    return tuple(own or selecting or offering)
+
+
+def _selects_any(service: Service, workloads: Iterable[Workload]) -> bool:
+    return any(_selects(service, workload) for workload in workloads)
+
+
+def _own_service(workload: Workload) -> Iterator[str]:
+    for container in workload.template.spec.containers or ():
+        yield from (one.value for one in container.env or () if one.name == OWN_SERVICE and one.value)
+
+
 def webhook_service(inventory: Inventory) -> Service | None:
-    """The controller's Service that offers the webhook port; None if there is none."""
-    homes = {workload.namespace for workload in inventory.controller.items}
-    services = (service for service in inventory.services.items if service.namespace in homes)
-    return next((service for service in services if MAIN_CHART_WEBHOOK_SERVICE[2] in _ports(service)), None)
+    """The controller's Service that offers the webhook port; None if there is none, or several and no telling."""
+    found = webhook_services(inventory)
+    return found[0] if len(found) == 1 else None
 
 
 def webhook_path(crd: CRD) -> str:
@@ -170,16 +200,18 @@ def _is_amiss(crd: CRD, *, inventory: Inventory, running: Release | None) -> boo
 
 
 def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
-    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,):
-        return ConversionMend(strategy="None")
-    if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
-        return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
     shipped = crd_set(running) if running else None
     if shipped is None:
         return ConversionMend(why="which release has to convert is not known", code="unknown_release")
+    off = webhooks_off(installation(inventory), running)
+    insists = shipped.crd_chart_converts and not off
+    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not insists:
+        return ConversionMend(strategy="None")
+    if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
+        return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
     if not shipped.crd_chart_converts:
         return ConversionMend(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
-    if webhooks_off(installation(inventory), running):
+    if off:
         return ConversionMend(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
     return _aimed(crd, inventory=inventory)
 
@@ -187,7 +219,11 @@ def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> Convers
 def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
     """At the Service of the controller, if that answers and is not called already."""
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
-    real = webhook_service(inventory)
+    every, real = webhook_services(inventory), webhook_service(inventory)
+    if every and real is None:
+        names = " and ".join(f"{one.namespace}/{one.name}" for one in every)
+        why = f"which Service has to be called is not known: {names} offer the port {port} of a controller"
+        return ConversionMend(why=why, code="several_services")
     if real is None:
         return ConversionMend(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
     right = ServiceReference(namespace=real.namespace or "", name=real.name, port=port, path=webhook_path(crd))

@@ -121,6 +121,77 @@ def test_the_right_service_that_refuses_is_not_called_anew():
     assert caught.value.code == "called_already"
 
 
+def services_of(name, *, namespace="karpenter", selector=True):
+    """A Service with the port of webhooks, and its ready endpoints."""
+    docs = controller(Install(cluster="c", version="1.0.14", namespace=namespace), ["n1"])
+    found = [one for one in docs if one["kind"] in ("Service", "Endpoints")]
+    for one in found:
+        one["metadata"]["name"] = name
+        if one["kind"] == "Service" and not selector:
+            del one["spec"]["selector"]
+    return found
+
+
+def called_in(steps):
+    places = (step.change.body["spec"]["conversion"]["webhook"]["clientConfig"]["service"] for step in steps)
+    return {(place["namespace"], place["name"]) for place in places}
+
+
+def test_a_service_of_another_party_beside_the_controller_is_not_called():
+    cluster = a_cluster("1.0.14", namespace="karpenter")
+    others = services_of("a-proxy", selector=False)
+    kept = [*others, *services_of("karpenter")]
+    assert called_in(steps_of(ACTION, scene(cluster.without("services").with_docs(*kept), **ASTRAY))) == {
+        ("karpenter", "karpenter")
+    }
+
+
+def test_of_two_services_of_the_controller_the_one_that_it_names_is_called():
+    named = a_cluster("1.0.14", namespace="karpenter", env={"KARPENTER_SERVICE": "karpenter-b"})
+    steps = steps_of(ACTION, scene(named.with_docs(*services_of("karpenter-b")), **ASTRAY))
+    assert called_in(steps) == {("karpenter", "karpenter-b")}
+    unnamed = a_cluster("1.0.14", namespace="karpenter").with_docs(*services_of("karpenter-b"))
+    code, words = refused(unnamed, **ASTRAY)
+    assert (code, "karpenter/karpenter and karpenter/karpenter-b" in words) == ("several_services", True)
+
+
+def test_of_two_controllers_no_service_is_chosen():
+    second = controller(Install(cluster="c", version="1.0.14", namespace="karpenter-two"), ["n1"])
+    cluster = a_cluster("1.0.14", namespace="karpenter").with_docs(*second)
+    assert refused(cluster, service=("gone", "karpenter"), stored=("v1beta1", "v1"))[0] == "several_services"
+
+
+def only_v1(crd):
+    versions = [one for one in crd["spec"]["versions"] if one["name"] == "v1"]
+    return {
+        **crd,
+        "spec": crd["spec"] | {"versions": versions},
+        "status": crd["status"] | {"storedVersions": ["v1"]},
+    }
+
+
+def test_a_controller_that_insists_on_its_place_in_the_crd_keeps_it():
+    found = [only_v1(one) for one in crds(Crds(version="1.0.14", service=("kube-system", "karpenter")))]
+    cluster = a_cluster("1.0.14", namespace="karpenter").without("crds").with_docs(*found)
+    assert called_in(steps_of(ACTION, a_scene(cluster, *found))) == {("karpenter", "karpenter")}
+
+
+def test_of_a_crd_that_flux_keeps_the_approver_is_told_who_may_take_it_back():
+    flux = {"kustomize.toolkit.fluxcd.io/name": "infra", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+    cluster = a_cluster("1.0.14", namespace="karpenter")
+    assert {step.manager for step in steps_of(ACTION, scene(cluster, labels=flux, **ASTRAY))} == {
+        "Flux flux-system/infra"
+    }
+
+
+def test_where_the_release_is_not_known_no_conversion_is_ended():
+    found = [only_v1(one) for one in crds(Crds(version="1.0.14", service=("kube-system", "karpenter")))]
+    cluster = a_cluster("1.0.14", namespace="karpenter").without("crds", "controller").with_docs(*found)
+    with pytest.raises(Unavailable) as caught:
+        steps_of(ACTION, a_scene(cluster, *found))
+    assert caught.value.code == "unknown_release"
+
+
 @pytest.mark.parametrize("part", action_of(ACTION).parts)
 def test_on_parts_that_were_not_read_nothing_is_planned(part):
     with pytest.raises(Unavailable, match=f"{part} could not be read"):

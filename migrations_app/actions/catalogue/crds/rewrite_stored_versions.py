@@ -24,7 +24,7 @@ TOUCHED = "true"
 action = Action(
     __name__,
     title="Rewrite stored objects as v1",
-    button="Rewrite stored objects of {count} CRDs as v1",
+    button="Rewrite stored objects as v1",
     why="CRDs without v1beta1 are refused while it is listed as stored, and what is stored in it could not be read.",
     risk="medium",
     parts=("crds", *(PARTS[kind] for kind in kinds.CURRENT_KINDS)),
