@@ -46,8 +46,8 @@ def serialise() -> None:
     """From now on every SQLite connection of this process has one thread in it at a time."""
 
     def create_cursor(self: DatabaseWrapper, name: str | None = None) -> OneAtATimeCursor:
-        cursor = self.connection.cursor(factory=OneAtATimeCursor)
+        cursor: OneAtATimeCursor = self.connection.cursor(factory=OneAtATimeCursor)
         cursor.lock = vars(self).setdefault("_one_at_a_time", threading.RLock())
         return cursor
 
-    DatabaseWrapper.create_cursor = create_cursor  # type: ignore[method-assign]  # tests alone share a connection
+    setattr(DatabaseWrapper, "create_cursor", create_cursor)  # noqa: B010 # mypy takes no assignment to a method

@@ -205,10 +205,10 @@ def _kept(told: str | None, before: str) -> str:
 
 
 def _refuse(told: PersonAsTold) -> None:
-    for name, longest in LENGTHS.items():
-        text = getattr(told, name)
+    for field, longest in LENGTHS.items():
+        text = getattr(told, field)
         if text is not None and (len(text) > longest or not text.isprintable() or text != text.strip()):
-            raise InvalidInput(f"at most {longest} printable characters", where=name)
+            raise InvalidInput(f"at most {longest} printable characters", where=field)
     name = told.user_name
     if name is not None and (not name or name.casefold().startswith(RESERVED) or name.casefold() in SAMPLE_PEOPLE):
         raise InvalidInput("is no name that an account can have", where="user_name", code="bad_name")
