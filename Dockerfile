@@ -17,6 +17,7 @@ COPY --from=build /venv /venv
 COPY --from=build /app /app
 COPY templates templates
 COPY static static
+COPY docs/glossary.md docs/glossary.md
 ENV PATH=/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 DJANGO_SETTINGS_MODULE=karpdash.settings \
     KARPDASH_DATA_DIR=/var/lib/karpdash
 # A number, so that Kubernetes can tell that it is not root.

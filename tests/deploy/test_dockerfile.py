@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from tests.deploy import compose
+from tests.deploy.image import copied
 from tests.deploy.test_compose import SECRETS
 
 ROOT = compose.ROOT
@@ -59,8 +61,12 @@ def test_no_host_is_named_but_by_the_images():
 def test_what_it_copies_is_let_through_to_the_builder():
     """.dockerignore leaves out everything but what is copied, and the copied is there."""
     let = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    copied = {word for line in lines("COPY") if not line.startswith("--from") for word in line.split()[:-1]}
-    assert (let, [name for name in copied if not (ROOT / name).exists()]) == (copied, [])
+    assert (let, [name for name in copied() if not (ROOT / name).exists()]) == (copied(), [])
+
+
+def test_what_the_settings_read_from_the_checkout_is_in_the_image():
+    read = [*settings.TEMPLATES[0]["DIRS"], *settings.STATICFILES_DIRS, settings.GLOSSARY]
+    assert {str(Path(path).relative_to(ROOT)) for path in read} - copied() == set()
 
 
 @pytest.mark.parametrize("part", ["user", "command"])

@@ -117,7 +117,7 @@ def test_a_step_in_full() -> None:
             "No way back below 1.0",
         ),
         mandatory=False,
-        why="from 1.1 on v1beta1 is gone; taken alone, what that breaks shows before later minors add their changes",
+        why="1.1 removes v1beta1. Upgrade to it on its own, so that a failure has one cause",
         needs=(
             "status.storedVersions is exactly v1 on the three CRDs",
             "nodeClassRef.group and kind are set on every NodePool and NodeClaim",

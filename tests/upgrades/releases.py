@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.deploy.image import copied
 from tests.measures import ROOT
 
-PARTS = ("karpdash", "migrations_app", "templates", "static", "manage.py")
+PARTS = tuple(sorted(copied()))
+"""What the image holds: nothing else of the checkout is beside a release."""
 MIGRATIONS = "migrations_app/migrations"
 
 
@@ -98,6 +100,7 @@ def _git(*words: str) -> str:
 def _copy(tree: Path, *, steps: Sequence[tuple[str, str]], column: str, value: str) -> Release:
     tree.mkdir()
     for part in PARTS:
+        (tree / part).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
