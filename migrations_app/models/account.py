@@ -1,5 +1,5 @@
 """Accounts beyond Django's user: role grants, OIDC identities, one-time passwords, API tokens, links of feeds,
-idempotency keys."""
+idempotency keys, the tool of fixes."""
 
 import uuid
 
@@ -125,3 +125,12 @@ class FeedLink(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+
+
+class ToolChoice(models.Model):
+    """The tool that a person takes for fixes, whose commands pages show first; no row is no choice."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
+    )
+    tool = models.CharField(max_length=20)

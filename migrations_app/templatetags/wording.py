@@ -159,6 +159,11 @@ REMEDIES: dict[str, str] = {
 }
 IAM_FORMS: tuple[str, ...] = ("AWS CLI", "JSON", "CloudFormation")
 """The forms in which a missing policy is given, in the order of its remedies."""
+TOOLS: dict[str, str] = {
+    **{how: REMEDIES[how] for how in ("kubectl", "helm", "terraform", "flux", "argocd")},
+    **dict(zip(("aws-cli", "json", "cloudformation"), IAM_FORMS, strict=True)),
+}
+"""The tools of `queries.accounts.tool_choice`."""
 SOURCES: dict[str, str] = {
     "kubeconfig": "kubeconfig",
     "bundle": _("uploaded bundle"),

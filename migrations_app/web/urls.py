@@ -45,6 +45,7 @@ from migrations_app.web.settings import (
     provisioning,
     services,
     tokens,
+    tool,
 )
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
@@ -82,6 +83,7 @@ urlpatterns = [
     path("settings/people/change", people.change, name="people-change"),
     path("settings/tokens", tokens.tokens, name="tokens"),
     path("settings/tokens/<uuid:token_id>/revoke", tokens.end, name="token-revoke"),
+    path("settings/tool", tool.tool, name="tool"),
     path("settings/feeds", feeds.feeds, name="feeds"),
     path("settings/feeds/<uuid:link_id>/revoke", feeds.end, name="feed-revoke"),
     path("feeds/<slug:secret>/<str:name>", open_feeds.feed, name="feed"),

@@ -51,17 +51,18 @@
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   }
 
-  // ---- the tool of one's fixes: chosen once, shown first everywhere
-  const TOOL = "karpdash-tool";
-  const labelOf = (radio) => radio.nextElementSibling.textContent.trim();
-  function showTool() {
-    let tool = "";
-    try { tool = localStorage.getItem(TOOL) || ""; } catch (refused) { return; }
-    for (const radio of all(".remedy > input")) if (labelOf(radio) === tool) radio.checked = true;
-  }
+  // ---- the tool of one's fixes: kept with the account, and shown at once wherever it stands on this page
   function keepTool(radio) {
-    try { localStorage.setItem(TOOL, labelOf(radio)); } catch (refused) { return; }
-    showTool();
+    const tool = radio.dataset.tool;
+    for (const group of all(".remedy")) {
+      const same = group.querySelector(`:scope > input[data-tool="${tool}"]`);
+      if (same && group !== radio.parentElement) same.checked = true;
+    }
+    const body = new FormData();
+    body.set("tool", tool);
+    body.set("quiet", "yes");
+    body.set("csrfmiddlewaretoken", one("[name=csrfmiddlewaretoken]").value);
+    fetch(radio.parentElement.dataset.toolKept, { method: "POST", body, keepalive: true, redirect: "manual" }).catch(() => {});
   }
 
   // ---- relative times keep up while a page stays open
@@ -280,7 +281,7 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches(".pick")) pick();
     if (event.target.matches("[data-tick]")) keepTicks(event.target.closest("[data-ticks]"));
-    if (event.target.matches(".remedy > input")) keepTool(event.target);
+    if (event.target.matches(".remedy > input[data-tool]")) keepTool(event.target);
     if (event.target.matches("[data-autosubmit] select, [data-autosubmit] input[type=radio]")) event.target.form.requestSubmit();
   });
   document.addEventListener("htmx:afterSwap", (event) => { addCopyButtons(event.target); tick(); tellLocal(); listen(); });
@@ -299,7 +300,6 @@
   listen();
   setInterval(listen, 1000);
   pick();
-  showTool();
   all("[data-leaves]").forEach(letLeave);
   all("[data-ticks]").forEach(showTicks);
 })();

@@ -88,6 +88,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("provisioning", "POST"): Door("", "L33333+"),
     ("provisioning-token-revoke", "GET"): Door("provisioning_token", "L33333+"),
     ("provisioning-token-revoke", "POST"): Door("provisioning_token", "L33333+"),
+    ("tool", "GET"): Door("", "L++++++"),
+    ("tool", "POST"): Door("", "L++++++"),
     ("feeds", "GET"): Door("", "L++++++"),
     ("feeds", "POST"): Door("", "L++++++"),
     ("feed-revoke", "GET"): Door("feed_link", "L++++++"),

@@ -14,6 +14,7 @@ PAGES = {
     "service accounts": ("", "/settings/services"),
     "tokens": ("", "/settings/tokens"),
     "feeds": ("", "/settings/feeds"),
+    "tool": ("", "/settings/tool"),
     "absent": ("", "/clusters/00000000-0000-0000-0000-000000000001/"),
     "readiness": ("production", ""),
     "by phase": ("production", "?by=phase"),

@@ -41,8 +41,11 @@ def test_what_can_be_upgraded_and_what_blocks_the_rest(task, fleet):
     expect(page.get_by_text("Do this now")).to_be_in_viewport()
     expect(page.locator("#next pre").first).to_contain_text("kubectl get provisioners")
     assert len(clicks.made) == 1
-    # c. The tool is chosen once, and remembered on the next cluster.
-    clicks.on(page.locator("#next label", has_text="Helm values"))
+    # c. The tool is chosen once, and remembered on the next cluster and in every browser.
+    with page.expect_response("**/settings/tool") as kept:
+        clicks.on(page.locator("#next label", has_text="Helm values"))
+    assert kept.value.status == 302
+    assert page.evaluate("Object.keys(localStorage)") == []
     page.goto(f"/clusters/{fleet['running'].pk}/")
     expect(page.locator("#next pre").nth(1)).to_be_visible()
 

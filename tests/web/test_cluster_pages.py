@@ -364,8 +364,9 @@ def test_progress_reloads_the_page_when_it_is_over(ada, shop):
 def test_query_count_of_the_page(ada, shop, size, django_assert_num_queries):
     many = [a_finding(f"check_{index}") for index in range(size)]
     a_snapshot(shop, a_report(checks=[*many, *findings()]))
-    # session, user, one-time password, cluster, scan under way, content, waivers, kill switch, rollouts, labels, groups
-    with django_assert_num_queries(11):
+    # session, user, one-time password, cluster, scan under way, content, waivers, kill switch, rollouts, labels,
+    # groups, the tool of fixes
+    with django_assert_num_queries(12):
         page_of(ada, shop)
 
 

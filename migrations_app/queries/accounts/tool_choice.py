@@ -1,0 +1,12 @@
+"""The tool that a person takes for fixes."""
+
+from migrations_app.models.account import ToolChoice
+
+TOOLS = ("kubectl", "helm", "terraform", "flux", "argocd", "aws-cli", "json", "cloudformation")
+"""What commands are given for; the last three are forms of an IAM policy."""
+
+
+def tool_of(person_id: int) -> str:
+    """The person's tool; empty without a choice, and where that tool is none any more."""
+    found = ToolChoice.objects.filter(person_id=person_id).values_list("tool", flat=True).first() or ""
+    return found if found in TOOLS else ""

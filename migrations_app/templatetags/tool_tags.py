@@ -1,0 +1,61 @@
+"""Commands by tool, that of the person first."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django import template
+
+from migrations_app.checks.base import Remedy
+from migrations_app.queries.accounts.tool_choice import tool_of
+from migrations_app.templatetags.readiness_tags import remedy_tabs
+from migrations_app.templatetags.wording import IAM_FORMS, TOOLS
+
+register = template.Library()
+_OF_IAM = dict(zip(IAM_FORMS, ("aws-cli", "json", "cloudformation"), strict=True))
+
+
+class ToolTab(NamedTuple):
+    """`tool` is empty where the person can not choose it; `chosen` is the tab that is open."""
+
+    label: str
+    remedy: Remedy
+    tool: str
+    chosen: bool
+
+
+@register.simple_tag(takes_context=True)
+def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[ToolTab, ...]:
+    """The remedies as tabs; open is the first one of the person's tool, else the first of all."""
+    tabs = remedy_tabs(remedies)
+    mine = _tool_here(context) if len(tabs) > 1 else ""
+    tools = [remedy.how if remedy.how in TOOLS else _OF_IAM.get(label, "") for label, remedy in tabs]
+    opened = tools.index(mine) if mine in tools else 0
+    return tuple(
+        ToolTab(label, remedy, tool, at == opened)
+        for at, ((label, remedy), tool) in enumerate(zip(tabs, tools, strict=True))
+    )
+
+
+@register.simple_tag(takes_context=True)
+def open_form(context: dict[str, Any], forms: Sequence[Any]) -> str:
+    """The key of the form of a policy that is open: that of the person's tool, else the first."""
+    mine = _tool_here(context) if len(forms) > 1 else ""
+    return mine if mine in {form.key for form in forms} else str(forms[0].key)
+
+
+@register.filter
+def is_tool(key: str) -> bool:
+    """Whether a person can choose it as theirs."""
+    return key in TOOLS
+
+
+def _tool_here(context: dict[str, Any]) -> str:
+    """The tool of whoever reads the page, asked for once in it; empty outside of a request."""
+    request = context.get("request")
+    person = getattr(request, "user", None)
+    if request is None or person is None or not person.is_authenticated:
+        return ""
+    kept: str | None = getattr(request, "tool_of_fixes", None)
+    if kept is None:
+        kept = request.tool_of_fixes = tool_of(int(person.pk))
+    return kept

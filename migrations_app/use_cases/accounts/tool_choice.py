@@ -1,0 +1,15 @@
+"""The tool that a person takes for fixes. It changes what pages show first, nothing else: it leaves no audit line."""
+
+from migrations_app.errors import InvalidInput
+from migrations_app.models.account import ToolChoice
+from migrations_app.queries.accounts.tool_choice import TOOLS
+
+
+def choose_tool(person_id: int, *, tool: str) -> None:
+    """Keeps the choice, in place of an earlier one; an empty `tool` takes it back. Raises InvalidInput."""
+    if tool and tool not in TOOLS:
+        raise InvalidInput(f"a tool is one of {', '.join(TOOLS)}", where="tool")
+    if tool:
+        ToolChoice.objects.update_or_create(person_id=person_id, defaults={"tool": tool})
+    else:
+        ToolChoice.objects.filter(person_id=person_id).delete()

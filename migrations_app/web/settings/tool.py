@@ -1,0 +1,38 @@
+"""The user's own tool of fixes."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from migrations_app.errors import InvalidInput
+from migrations_app.queries.accounts.tool_choice import TOOLS, tool_of
+from migrations_app.templatetags import wording
+from migrations_app.texts import text as _
+from migrations_app.use_cases.accounts.tool_choice import choose_tool
+from migrations_app.web.access import require_right
+
+
+@require_right()
+@require_http_methods(["GET", "HEAD", "POST"])
+def tool(request: HttpRequest) -> HttpResponse:
+    """The choice; a POST keeps it. A cluster's page sends it too when another tab of commands is opened,
+    `quiet`. To send it twice keeps the same.
+    """
+    person, refused = int(request.user.pk or 0), None
+    if request.method == "POST":
+        try:
+            choose_tool(person, tool=request.POST.get("tool", "")[:20])
+        except InvalidInput as wrong:
+            refused = wrong
+        else:
+            if not request.POST.get("quiet"):
+                messages.success(request, _("Your tool is kept."))
+            return redirect("tool")
+    context = {
+        "section": "tool",
+        "tools": [(key, wording.TOOLS[key]) for key in TOOLS],
+        "chosen": tool_of(person),
+        "refused": refused,
+    }
+    return render(request, "settings/tool.html", context, status=422 if refused else 200)
