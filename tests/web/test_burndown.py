@@ -88,6 +88,32 @@ def test_all_gone_is_done(ada):
     assert "Done: 100 % of the way" in page
 
 
+def test_a_fall_says_why_in_the_table_and_on_the_chart(ada):
+    shop = a_cluster()
+    days(shop, 20, 20)
+    LegacyDay.objects.filter(cluster=shop, day=NOW.date()).update(nodes=2)
+    page = ada.get("/burndown")
+    assert "2026-11-21 82 % falls: 2 nodes more on the old API 20 2 0 0 1" in text(page)
+    assert "2026-11-20 87 % 20 0" not in text(page)
+    assert page.content.count(b"<title>2026-11-21 falls: 2 nodes more on the old API</title>") == 1
+    assert "v1beta1 to v1 100 %; falls: 2 nodes more on the old API" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("machines", "needs"),
+    [
+        ((9, 8), "needs 2 more days with a whole scan, the last at least 6 days on"),
+        ((9, 8, 7), "needs 1 more day with a whole scan, the last at least 5 days on"),
+        ((9, 8, 7, 6, 5, 4, 3), "needs a whole scan 1 day on"),
+    ],
+)
+def test_what_a_projected_end_needs_yet(ada, machines, needs):
+    days(a_cluster(), *machines)
+    page = text(ada.get("/burndown"))
+    assert f"No projected end yet: {needs}" in page
+    assert f"not enough data: {needs}" in page
+
+
 def test_one_scan_is_drawn_as_a_dot(ada):
     days(a_cluster(), 30, nodes=5)
     page = ada.get("/burndown")

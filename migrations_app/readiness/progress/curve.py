@@ -83,6 +83,14 @@ class BurndownProjection:
     certainty: Certainty = "exact"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacking:
+    """What a projection needs yet: days with a scan that read everything, and days from today to the last of them."""
+
+    scans: int = 0
+    days: int = 0
+
+
 def curve(days: Iterable[Day], *, measure: Measure, registered: Mapping[str, date], today: date) -> tuple[Point, ...]:
     """A point for each of the last DAYS days, the last one for today. `registered` names every cluster that counts and
     since when; days of other clusters are left out. Days before the first scan of any of them have no point."""
@@ -200,7 +208,7 @@ def projection(points: Sequence[Point]) -> BurndownProjection:
     if not last.count and last.certainty == "exact":
         return BurndownProjection(outcome="gone", certainty=certainty)
     alike = [point for point in points if _comparable(point, last)]
-    if len(alike) < FEWEST or (last.day - alike[0].day).days < SHORTEST:
+    if lacking(points) != Lacking():
         return BurndownProjection(outcome="too_little", certainty=certainty)
     rate = _slope(alike)
     left = (last.count or 0) / -rate if rate < 0 else None
@@ -208,6 +216,14 @@ def projection(points: Sequence[Point]) -> BurndownProjection:
         return BurndownProjection(outcome="not_falling", per_week=_rounded(rate), certainty=certainty)
     ends_on = last.day + timedelta(days=max(1, round(left)))
     return BurndownProjection(outcome="falling", ends_on=ends_on, per_week=_rounded(rate), certainty=certainty)
+
+
+def lacking(points: Sequence[Point]) -> Lacking:
+    """What the points lack for a projection, `points` being those of `projection`."""
+    alike = [point.day for point in points if _comparable(point, points[-1])]
+    if not alike:
+        return Lacking(scans=FEWEST, days=SHORTEST)
+    return Lacking(scans=max(0, FEWEST - len(alike)), days=max(0, SHORTEST - (alike[-1] - alike[0]).days))
 
 
 def _comparable(point: Point, last: Point) -> bool:

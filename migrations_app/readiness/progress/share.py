@@ -6,7 +6,7 @@ whole way the mean of the halves; measures without anything to count have no wei
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
@@ -19,6 +19,7 @@ from migrations_app.readiness.progress.curve import (
     BurndownProjection,
     CurveState,
     Day,
+    Lacking,
     Outcome,
     Point,
 )
@@ -44,11 +45,13 @@ class DonePercent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectedEnd:
-    """`on` is set for the outcome `falling`; where `certainty` is at_least it means: not before."""
+    """`on` is set for the outcome `falling`; where `certainty` is at_least it means: not before. `lacks` is for
+    `too_little`."""
 
     outcome: Outcome
     on: date | None = None
     certainty: str = "exact"
+    lacks: Lacking = field(default_factory=Lacking)
 
 
 def done_of(points: Sequence[Point]) -> DonePercent:

@@ -180,7 +180,7 @@ def _hover(days: Sequence[ProgressDay]) -> list[str]:
 
 def _said(day: ProgressDay) -> str:
     shares = "; ".join(f"{WORDS[name]} {_percent(day.done[name])}" for name in WORDS)
-    return f"{_date(day.day)}: {shares}"
+    return f"{_date(day.day)}: {shares}{'; ' if day.why else ''}{day.why}"
 
 
 def _date(day: date) -> str:

@@ -4,12 +4,13 @@ The page lays its labels over the drawing, so that they keep their size on a pho
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
-from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
-from migrations_app.readiness.progress.curve import Point
+from migrations_app.queries.fleet.burndown import Burndown, BurndownCurve, MarkedRollout
+from migrations_app.readiness.progress.curve import Lacking, Point, lacking
+from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way, end_of
 from migrations_app.texts import text as _
 
@@ -24,15 +25,39 @@ TICKS = 6
 WAY = "way"
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
+FALLEN: Mapping[str, tuple[str, str, str]] = {
+    "objects": (_("object"), _("objects"), _("on the old API")),
+    "nodes": (_("node"), _("nodes"), _("on the old API")),
+    "stored_versions": (_("CRD"), _("CRDs"), _("not storing v1 alone")),
+    "claims": (_("claim"), _("claims"), _("not stored as v1")),
+}
+"""What each measure counts, one and many, and what makes it legacy."""
+FALL_WORDS: Mapping[FallCause, str] = {
+    "more_left": _("{number} {noun} more {legacy}"),
+    "done_gone": _("{number} migrated {noun} fewer"),
+    "first_counted": _("{number} {noun} {legacy}, counted for the first time"),
+    "none_counted": _("no {noun} to count any more"),
+    "not_read": _("scan partial, {number} {cluster} not fully read"),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressDay:
-    """One day: the shares by series, and the points by measure. `scanned` counts the clusters that were read then."""
+    """One day: the shares by series, and the points by measure. `scanned` counts the clusters that were read then;
+    `falls` says why a share is lower than the day before.
+    """
 
     day: date
     done: Mapping[str, DonePercent]
     points: Mapping[str, Point]
     scanned: int
+    falls: tuple[Fall, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """Why a share fell, as a text; empty where none did."""
+        causes = ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
+        return _("falls: {causes}").format(causes=causes) if causes else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +93,21 @@ class RolloutMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FallMark:
+    """A day on which a share fell, on the line of the whole way, and why."""
+
+    x: float
+    y: float
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressChart:
     lines: tuple[ProgressLine, ...]
     dates: tuple[AxisTick, ...]
     percents: tuple[AxisTick, ...]
     marks: tuple[RolloutMark, ...]
+    falls: tuple[FallMark, ...]
     scans: tuple[float, ...]
     places: tuple[float, ...]
     """Where each day stands, in percent of the width."""
@@ -94,20 +129,46 @@ def days_of(told: Burndown) -> tuple[ProgressDay, ...]:
     for name, line in told.curves.items():
         for point in line.points:
             by_day.setdefault(point.day, {})[name] = point
-    return tuple(_day(day, points) for day, points in sorted(by_day.items()))
+    found = sorted(by_day.items())
+    before = [{}, *(points for _, points in found)]
+    return tuple(_day(day, points, before=past) for (day, points), past in zip(found, before, strict=False))
 
 
-def _day(day: date, points: Mapping[str, Point]) -> ProgressDay:
+def fall_words(fall: Fall) -> str:
+    """The cause of a fall in words."""
+    one, many, legacy = FALLEN[fall.measure]
+    alone = fall.number == 1
+    return FALL_WORDS[fall.cause].format(
+        number=fall.number,
+        noun=one if alone else many,
+        legacy=legacy,
+        cluster=_("cluster") if alone else _("clusters"),
+    )
+
+
+def _day(day: date, points: Mapping[str, Point], *, before: Mapping[str, Point]) -> ProgressDay:
     done = {half: done_of([points[name] for name in names if name in points]) for half, names in HALVES.items()}
     scanned = max(point.clusters - point.unseen - point.carried for point in points.values())
-    return ProgressDay(day=day, done={WAY: done_of_way(points)} | done, points=points, scanned=max(0, scanned))
+    falls = falls_between(before, points)
+    return ProgressDay(
+        day=day, done={WAY: done_of_way(points)} | done, points=points, scanned=max(0, scanned), falls=falls
+    )
 
 
 def ends_of(told: Burndown) -> Mapping[str, ProjectedEnd]:
     """The projected end of each half and of the whole way."""
     curves = told.curves
-    halves = {half: end_of([curves[name].projection for name in names]) for half, names in HALVES.items()}
-    return {WAY: end_of([line.projection for line in curves.values()])} | halves
+    halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
+    return {WAY: _end(list(curves.values()))} | halves
+
+
+def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
+    end = end_of([line.projection for line in curves])
+    if end.outcome != "too_little":
+        return end
+    lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
+    most = Lacking(scans=max(one.scans for one in lacks), days=max(one.days for one in lacks))
+    return replace(end, lacks=most)
 
 
 def chart(
@@ -126,6 +187,11 @@ def chart(
             AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
         ),
         marks=tuple(mark for mark in marks if mark),
+        falls=tuple(
+            FallMark(x=axis.x(day.day), y=_y(percent), word=f"{day.day} {day.why}")
+            for day in known
+            if day.why and (percent := day.done[WAY].percent) is not None
+        ),
         scans=tuple(axis.x(day.day) for day in known if day.scanned),
         places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
         today=axis.x(known[-1].day),
