@@ -278,9 +278,9 @@ def newest_first(releases: Iterable[str]) -> list[str]:
 
 
 _PARAMETERS = """
-actor after at back before bucket by channel check cluster code correlation defaults desc draft environment every from
-group hop kubernetes label odd other outcome owner plan profile q release role severity since sort stage state tab to
-until verb view way
+actor after at back before bucket by cause channel check cluster code correlation defaults desc draft environment
+every from group hop kubernetes label odd other outcome owner plan profile q release role severity since sort stage state tab
+to until verb view way
 """
 KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
 """What pages read from an address, but for the place in a list, a download, and where a form leads."""

@@ -8,8 +8,12 @@ from django.utils import timezone
 
 from migrations_app.access import EffectivePermissions
 from migrations_app.models.policy import Waiver
+from migrations_app.models.scan import Snapshot
+from migrations_app.queries.fleet.causes import causes
 from migrations_app.queries.fleet.clusters import GROUP, FleetAsk, fleet_ids, fleet_page
 from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
+from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.where_it_fails import BLOCKS
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.use_cases.clusters import labels
@@ -108,6 +112,21 @@ def test_what_is_waived_stands_in_nobodys_way(scope):
     waivers.waive(a_wish(CHECK, **wish), person(user("gil", ADMINISTER)), now=timezone.now())
     assert names(check=CHECK) == ([] if scope == "all" else ["other"])
     assert other.name == "other"
+
+
+@pytest.mark.parametrize(("hop", "left"), [("", ["other"]), ("0.32", ["other"]), ("1.0", ["accepted", "other"])])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_what_blocks_is_what_the_causes_count(hop, left, everywhere):
+    accepted, _, _ = judged("accepted"), judged("other"), judged("warns", severity="warning")
+    judged("later", hop="1.0"), judged("passes", status="pass"), a_cluster("new")
+    waivers.waive(a_wish(CHECK, cluster=accepted), person(user("gil", ADMINISTER)), now=timezone.now())
+    Waiver.objects.update(hop=hop, **({"cluster": None} if everywhere else {}))
+    Snapshot.objects.update(verdict="blocked")  # the waiver had judged them anew
+    expected = [name for name in left if hop == "1.0" or not everywhere]
+    now = timezone.now()
+    told = causes(FleetAsk(), held=held_everywhere(now), now=now)
+    assert [cluster.name for cause in told if cause.check == CHECK for cluster in cause.clusters] == expected
+    assert names(check=CHECK, hop=BLOCKS, flat=True) == expected
 
 
 def test_a_waiver_of_warnings_lets_what_blocks_stand():

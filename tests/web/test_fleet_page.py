@@ -1,5 +1,6 @@
 """The fleet page says what each cluster waits for, and keeps every filter in its address."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -216,6 +217,39 @@ def test_causes_are_listed_by_the_clusters_that_they_block(ada):
     assert rows(page)[1].startswith("two of shop two")
     assert f"/clusters/{first.pk}/#check-legacy_provisioners_gone" in links(page)
     assert "2 blocked : 1 shared cause covers 2" in text(ada.get("/"))
+
+
+def failing(page) -> list[str]:
+    """The choices of the filter by failing check; the chosen one has a star."""
+    found = re.search(r'<select name="cause".*?</select>', page.content.decode(), re.DOTALL)
+    options = re.findall(r"<option\s+value=\"([a-z_]*)\"\s*(selected)?>\s*(.*?)\s*</option>", found[0]) if found else []
+    return [f"{check}{'*' if chosen else ''}: {word}" for check, chosen, word in options]
+
+
+def test_the_checks_that_block_are_a_filter_with_counts(ada):
+    blocked_by("shop", "legacy_provisioners_gone", "two")
+    blocked_by("media", "legacy_provisioners_gone")
+    scanned("fine", verdict="ready")
+    told = ["legacy_provisioners_gone: 4 Provisioners still exist (2)"]
+    first = failing(ada.get("/"))
+    assert (first[0], first[1:2]) == (": Any failing check", told)
+    page = ada.get("/?cause=legacy_provisioners_gone")
+    assert sorted(row.split()[0] for row in rows(page)) == ["media", "shop"]
+    assert failing(page)[1] == "legacy_provisioners_gone*: 4 Provisioners still exist (2)"
+    assert "Failing: legacy_provisioners_gone, which blocks the next upgrade" in text(page)
+    assert 'name="check"' not in page.content.decode().partition('class="filters"')[2].partition("</form>")[0]
+
+
+def test_a_tab_without_blocked_clusters_offers_none_and_keeps_the_chosen_one(ada):
+    blocked_by("shop", "legacy_provisioners_gone")
+    scanned("fine", verdict="ready")
+    page = ada.get("/?tab=ready&cause=legacy_provisioners_gone")
+    assert (failing(page), rows(page)) == ([], [])
+    assert '<input type="hidden" name="cause" value="legacy_provisioners_gone">' in page.content.decode()
+    assert failing(ada.get("/?q=nothing&cause=legacy_provisioners_gone"))[1:] == [
+        "legacy_provisioners_gone*: legacy_provisioners_gone (0)"
+    ]
+    assert "Ignored" in text(ada.get("/?cause=odd"))
 
 
 def test_no_causes(ada):

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from django.db.models import (
     Case,
     Count,
-    Exists,
     F,
     IntegerField,
     OuterRef,
@@ -26,38 +25,15 @@ from msgspec import Meta
 
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.models.cluster import Cluster, ClusterGroup
-from migrations_app.models.scan import FindingRow, Scan
+from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted import ENVIRONMENT, counting_clusters
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
-from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
 from migrations_app.queries.pagination import Key
 from migrations_app.queries.visibility import visible_clusters
-from migrations_app.readiness.waivers import Waived
-
-NEXT = "next"
-"""Stands for the hop that each cluster takes next."""
-
-
-def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
-    """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
-    finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
-    if hop:
-        finding_rows = finding_rows.filter(hop=OuterRef("latest__next_hop") if hop == NEXT else hop)
-    held = held_everywhere(now)
-    blocks, warns = Exists(finding_rows.filter(severity="blocker")), Exists(finding_rows.exclude(severity="blocker"))
-    return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
-
-
-def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
-    """Clusters where a waiver covers the check; with `blockers`, also as a blocker."""
-    fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
-    places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
-    everywhere = Q(pk__isnull=False)
-    return everywhere if None in places else Q(pk__in=places)
-
 
 BUCKETS: tuple[str, ...] = (
     "never_scanned",
@@ -283,6 +259,8 @@ def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> Query
         rows = rows.filter(pk__in=members)
     if ask.check:
         rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
+    if ask.check and ask.hop == BLOCKS:
+        rows = rows.filter(bucket=BUCKETS.index("blocked"))
     return with_labels(rows, ask.labels)
 
 

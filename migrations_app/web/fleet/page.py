@@ -14,11 +14,10 @@ from django.utils import timezone
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
-from migrations_app.queries.fleet.causes import OpenBlocker, blockers_of, causes
+from migrations_app.queries.fleet.causes import Cause, Held, OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
     GROUP,
-    NEXT,
     PAGE,
     SORTS,
     STAGES,
@@ -31,6 +30,7 @@ from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import rollouts_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
@@ -117,9 +117,20 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
         "ignored": ignored(request.GET, ask),
+        "failing": _failing(ask, told, held=held, now=now),
         "searched": bool(ask.q or ask.environment or ask.group or ask.labels or ask.check),
     }
     return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
+
+
+def _failing(ask: FleetAsk, told: Sequence[Cause], *, held: Held, now: datetime) -> tuple[tuple[str, str, int], ...]:
+    """The checks that block, each with its words and the clusters that the filter leaves; one check can be chosen."""
+    if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
+        return ()
+    found = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else told
+    listed = {cause.check: (words_of(cause), len(cause.clusters)) for cause in found}
+    chosen = {ask.check: (ask.check, 0)} if ask.check else {}
+    return tuple((check, *about) for check, about in (chosen | listed).items())
 
 
 def _shown(
@@ -182,7 +193,8 @@ def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> Ht
 
 
 def fleet_filters(query: QueryDict) -> FleetAsk:
-    """Parses the query string into filters. Unknown values are ignored."""
+    """Parses the query string into filters. Unknown values are ignored; `cause` is a check that blocks."""
+    cause = query.get("cause", "")
     return FleetAsk(
         q=query.get("q", "").strip()[:200],
         bucket=_one_of(query.get("bucket", ""), BUCKETS),
@@ -192,8 +204,8 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
         environment=query.get("environment", "")[:40],
         group=uuid_in(query.get("group", "")),
         labels=labels_asked(query),
-        check=_one_of(query.get("check", ""), tuple(check.id for check in all_checks())),
-        hop=_one_of(query.get("hop", ""), (NEXT, *HOPS)),
+        check=_check(cause or query.get("check", "")),
+        hop=BLOCKS if _check(cause) else _one_of(query.get("hop", ""), (NEXT, *HOPS)),
         by=_arranged_by(query.get("view", "")),
         sort=_one_of(query.get("sort", ""), SORTS) or "name",
         descending=query.get("desc") == "1",
@@ -210,6 +222,7 @@ def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
         "stage": ask.stage,
         "group": ask.group,
         "check": ask.check,
+        "cause": ask.hop == BLOCKS,
         "hop": ask.hop,
         "view": ask.flat or ask.by,
         "sort": query.get("sort", "") in SORTS,
@@ -223,6 +236,10 @@ def labels_asked(query: QueryDict) -> tuple[str, ...]:
     return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
 
 
+def _check(name: str) -> str:
+    return _one_of(name, tuple(check.id for check in all_checks()))
+
+
 def _arranged_by(view: str) -> str:
     key = view.removeprefix(BY_LABEL)
     return GROUP if view == GROUP else key if view.startswith(BY_LABEL) and _LABEL.fullmatch(f"{key}:") else ""
@@ -231,7 +248,10 @@ def _arranged_by(view: str) -> str:
 def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     whole = ",".join(ask.labels)
     labels = (Chip(label, ",".join(text for text in ask.labels if text != label), ask.check) for label in ask.labels)
-    at = {"": "", NEXT: _(" at the next upgrade")}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
+    blocks = _(", which blocks the next upgrade")
+    at = {"": "", NEXT: _(" at the next upgrade"), BLOCKS: blocks}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
+        ask.hop, _(" at {hop}").format(hop=ask.hop)
+    )
     checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
     return (*checks, *labels)
 

@@ -1,0 +1,48 @@
+"""Filters of the fleet by a failing check."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import FindingRow
+from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.readiness.waivers import Waived
+
+NEXT = "next"
+"""Stands for the hop that each cluster takes next."""
+BLOCKS = "blocks"
+"""Stands for that hop as well, where the check is one of the blockers; `causes` counts these clusters."""
+
+
+def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
+    """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
+    finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
+    if hop:
+        finding_rows = finding_rows.filter(hop=OuterRef("latest__next_hop") if hop in (NEXT, BLOCKS) else hop)
+    held = held_everywhere(now)
+    blocks, warns = Exists(finding_rows.filter(severity="blocker")), Exists(finding_rows.exclude(severity="blocker"))
+    if hop == BLOCKS:
+        return rows.filter(blocks).exclude(_accepted(held, check))
+    return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
+
+
+def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
+    """Clusters where a waiver covers the check; with `blockers`, also as a blocker."""
+    fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
+    places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
+    everywhere = Q(pk__isnull=False)
+    return everywhere if None in places else Q(pk__in=places)
+
+
+def _accepted(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str) -> Q:
+    """Clusters where a waiver covers the check as a blocker of the next hop, as `Waived.covers` decides it."""
+    found = Q(pk__in=())
+    for place, ones in held.items():
+        for waived in ones:
+            if waived.check == check and waived.blockers:
+                here = Q(pk__isnull=False) if place is None else Q(pk=place)
+                found |= here & Q(latest__next_hop=waived.hop) if waived.hop else here
+    return found
