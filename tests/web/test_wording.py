@@ -34,7 +34,7 @@ def test_every_text_that_people_read_is_looked_at(texts):
     assert places >= {"fleet", "cluster", "rollout", "readiness", "checks", "actions", "use_cases", "templatetags"}
     for text in (
         "Select all on this page",
-        "Requires the previous upgrade",
+        f"Later: the upgrade before it comes first{GAP}",
         "the plan is too old",
         f"Approve {GAP} cluster",
     ):
