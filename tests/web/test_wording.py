@@ -35,7 +35,7 @@ def test_every_text_that_people_read_is_looked_at(texts):
     for text in (
         "Select all on this page",
         f"Later: the upgrade before it comes first{GAP}",
-        "the plan is too old",
+        "the plan is too old; make a new preview",
         f"Approve {GAP} cluster",
     ):
         assert text in texts
