@@ -278,8 +278,8 @@ def newest_first(releases: Iterable[str]) -> list[str]:
 
 
 _PARAMETERS = """
-actor after at back before bucket by cause channel check cluster code correlation defaults desc draft environment
-every from group hop kubernetes label odd other outcome owner plan profile q release role severity since sort stage state tab
+actor after at back before bucket by cause channel check cluster code correlation defaults desc draft environment every
+from group hop kubernetes label odd other outcome owner plan profile q release role severity since sort stage state tab
 to until verb view way
 """
 KEPT_PARAMETERS = frozenset(_PARAMETERS.split())

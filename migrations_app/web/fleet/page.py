@@ -250,8 +250,6 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
     labels = (Chip(label, ",".join(text for text in ask.labels if text != label), ask.check) for label in ask.labels)
     blocks = _(", which blocks the next upgrade")
     at = {"": "", NEXT: _(" at the next upgrade"), BLOCKS: blocks}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
-        ask.hop, _(" at {hop}").format(hop=ask.hop)
-    )
     checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
     return (*checks, *labels)
 
