@@ -102,9 +102,9 @@ def test_a_fall_says_why_in_the_table_and_on_the_chart(ada):
 @pytest.mark.parametrize(
     ("machines", "needs"),
     [
-        ((9, 8), "needs 2 more days with a whole scan, the last at least 6 days on"),
-        ((9, 8, 7), "needs 1 more day with a whole scan, the last at least 5 days on"),
-        ((9, 8, 7, 6, 5, 4, 3), "needs a whole scan 1 day on"),
+        ((9, 8), "needs 2 more days with a whole scan, the last at least 6 days from now"),
+        ((9, 8, 7), "needs 1 more day with a whole scan, the last at least 5 days from now"),
+        ((9, 8, 7, 6, 5, 4, 3), "needs a whole scan 1 day from now"),
     ],
 )
 def test_what_a_projected_end_needs_yet(ada, machines, needs):

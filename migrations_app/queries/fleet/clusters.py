@@ -260,7 +260,7 @@ def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> Query
     if ask.check:
         rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
     if ask.check and ask.hop == BLOCKS:
-        rows = rows.filter(bucket=BUCKETS.index("blocked"))
+        rows = rows.filter(Q(("bucket", BUCKETS.index("blocked"))))
     return with_labels(rows, ask.labels)
 
 
