@@ -49,6 +49,12 @@ def is_tool(key: str) -> bool:
     return key in TOOLS
 
 
+@register.filter
+def tool_word(key: str) -> str:
+    """The name of a tool that can be chosen."""
+    return TOOLS[key]
+
+
 def _tool_here(context: dict[str, Any]) -> str:
     """The tool of whoever reads the page, asked for once in it; empty outside of a request."""
     request = context.get("request")

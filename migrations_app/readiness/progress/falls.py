@@ -27,7 +27,7 @@ def falls_between(before: Mapping[str, Point], after: Mapping[str, Point]) -> tu
     if not fallen and not _way_fell(before, after):
         return ()
     names = [name for half in fallen or HALVES for name in HALVES[half] if name in after]
-    return tuple(fall for name in names for fall in _causes(name, before.get(name), after[name]))
+    return tuple(fall for name in names for fall in _causes(name, before=before.get(name), after=after[name]))
 
 
 def _of(points: Mapping[str, Point], names: tuple[str, ...]) -> int | None:
@@ -42,7 +42,7 @@ def _way_fell(before: Mapping[str, Point], after: Mapping[str, Point]) -> bool:
     return _fell(done_of_way(before).percent, done_of_way(after).percent)
 
 
-def _causes(name: str, before: Point | None, after: Point) -> Iterator[Fall]:
+def _causes(name: str, *, before: Point | None, after: Point) -> Iterator[Fall]:
     """More left explains a fall before anything else does; what was done and went away only where nothing is."""
     was, left = (before.count or 0, after.count or 0) if before else (0, after.count or 0)
     weighed = bool(before and before.total)

@@ -7,7 +7,6 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.accounts.tool_choice import TOOLS, tool_of
-from migrations_app.templatetags import wording
 from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
 from migrations_app.web.access import require_right
@@ -31,7 +30,7 @@ def tool(request: HttpRequest) -> HttpResponse:
             return redirect("tool")
     context = {
         "section": "tool",
-        "tools": [(key, wording.TOOLS[key]) for key in TOOLS],
+        "tools": TOOLS,
         "chosen": tool_of(person),
         "refused": refused,
     }
