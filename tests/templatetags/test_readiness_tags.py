@@ -184,7 +184,8 @@ def test_releases_to_go_back_to_stand_newest_first():
 
 
 PLACES = {"cursor", "page", "download", "action", "draft", "next", "iss"}
-"""Where one is in a list, what is downloaded, and what another page or the identity provider handed over: no link of a list keeps these."""
+"""Where one is in a list, what is downloaded, and what another page or the identity provider handed over: no link of a
+list keeps these."""
 
 
 def test_links_keep_every_parameter_that_a_page_reads():
