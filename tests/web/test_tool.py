@@ -51,9 +51,9 @@ def test_what_is_no_tool_is_refused_and_the_choice_stays(ben):
 
 def test_only_the_form_is_answered_with_a_message_and_twice_keeps_the_same(ben):
     ben.post(reverse("tool"), {"tool": "flux", "quiet": "yes"})
-    assert "Your tool is kept." not in ben.get(reverse("tool")).content.decode()
+    assert "Preferred tool saved." not in ben.get(reverse("tool")).content.decode()
     ben.post(reverse("tool"), {"tool": "flux"})
-    assert "Your tool is kept." in ben.get(reverse("tool")).content.decode()
+    assert "Preferred tool saved." in ben.get(reverse("tool")).content.decode()
     assert ToolChoice.objects.count() == 1
 
 

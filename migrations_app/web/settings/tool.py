@@ -26,7 +26,7 @@ def tool(request: HttpRequest) -> HttpResponse:
             refused = wrong
         else:
             if not request.POST.get("quiet"):
-                messages.success(request, _("Your tool is kept."))
+                messages.success(request, _("Preferred tool saved."))
             return redirect("tool")
     context = {
         "section": "tool",
