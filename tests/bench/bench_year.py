@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import uuid
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -20,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from karpdash.processes import datadir
-from tests.bench.bench_pages import _fastest as fastest
+from tests.bench.bench_pages import fastest
 from tests.bench.measure import ROOT, FailedError
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 
 CLUSTERS, HOURS, KIND = 1000, 24, "postgres"
+LEVEL = 6
 DAY, YEAR = 24, 365 * 24
 """Hourly scans of the first day, and of a year."""
 ROUNDS = 7
@@ -128,24 +130,30 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     user = get_user_model().objects.create_superuser("ada", password="x" * 20)
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     now, began = timezone.now(), time.monotonic()
-    # A little younger than each limit of retention, which is to find nothing while the pages are measured.
-    moments = kept(now + timedelta(hours=1), YEAR)
+    moments = kept(now, YEAR)
     young = [at for at in moments if at > now - timedelta(hours=DAY)]
     scanned, made = _a_scan(), []
     for number in range(clusters):
         made.append(_cluster(number, scanned, moments=young, hours=hours))
+        _days(made[-1][0], now=now, days=range(1))
+    _analyzed(connection)
     first_day = _pages(client, made[-1][0].pk, rounds=rounds)
     for cluster, first in made:
-        _fill(cluster, first, scanned=scanned, moments=moments[len(young) :], hours=hours)
-        _days(cluster, now=now)
+        _fill(cluster, first, nodes=scanned.nodes, moments=moments[len(young) :], hours=hours)
+        _days(cluster, now=now, days=range(1, 365))
     filled = time.monotonic() - began
     swept = sweep_old(within=600.0, now=now)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
+    _analyzed(connection)
     year = _pages(client, made[-1][0].pk, rounds=rounds)
     size, largest = _size(connection)
     rows = _rows()
     return Year(connection.vendor, clusters, hours, size, largest, first_day, year, rows, swept, filled)
+
+
+def _analyzed(connection: Any) -> None:
+    """Statistics for the planner, as autovacuum makes them."""
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
 
 
 def _a_scan() -> Any:
@@ -160,19 +168,28 @@ def _a_scan() -> Any:
         row.delete()
 
 
-def _named(scanned: Any, cluster: str, change: int) -> Any:
-    """The same scan of that cluster after so many changes: other nodes, as when one is replaced, and all else alike."""
+def _named(scanned: Any, cluster: str) -> Any:
+    """The same scan of the cluster of that name."""
     import msgspec
 
-    mark = hashlib.sha256(f"{cluster} {change}".encode()).hexdigest()[:5]
     facts = msgspec.structs.replace(scanned.report.cluster, name=cluster)
-    nodes = tuple(msgspec.structs.replace(node, name=f"{node.name}-{mark}") for node in scanned.nodes[:1])
-    report = msgspec.structs.replace(scanned.report, cluster=facts)
-    return msgspec.structs.replace(scanned, report=report, nodes=(*nodes, *scanned.nodes[1:]))
+    return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, cluster=facts))
 
 
-def _cluster(number: int, scanned: Any, *, moments: Sequence[datetime], hours: int) -> tuple[Any, str]:
-    """A registered cluster with the snapshots of its first day, and the digest of the newest content."""
+def _changed(first: Any, nodes: Sequence[Any], number: int) -> Any:
+    """The content after so many changes: one node has another name, as when it is replaced, and all else is alike."""
+    import msgspec
+
+    from migrations_app.models.scan import Content
+
+    digest = hashlib.sha256(f"{first.digest} {number}".encode()).hexdigest()
+    other = [msgspec.structs.replace(node, name=f"{node.name}-{digest[:5]}") for node in nodes[:1]]
+    packed = zlib.compress(msgspec.json.encode([*other, *nodes[1:]]), LEVEL)
+    return Content(digest=digest, report=first.report, nodes=packed, iam=first.iam)
+
+
+def _cluster(number: int, scanned: Any, *, moments: Sequence[datetime], hours: int) -> tuple[Any, Any]:
+    """A registered cluster with the snapshots of its first day, and the newest of them."""
     from migrations_app.models.cluster import Cluster
     from migrations_app.models.monitoring import Gauges, Tally
     from migrations_app.models.scan import Snapshot
@@ -183,15 +200,15 @@ def _cluster(number: int, scanned: Any, *, moments: Sequence[datetime], hours: i
         name=name, source="kubeconfig", environment=("prod", "stage", "dev")[number % 3],
         server=f"https://c{number}.example", last_success_at=moments[0], next_due_at=moments[0] + timedelta(days=1),
     )  # fmt: skip
-    store.publish_past(cluster, _named(scanned, name, _change(moments[0], hours)), moments=moments[:1])
+    store.publish_past(cluster, _named(scanned, name), moments=moments[:1])
     latest = Snapshot.objects.get(cluster=cluster)
     Cluster.objects.filter(pk=cluster.pk).update(latest=latest)
     Gauges.objects.create(cluster=cluster, body=store.gauges(scanned.report, {("NodePool", "karpenter.sh/v1"): 3}))
     Tally.objects.bulk_create(
         Tally(subject=str(cluster.pk), what="request", first="list", second=code, count=9) for code in ("200", "404")
     )
-    _fill(cluster, latest.content_id, scanned=scanned, moments=moments[1:], hours=hours)
-    return cluster, latest.content_id
+    _fill(cluster, latest, nodes=scanned.nodes, moments=moments[1:], hours=hours)
+    return cluster, latest
 
 
 def _change(at: datetime, hours: int) -> int:
@@ -199,28 +216,22 @@ def _change(at: datetime, hours: int) -> int:
     return int(at.timestamp() // (3600 * hours))
 
 
-def _fill(cluster: Any, first: str, *, scanned: Any, moments: Sequence[datetime], hours: int) -> None:
+def _fill(cluster: Any, latest: Any, *, nodes: Sequence[Any], moments: Sequence[datetime], hours: int) -> None:
     """Snapshots of these moments with their contents and findings, the scans of a week and their ends."""
     from django.db import transaction
 
     from migrations_app.models.scan import Content, Snapshot
-    from migrations_app.use_cases.scans import store
 
-    numbers = {at: _change(at, hours) for at in moments}
-    packed = {number: store._packed(_named(scanned, cluster.name, number)) for number in set(numbers.values())}
-    contents = [
-        Content(digest=one.digest, report=one.report, nodes=one.nodes, iam=one.iam) for one in packed.values()
-    ]
-    latest = Snapshot.objects.get(pk=type(cluster).objects.values_list("latest_id", flat=True).get(pk=cluster.pk))
+    first = latest.content
+    numbers = {at: _change(latest.scanned_at, hours) - _change(at, hours) for at in moments}
+    contents = {number: _changed(first, nodes, number) if number else first for number in set(numbers.values())}
     with transaction.atomic():
-        there = set(Content.objects.filter(pk__in=[one.digest for one in contents]).values_list("pk", flat=True))
-        fresh = [one for one in contents if one.digest not in there]
+        there = set(Content.objects.filter(pk__in=[one.pk for one in contents.values()]).values_list("pk", flat=True))
+        fresh = [one for one in contents.values() if one.pk not in there]
         Content.objects.bulk_create(fresh, batch_size=200)
-        _findings(first, [one.digest for one in fresh])
+        _findings(first.pk, [one.pk for one in fresh])
         same = _columns(latest)
-        rows = [
-            Snapshot(scanned_at=at, content_id=packed[number].digest, **same) for at, number in numbers.items()
-        ]
+        rows = [Snapshot(scanned_at=at, content=contents[number], **same) for at, number in numbers.items()]
         Snapshot.objects.bulk_create(rows, batch_size=500)
         _scans(cluster, rows)
 
@@ -245,14 +256,11 @@ def _findings(first: str, digests: Sequence[str]) -> None:
 
 def _scans(cluster: Any, snapshots: Sequence[Any]) -> None:
     """The scans behind them that are kept, and their numbered ends."""
+    from django.utils import timezone
+
     from migrations_app.models.feed import ScanEvent
     from migrations_app.models.scan import Scan
     from migrations_app.use_cases.scans.retention import DONE_SCANS
-
-    newest = max((one.scanned_at for one in snapshots), default=None)
-    if newest is None:
-        return
-    from django.utils import timezone
 
     calls = {"list 200": 24, "get 200": 9, "get 404": 2}
     scans = [
@@ -274,14 +282,16 @@ def _scans(cluster: Any, snapshots: Sequence[Any]) -> None:
     )
 
 
-def _days(cluster: Any, *, now: datetime) -> None:
-    """What was left to do at the end of each day of the year."""
+def _days(cluster: Any, *, now: datetime, days: range) -> None:
+    """What was left to do at the end of each day so many days ago, a little less on each."""
     from migrations_app.models.scan import LegacyDay
 
-    left = {"provisioners": 0, "templates": 0, "machines": 0, "nodes": 0, "stored_versions": 3, "claims": 14}
-    left |= {"objects_total": 20, "nodes_total": 14, "stored_versions_total": 3, "claims_total": 14}
-    days = [now.date() - timedelta(days=number) for number in range(365)]
-    LegacyDay.objects.bulk_create([LegacyDay(cluster=cluster, day=day, **left) for day in days], batch_size=500)
+    same = {"templates": 0, "machines": 0, "nodes": 0, "stored_versions": 3, "objects_total": 400, "nodes_total": 14}
+    same |= {"stored_versions_total": 3, "claims_total": 14, "claims": 14}
+    rows = [
+        LegacyDay(cluster=cluster, day=now.date() - timedelta(days=ago), provisioners=10 + ago, **same) for ago in days
+    ]
+    LegacyDay.objects.bulk_create(rows, batch_size=500)
 
 
 def _pages(client: Any, cluster: uuid.UUID, *, rounds: int) -> dict[str, float]:
@@ -301,9 +311,7 @@ def _size(connection: Any) -> tuple[int, dict[str, int]]:
             return Path(connection.settings_dict["NAME"]).stat().st_size, {}
         cursor.execute("SELECT pg_database_size(current_database())")
         whole = cursor.fetchone()[0]
-        cursor.execute(
-            "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables ORDER BY 2 DESC LIMIT 5"
-        )
+        cursor.execute("SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables ORDER BY 2 DESC LIMIT 5")
         return whole, dict(cursor.fetchall())
 
 
