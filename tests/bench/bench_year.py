@@ -57,7 +57,10 @@ COPIED = ("check_id", "hop", "phase", "status", "severity", "summary", "evidence
 
 @dataclass(frozen=True, slots=True)
 class Year:
-    """Bytes of the database, milliseconds by page, rows by table; `swept` is what retention deleted afterwards."""
+    """Bytes of the database, milliseconds by page, rows by table; `swept` is what retention deleted afterwards.
+
+    `cold` is the first request of each page once the year is there: some keep what they read in the process.
+    """
 
     database: str
     clusters: int
@@ -66,6 +69,7 @@ class Year:
     largest: dict[str, int]
     first_day: dict[str, float]
     year: dict[str, float]
+    cold: dict[str, float]
     rows: dict[str, int]
     swept: int
     filled: float
@@ -122,6 +126,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     from django.test.utils import setup_test_environment
     from django.utils import timezone
 
+    from migrations_app.models.cluster import Cluster
     from migrations_app.use_cases.scans.retention import sweep_old
 
     call_command("migrate", interactive=False, verbosity=0)
@@ -143,11 +148,13 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
         _days(cluster, now=now, days=range(1, 365))
     filled = time.monotonic() - began
     swept = sweep_old(within=600.0, now=now)
+    Cluster.objects.update(created_at=now - timedelta(days=365))
     _analyzed(connection)
+    cold = _pages(client, made[-1][0].pk, rounds=1)
     year = _pages(client, made[-1][0].pk, rounds=rounds)
     size, largest = _size(connection)
     rows = _rows()
-    return Year(connection.vendor, clusters, hours, size, largest, first_day, year, rows, swept, filled)
+    return Year(connection.vendor, clusters, hours, size, largest, first_day, year, cold, rows, swept, filled)
 
 
 def _analyzed(connection: Any) -> None:
@@ -321,6 +328,8 @@ def main(words: list[str]) -> int:
     hours = int(words[1]) if len(words) > 1 else HOURS
     found = measured(clusters, hours=hours, kind=words[2] if len(words) > 2 else KIND)
     sys.stdout.write(f"filled in {found.filled:.0f} s; rows: {found.rows}; largest tables: {found.largest}\n")
+    cold = ", ".join(f"{page} {took:.0f} ms" for page, took in found.cold.items())
+    sys.stdout.write(f"the first request after a year: {cold}\n")
     judged = list(verdicts(found))
     for reached, said in judged:
         sys.stdout.write(f"- {'reached' if reached else 'MISSED'}: {said}\n")

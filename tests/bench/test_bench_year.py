@@ -16,6 +16,7 @@ FOUND = Year(
     largest={},
     first_day=dict.fromkeys(PAGES, 40.0),
     year=dict.fromkeys(PAGES, 49.0),
+    cold={},
     rows={},
     swept=0,
     filled=1.0,
