@@ -1,5 +1,6 @@
 """A karpdash server, a cluster that it reaches through an agent alone, and that agent as a real process."""
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -74,7 +75,7 @@ class Site:
     def stop(self) -> None:
         """Returns when no request is served any more: the database of a test ends with it."""
         for child in self.agents:
-            child.stop()
+            child.stop(signal.SIGKILL)
         for link in self.links:
             link.close()
         eventually(lambda: not requests_served(), what="the last request to end")

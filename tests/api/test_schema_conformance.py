@@ -27,6 +27,7 @@ from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.directory_tokens import issue_provisioning_token
 from migrations_app.use_cases.accounts.service_tokens import issue_service_token
 from migrations_app.use_cases.accounts.services import ServiceRules, make_service
 from migrations_app.use_cases.clusters.groups import make_group, put_in
@@ -118,6 +119,7 @@ def _made() -> Known:
     service = found["service-accounts"] = make_service("ci", rules, person=person(ada))
     secret = issue_service_token(service, name="x", scopes=["read"], days=None, person=person(ada))
     found["service-tokens"] = secret.id
+    found["provisioning-tokens"] = issue_provisioning_token("okta", days=1, person=person(ada)).id
     return Known(issued.secret, {name: str(key) for name, key in found.items()} | {"checks": "stored_versions_clean"})
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -18,8 +17,8 @@ import yaml
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
-from tests.journeys.installation import members
-from tests.journeys.running import bare_environment, kill
+from tests.journeys.installation import kill_all
+from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, discard, folder
 from tests.servers.redis_server import RedisServer
@@ -99,8 +98,7 @@ class Scene:
 
     def stop(self) -> None:
         for child in reversed(self.children):
-            child.stop(signal.SIGQUIT if child.log.stem in SLOTS else signal.SIGTERM)
-            kill(members(child))
+            kill_all(child)
         self._redis.stop()
         self._postgres.stop()
         discard(self.folder)

@@ -148,4 +148,4 @@ def test_removing_needs_the_typed_name(browse):
     expect(page.get_by_text("The name does not match. Nothing was removed.")).to_be_visible()
     page.get_by_label("Type the cluster's name").fill("shop-prod")
     page.get_by_role("button", name="Remove shop-prod").click()
-    expect(page.get_by_text("shop-prod is removed from karpdash.")).to_be_visible()
+    expect(page.get_by_text("shop-prod is removed from karpdash.", exact=True)).to_be_visible()

@@ -26,5 +26,5 @@ def test_one_registration_is_left(browse, pair, width):
     assert faults(page) == []
     page.get_by_label("Type the name of the registration that ends").fill("shop-again")
     page.get_by_role("button", name="Join the registrations").click()
-    page.get_by_text("shop-again is joined with shop, and a scan begins.").wait_for()
+    page.get_by_text("shop-again is joined with shop, and a scan begins.", exact=True).wait_for()
     assert list(Cluster.objects.values_list("name", flat=True)) == ["shop"]

@@ -234,7 +234,7 @@ def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
         f"--policy-arn arn:aws:iam::111122223333:policy/{name}"
     )
     assert after == "# Once 1.0.14 runs and a rollback is no longer needed, this may be removed:"
-    assert gone == "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): all of it"
+    assert gone == "#   KarpenterControllerPolicy-test: Statement[3] (TagOwnInstances): whole statement"
     (step,) = leaves(steps.change)
     assert (step.policy, step.undo.removed, body.change) == (name, True, steps.change)
     assert [one["Sid"] for one in json.loads(body.text)["Statement"]] == ["TagOwnInstances"]

@@ -16,7 +16,7 @@ from migrations_app.use_cases.runtime import heartbeat
 @pytest.fixture
 def whole(db, monkeypatch):
     """Everything is there."""
-    monkeypatch.setattr(health, "_broker", lambda: True)
+    monkeypatch.setattr(health, "broker_answers", lambda: True)
     monkeypatch.setattr(health, "why_full", lambda: "")
     for lane in LANES:
         heartbeat.beat(f"{lane}@here", [lane])
@@ -37,7 +37,7 @@ def _down(*_args, **_kwargs):
 
 
 LACKS = {
-    "broker": ("_broker", lambda: False),
+    "broker": ("broker_answers", lambda: False),
     "disk": ("why_full", lambda: "full"),
     "schema": ("schema_fit", lambda: "behind"),
     "database": ("schema_fit", _down),

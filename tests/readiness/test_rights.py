@@ -33,6 +33,8 @@ def test_the_roles_list_all_kinds_and_only_read():
     assert lists == {(kind.group, kind.plural) for kind in roles.READ}
     assert {one for one in granted(scan) if one[2] != "list"} == {
         ("", "namespaces", "get"),
+        ("", "nodes", "watch"),
+        ("", "pods", "watch"),
         ("authorization.k8s.io", "selfsubjectaccessreviews", "create"),
     }
 

@@ -183,8 +183,9 @@ def test_releases_to_go_back_to_stand_newest_first():
     assert tags.newest_first(["0.32.10", "0.36.9", "0.9.1", "0.35.12"]) == ["0.36.9", "0.35.12", "0.32.10", "0.9.1"]
 
 
-PLACES = {"cursor", "page", "download", "action", "draft", "next"}
-"""Where one is in a list, what is downloaded, and what another page handed over: no link of a list keeps these."""
+PLACES = {"cursor", "page", "download", "action", "draft", "next", "iss"}
+"""Where one is in a list, what is downloaded, and what another page or the identity provider handed over: no link of a
+list keeps these."""
 
 
 def test_links_keep_every_parameter_that_a_page_reads():

@@ -34,8 +34,8 @@ def test_every_text_that_people_read_is_looked_at(texts):
     assert places >= {"fleet", "cluster", "rollout", "readiness", "checks", "actions", "use_cases", "templatetags"}
     for text in (
         "Select all on this page",
-        "Requires the previous upgrade",
-        "the plan is too old",
+        f"Later: the upgrade before it comes first{GAP}",
+        "the plan is too old; make a new preview",
         f"Approve {GAP} cluster",
     ):
         assert text in texts

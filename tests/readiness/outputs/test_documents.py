@@ -35,6 +35,7 @@ def test_a_report_follows_the_schema_with_the_names_of_the_contract() -> None:
     assert tree["parts"][1] == {
         "name": "crds", "seen": False, "why": "forbidden", "detail": "may not list",
         "count": None, "quarantined": 0, "seconds": 0.0, "read_as": "",
+        "unchanged_since": "",
     }  # fmt: skip
 
 

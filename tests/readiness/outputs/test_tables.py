@@ -41,7 +41,7 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived,
               resources: [namespaces]
               resourceNames:
                 - kube-system
-          ... 59 more lines, see: karpdash plan
+          ... 62 more lines, see: karpdash plan
   ! manual  blocker preflight  backup: Summary of backup
   x fail    warning workloads  marks: Summary of marks
       - Pod shop/cart-1: seen do-not-evict (500 objects)

@@ -178,7 +178,7 @@ def test_a_name_is_asked_for_only_where_a_document_holds_it(name: str, way: str)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_may_go_is_said_once_in_a_plan(name: str, way: str) -> None:
     texts = [each.text for one in report(name, way).checks for each in one.remedies if each.how == "iam"]
-    lines = [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.endswith(": all of it")]
+    lines = [line for text in dict.fromkeys(texts) for line in text.splitlines() if line.endswith(": whole statement")]
     assert len(lines) == len(set(lines))
 
 

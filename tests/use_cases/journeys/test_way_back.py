@@ -46,7 +46,7 @@ def halfway(shop, ada, cleo):
     weighed = stage.finding(WEIGHED[0], status="manual", severity="warning", phase=WEIGHED[1])
     stage.scanned(shop, weighed, stage.finding())
     row = stage.started(stage.approved(stage.previewed(shop, ada), ada, [cleo]), ada)
-    stage.advanced(row, 2)
+    stage.advanced(row, 3)  # it begins, a scan is asked for, and a person is told
     people.tick(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
     stage.advanced(row, 2)
     stage.planned(shop)
