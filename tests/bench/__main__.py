@@ -20,12 +20,14 @@ from tests.bench import (
     bench_campaigns,
     bench_checks,
     bench_convert,
+    bench_crowd,
     bench_fleet,
     bench_pages,
     bench_rehearsal,
     bench_sample_pages,
     bench_start,
     bench_up,
+    bench_year,
     load,
     seed,
 )
@@ -63,6 +65,9 @@ def main(arguments: list[str]) -> int:
     beside.append(bench_rehearsal.main([]))
     beside.append(bench_campaigns.main())
     beside.append(bench_sample_pages.main())
+    beside.append(bench_crowd.main([]))
+    # A tenth of the clusters: of all of them the rows of a year take half an hour and 30 GB.
+    beside.append(bench_year.main(["100"]))
     return int(any(beside) or not all(reached for reached, _ in verdicts(results)))
 
 

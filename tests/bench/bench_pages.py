@@ -141,17 +141,17 @@ def _measure(clusters: int, rounds: int) -> Figures:
     client = Client()
     user = get_user_model().objects.create_superuser("ada", password="x" * 20)
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    times = {EMPTY: _fastest(client, "/", rounds=rounds)}
+    times = {EMPTY: fastest(client, "/", rounds=rounds)}
     _fill(clusters // 50, first=0)
     few = {name: _queries(client, path) for name, path in PAGES.items()}
     snapshots = _fill(clusters, first=clusters // 50)
     connection.cursor().execute("ANALYZE")
     queries = {name: _queries(client, path) for name, path in PAGES.items()}
-    times |= {name: _fastest(client, path, rounds=rounds) for name, path in PAGES.items()}
+    times |= {name: fastest(client, path, rounds=rounds) for name, path in PAGES.items()}
     return Figures(connection.vendor, snapshots, times, queries, few, client.cookies["sessionid"].value)
 
 
-def _fastest(client: Any, path: str, *, rounds: int) -> float:
+def fastest(client: Any, path: str, *, rounds: int) -> float:
     taken = []
     for _ in range(rounds):
         started = time.perf_counter()

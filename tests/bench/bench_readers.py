@@ -67,7 +67,7 @@ async def _measured(every: float) -> tuple[float, Tally]:
         env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "karpdash.settings"}
         made = await asyncio.to_thread(_told, env, "scene")
         scene = Scene(**json.loads(made.splitlines()[-1]))
-        with _served(env) as (port, pid):
+        with served(env) as (port, pid):
             tally = Tally()
             readers = [asyncio.create_task(_read(port, scene, which=which, tally=tally)) for which in range(READERS)]
             mover = None
@@ -101,7 +101,7 @@ def _told(env: dict[str, str], *words: str) -> str:
 
 
 @contextmanager
-def _served(env: dict[str, str]) -> Iterator[tuple[int, int]]:
+def served(env: dict[str, str]) -> Iterator[tuple[int, int]]:
     """The port and the process id of a web server as it is shipped."""
     port = free_port()
     words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "2", "--threads", "8"]
@@ -119,7 +119,7 @@ async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
     await asyncio.sleep(chance.uniform(0, AFTER_NONE))
     while True:
         try:
-            status, tag_now, pause = await _asked(port, scene.path, cookie=scene.cookies[which], tag=tag)
+            status, tag_now, pause = await asked(port, scene.path, cookie=scene.cookies[which], tag=tag)
         except OSError:  # the server is starting
             await asyncio.sleep(AFTER_NONE)
             continue
@@ -131,7 +131,7 @@ async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
         await asyncio.sleep(max(pause, AFTER_CHANGE if status == 200 else AFTER_NONE))
 
 
-async def _asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, str, float]:
+async def asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, str, float]:
     """The status of the answer, its ETag, and the seconds after which the server wants to be asked again."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     known = f"If-None-Match: {tag}\r\n" if tag else ""
@@ -159,10 +159,7 @@ def _cpu_of(pid: int) -> float:
 
 def _scene() -> Scene:
     """A running rollout with 60 steps done, and people with a session each."""
-    from django.conf import settings
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
-    from django.test import Client
 
     from migrations_app.models.cluster import Cluster
     from tests.builders_rollouts import a_line, a_picture, a_rollout
@@ -171,13 +168,22 @@ def _scene() -> Scene:
     row = a_rollout(Cluster.objects.create(name="shop", source="kubeconfig"), state="running", picture=a_picture())
     for _ in range(60):
         a_line(row)
-    cookies = []
-    for number in range(READERS):
+    return Scene(f"/rollouts/{row.pk}/live", cookies_of(READERS))
+
+
+def cookies_of(readers: int) -> list[str]:
+    """The cookie of a session of each of that many new people who see everything."""
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    found = []
+    for number in range(readers):
         person = get_user_model().objects.create_superuser(f"reader-{number}")
         client = Client()
         client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
-        cookies.append(f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}")
-    return Scene(f"/rollouts/{row.pk}/live", cookies)
+        found.append(f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}")
+    return found
 
 
 def _move(path: str, every: float) -> None:

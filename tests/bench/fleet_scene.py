@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,17 @@ SLOTS = {"probe": 4, "scan": 10, "action": 2}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """`interval` is in seconds."""
+    """`interval` is in seconds; `workers` are the processes of the lane of the scans, which share its slots."""
 
     clusters: int
     hanging: int
     interval: int
+    workers: int = 1
+
+    @property
+    def slots(self) -> dict[str, int]:
+        """The slots of one process of each lane."""
+        return SLOTS | {"scan": max(1, SLOTS["scan"] // self.workers)}
 
 
 class Scene:
@@ -47,19 +54,33 @@ class Scene:
         given = {"data_dir": str(datadir.prepare(self.folder / "d")), "broker_url": self._redis.url}
         given |= {"database_url": self._postgres.url, "allow_loopback": "1", "sweep_interval": "5"}
         given |= {"scan_interval": str(size.interval), "free_percent": "1", "free_mib": "1", "log_level": "WARNING"}
-        given |= {f"{'worker' if lane == 'scan' else lane}_slots": str(count) for lane, count in SLOTS.items()}
+        given |= {f"{'worker' if lane == 'scan' else lane}_slots": str(count) for lane, count in size.slots.items()}
         self.env = bare_environment(**given) | {"PYTHONPATH": str(ROOT)}
 
     def start(self) -> None:
         """The servers, then the clusters, then whoever scans them."""
+        self.register()
+        self.work()
+
+    def register(self) -> None:
+        """The servers and the clusters."""
         self._start("server", "tests.bench.fleet_server", str(self.folder), *self._counts())
         eventually((self.folder / "server.json").exists, what="the fake servers", seconds=60)
         errand = [sys.executable, "-m", "tests.bench.fleet_scene", str(self.folder)]
         done = subprocess.run(errand, cwd=ROOT, env=self.env, check=False)
         if done.returncode:
             raise FailedError("the clusters could not be registered")
-        for lane in ("probe", "scan", "action", "beat"):
-            self._start(lane, "karpdash.command", "worker", lane)
+
+    def work(self) -> None:
+        """Whoever scans them."""
+        for lane in ("probe", *["scan"] * self.size.workers, "action", "beat"):
+            self._start(f"{len(self.children)}-{lane}", "karpdash.command", "worker", lane)
+
+    def settle(self, start: float) -> None:
+        """Gives each cluster the due time from that moment on that it has once it has been scanned for long."""
+        errand = [sys.executable, "-m", "tests.bench.fleet_scene", str(self.folder), str(start)]
+        if subprocess.run(errand, cwd=ROOT, env=self.env, check=False).returncode:
+            raise FailedError("the clusters got no due times")
 
     def _counts(self) -> tuple[str, str]:
         return str(self.size.clusters), str(self.size.hanging)
@@ -84,10 +105,12 @@ class Scene:
 
 
 @contextmanager
-def scene(size: Size) -> Iterator[Scene]:
+def scene(size: Size, *, started: bool = True) -> Iterator[Scene]:
+    """A fleet that is scanned; without `started` one of which nothing runs yet."""
     made = Scene(size)
     try:
-        made.start()
+        if started:
+            made.start()
         yield made
     finally:
         made.stop()
@@ -105,6 +128,14 @@ RESULTS = f"""
 LATE = f"""
     SELECT EXTRACT(EPOCH FROM s.started_at - s.due_at) FROM migrations_app_scan s
     JOIN migrations_app_cluster c ON c.id = s.cluster_id
+    WHERE {HEALTHY} AND s.state = 'done' AND s.due_at >= to_timestamp({{since}}) AND s.due_at < to_timestamp({{until}})
+"""
+DUE = f"""
+    SELECT count(*) FROM migrations_app_cluster c WHERE {HEALTHY}
+    AND c.next_due_at >= to_timestamp({{since}}) AND c.next_due_at < to_timestamp({{until}})
+"""
+ENDED = f"""
+    SELECT count(DISTINCT c.id) FROM migrations_app_scan s JOIN migrations_app_cluster c ON c.id = s.cluster_id
     WHERE {HEALTHY} AND s.state = 'done' AND s.due_at >= to_timestamp({{since}}) AND s.due_at < to_timestamp({{until}})
 """
 SCANNED = f"""
@@ -145,6 +176,24 @@ def register_all(folder: Path) -> None:
         register_kubeconfig(text, Details(name=f"{'hang' if hangs else 'well'}-{number:04}"))
 
 
+def settle_all(start: float) -> None:
+    """Sets the due time of every cluster to its slot of the interval that begins then."""
+    import django
+
+    django.setup()
+    from django.conf import settings
+
+    from migrations_app.models.cluster import Cluster
+    from migrations_app.queries.fleet.scan_interval import next_slot
+
+    interval = settings.ENV.scan_interval
+    half_before = datetime.fromtimestamp(start - interval / 2, UTC)  # a slot is at least half an interval away
+    rows = list(Cluster.objects.only("pk"))
+    for row in rows:
+        row.next_due_at = next_slot(row.pk, interval, now=half_before)
+    Cluster.objects.bulk_update(rows, ["next_due_at"], batch_size=500)
+
+
 def kubeconfig(url: str, ca: str) -> bytes:
     whole: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "current-context": "c"}
     whole["clusters"] = [{"name": "c", "cluster": {"server": url, "certificate-authority-data": ca}}]
@@ -158,5 +207,8 @@ if __name__ == "__main__":
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "karpdash.settings"
     started = time.monotonic()
+    if sys.argv[2:]:
+        settle_all(float(sys.argv[2]))
+        sys.exit()
     register_all(Path(sys.argv[1]))
     sys.stderr.write(f"registered in {time.monotonic() - started:.0f} s\n")

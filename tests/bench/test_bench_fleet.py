@@ -68,6 +68,25 @@ def test_pages_are_measured(request, kind, monkeypatch):
     assert set(found.milliseconds) == {EMPTY, *bench_pages.PAGES}
 
 
+def test_workers_share_the_slots_of_the_scans():
+    assert Size(clusters=1, hanging=0, interval=1, workers=4).slots == SLOTS | {"scan": 2}
+
+
+@pytest.mark.parametrize(("scanned", "wanted"), [((800,), [True, True]), ((799,), [False, True])])
+def test_of_a_window_those_that_are_due_count(scanned, wanted):
+    found = replace(FLEET, scanned=scanned, due=800, window=600)
+    assert reached(bench_fleet.verdicts(found)) == wanted
+
+
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_a_window_of_an_interval_is_measured(monkeypatch):
+    monkeypatch.setattr(bench_fleet, "WARM", 20.0)
+    monkeypatch.setattr(bench_fleet, "WANTED_LAG", 30.0)
+    found = bench_fleet.watched(Size(clusters=6, hanging=0, interval=30, workers=2), window=30)
+    assert (found.due, found.scanned, len(found.lags)) == (6, (6,), 6)
+
+
 def test_an_interval_of_nothing_is_measured_without_a_fleet(monkeypatch):
     class Still:
         size = Size(clusters=2, hanging=1, interval=1)
