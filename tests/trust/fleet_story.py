@@ -311,7 +311,7 @@ class FleetStory:
             self.picture(f"decided-{len(self.decisions)}", page)
             with page.expect_navigation():
                 page.locator(f"#{form} button").click()
-            self._decided(f"{'ada' if form == 'others' else 'cleo'} decides on {said}")
+            self._decided(f"{'ada' if form == 'others' else 'cleo'} decides: {'; '.join(said)}")
 
     def _approves(self, path: str, says: str, *, name: str = "to v1") -> None:
         page = self.approver
