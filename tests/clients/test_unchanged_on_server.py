@@ -122,6 +122,7 @@ def test_without_the_right_to_watch_nothing_is_proven(server):
     lists = opened(server, server.make_user("lists", [rule]))
     watches = opened(server, server.make_user("watches", [{**rule, "verbs": ["list", "watch"]}]))
     since = version_of(server)
+    server.admin.patch("/api/v1/namespaces/default", {"metadata": {"labels": {"written": "since"}}})
     eventually(lambda: watches.is_unchanged(PODS, since=since, count=7, seconds=6), what="the proof")
     with pytest.raises(Forbidden, match="watch"):
         lists.is_unchanged(PODS, since=since, count=7, seconds=6)

@@ -104,6 +104,12 @@ def test_versions_that_went_back_or_another_or_no_count_are_told_without_a_watch
     assert (said, [one for one in requests if "watch" in one.query]) == (False, [])
 
 
+@pytest.mark.parametrize(("rest", "found"), [(2, True), (1, False), (None, False)])
+def test_a_server_that_has_written_nothing_since_needs_no_watch(rest, found):
+    said, requests = proven(server(now="100", rest=rest))
+    assert (said, [one for one in requests if "watch" in one.query]) == (found, [])
+
+
 @pytest.mark.parametrize("now", ["", "0", "v7", "1.5"])
 def test_versions_that_are_no_numbers_are_refused(now):
     assert proven(server(event("BOOKMARK"), now=now))[0] == "garbled"

@@ -1,8 +1,9 @@
 """Proves that a list holds what it held at an earlier resource version, by a watch that begins there and sees nothing.
 
 The server itself says how far the watch has come: its bookmark means that every change up to that version was sent. So
-the proof is a bookmark at or after a version that was current when the proof began, and no event before it. Everything
-else is no proof: an event, 410, an end without such a bookmark, an answer that is not understood.
+the proof is a bookmark at or after a version that was current when the proof began, and no event before it. Where the
+current version is the earlier one nothing was written at all: no watch is needed, and a server without events would send
+no bookmark. Everything else is no proof: an event, 410, an end without such a bookmark, an answer that is not understood.
 """
 
 import re
@@ -57,6 +58,8 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
     # Versions that went back are those of another history: etcd was put back from a backup.
     if reached < began or there != count:
         return False
+    if reached == began:
+        return True  # nothing at all was written since: etcd counts each write, of whatever kind
     query = {
         "watch": "1",
         "resourceVersion": since,

@@ -1,6 +1,6 @@
 """Where an inventory holds the object of a change, and the same inventory with other objects in that part."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -43,18 +43,26 @@ SHARED: Final = frozenset(("webhooks", "deliveries"))
 """Parts that hold several kinds; their objects name their own."""
 
 T = TypeVar("T")
+N = TypeVar("N", bound=o.NamedObject)
 
 
 def found(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShown:
     """The object that is meant, or why it is not there."""
     if target.kind not in KINDS:
         return NotShown("kind_not_read", target.kind)
-    parts = [inventory.part(name) for name in KINDS[target.kind][0]]
-    one = next((each for part in parts for each in part.items if is_target(each, target)), None)
-    if isinstance(one, o.NamedObject):
+    names, shape = KINDS[target.kind]
+    parts = [inventory.part(name) for name in names]
+    named = (each for part in parts for each in _of_name(part.items, target.name, shape=shape))
+    one = next((each for each in named if is_target(each, target)), None)
+    if one is not None:
         return one
     whole = all(isinstance(part, Seen) for part in parts)
     return NotShown("target_gone" if whole else "part_not_read", f"{target.kind} {target.name}")
+
+
+def _of_name(items: Sequence[object], name: str, *, shape: type[N]) -> list[N]:
+    """Those of that name. A plan of thousands of nodes asks once for each, so nothing else is looked at here."""
+    return [each for each in items if isinstance(each, shape) and each.metadata.name == name]
 
 
 def is_target(one: object, target: ChangeTarget) -> bool:
@@ -72,9 +80,9 @@ def with_object(inventory: Inventory, before: o.NamedObject, *, after: o.NamedOb
     changed = {}
     for name in KINDS[kind][0]:
         part = inventory.part(name)
-        if isinstance(part, Seen) and any(one is before or one == before for one in part.items):
-            items = tuple(after if one == before else one for one in part.items)
-            changed[name] = with_items(part, items)
+        if isinstance(part, Seen) and before in part.items:
+            at = part.items.index(before)
+            changed[name] = with_items(part, (*part.items[:at], after, *part.items[at + 1 :]))
     return with_parts(inventory, changed)
 
 
