@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import yaml
 
+from migrations_app.checks.changes import ChangeTarget, ObjectLabels
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.helm.releases import declared
@@ -20,8 +21,12 @@ from migrations_app.iam.patterns import action_matches
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.site import AwsSite
+from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.metric_queries import dashboards_fold, rules_fold
+from migrations_app.readiness.plan.effects.effect import after_all
 from migrations_app.redaction import redacted
+from migrations_app.samples import karpenter_objects
+from tests.builders import a_cluster
 from tests.clients.kubeconfigs import kubeconfig
 from tests.clients.objects import as_json, listed, pod, pool
 from tests.growth import assert_linear
@@ -124,11 +129,26 @@ def fields_of_an_object(size: int) -> Work:
     return lambda: redacted_object(raw, group="karpenter.sh", plural="nodepools")
 
 
+def fixes_of_many_objects(size: int) -> Work:
+    names = [f"p-{number}" for number in range(size)]
+    pools = [karpenter_objects.pool(name, karpenter_objects.ON_DEMAND, node_class="c", version="v1") for name in names]
+    before = a_cluster("1.0.14").with_docs(*pools).build()
+    fixes = [ObjectLabels(what="", target=ChangeTarget("NodePool", name), given={"team": "a"}) for name in names]
+
+    def fixed() -> None:
+        after = after_all(before, fixes)
+        assert isinstance(after, Inventory)
+        assert {pool.metadata.labels["team"] for pool in after.nodepools.items} == {"a"}
+
+    return fixed
+
+
 INPUTS = [
     *(a_map_of_values, a_list_of_variables, values_with_secrets, a_release_of_many_crds),
     *(many_statements, many_actions, many_conditions, statements_judged, stars_in_actions_judged),
     *(rules_of_prometheus, one_long_query, panels_of_dashboards),
     *(users_of_a_kubeconfig, objects_of_a_bundle, fields_of_an_object),
+    fixes_of_many_objects,
 ]
 
 

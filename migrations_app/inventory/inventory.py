@@ -112,7 +112,7 @@ WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
+class Fact:
     """What a function of an inventory gave, and the fields that it read."""
 
     value: Any
@@ -174,7 +174,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     def known(inventory: Inventory) -> T:
         if function not in inventory.known:
             inventory.known[function] = _worked_out(inventory, function)
-        fact: _Fact = inventory.known[function]
+        fact: Fact = inventory.known[function]
         if isinstance(inventory, NotingInventory):
             inventory.note(fact.reads)
         answer: T = fact.value
@@ -183,7 +183,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     return known
 
 
-def _worked_out(inventory: Inventory, function: Callable[[Inventory], object]) -> _Fact:
+def _worked_out(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
     if isinstance(inventory, NotingInventory):
-        return _Fact(*inventory.reading(lambda: function(inventory)))
-    return _Fact(function(inventory), FIELDS)
+        return Fact(*inventory.reading(lambda: function(inventory)))
+    return Fact(function(inventory), FIELDS)

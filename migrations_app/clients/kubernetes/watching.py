@@ -2,8 +2,9 @@
 
 The server itself says how far the watch has come: its bookmark means that every change up to that version was sent. So
 the proof is a bookmark at or after a version that was current when the proof began, and no event before it. Where the
-current version is the earlier one nothing was written at all: no watch is needed, and a server without events would send
-no bookmark. Everything else is no proof: an event, 410, an end without such a bookmark, an answer that is not understood.
+current version is the earlier one nothing was written at all: no watch is needed, and a server without events would
+send no bookmark. Everything else is no proof: an event, 410, an end without such a bookmark, an answer that is not
+understood.
 """
 
 import re

@@ -47,7 +47,7 @@ OfObject: TypeAlias = (
 
 def effect(inventory: Inventory, change: Change) -> Inventory | NotShown:
     """The inventory when the change, and what follows from it by itself, is done. It is another value with no fact
-    remembered, or why none can be told: nothing is half-done."""
+    remembered but positions, or why none can be told: nothing is half-done."""
     match change:
         case ChangeGroup():
             return after_all(inventory, change.steps)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.inventory import Fact, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
 from migrations_app.inventory.parts import Part, Seen
@@ -43,26 +43,38 @@ SHARED: Final = frozenset(("webhooks", "deliveries"))
 """Parts that hold several kinds; their objects name their own."""
 
 T = TypeVar("T")
-N = TypeVar("N", bound=o.NamedObject)
 
 
 def found(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShown:
     """The object that is meant, or why it is not there."""
     if target.kind not in KINDS:
         return NotShown("kind_not_read", target.kind)
-    names, shape = KINDS[target.kind]
+    names = KINDS[target.kind][0]
     parts = [inventory.part(name) for name in names]
-    named = (each for part in parts for each in _of_name(part.items, target.name, shape=shape))
-    one = next((each for each in named if is_target(each, target)), None)
+    named = (
+        part.items[at]
+        for name, part in zip(names, parts, strict=True)
+        for at in positions(inventory, name).get(target.name, ())
+    )
+    one = next((each for each in named if isinstance(each, o.NamedObject) and is_target(each, target)), None)
     if one is not None:
         return one
     whole = all(isinstance(part, Seen) for part in parts)
     return NotShown("target_gone" if whole else "part_not_read", f"{target.kind} {target.name}")
 
 
-def _of_name(items: Sequence[object], name: str, *, shape: type[N]) -> list[N]:
-    """Those of that name. A plan of thousands of nodes asks once for each, so nothing else is looked at here."""
-    return [each for each in items if isinstance(each, shape) and each.metadata.name == name]
+def positions(inventory: Inventory, part: str) -> Mapping[str, Sequence[int]]:
+    """By name, where objects stand in the part. Worked out once for an inventory and handed on by `with_object`, since a
+    plan of thousands of nodes asks for each of them.
+    """
+    if (positions, part) not in inventory.known:
+        places: dict[str, list[int]] = {}
+        for at, each in enumerate(inventory.part(part).items):
+            if isinstance(each, o.NamedObject):
+                places.setdefault(each.name, []).append(at)
+        inventory.known[positions, part] = Fact(places, frozenset((part,)))
+    known: Mapping[str, Sequence[int]] = inventory.known[positions, part].value
+    return known
 
 
 def is_target(one: object, target: ChangeTarget) -> bool:
@@ -80,10 +92,13 @@ def with_object(inventory: Inventory, before: o.NamedObject, *, after: o.NamedOb
     changed = {}
     for name in KINDS[kind][0]:
         part = inventory.part(name)
-        if isinstance(part, Seen) and before in part.items:
-            at = part.items.index(before)
+        at = next((at for at in positions(inventory, name).get(before.name, ()) if part.items[at] == before), None)
+        if isinstance(part, Seen) and at is not None:
             changed[name] = with_items(part, (*part.items[:at], after, *part.items[at + 1 :]))
-    return with_parts(inventory, changed)
+    here = with_parts(inventory, changed)
+    if after.name == before.name:
+        here.known.update({(positions, name): inventory.known[positions, name] for name in changed})
+    return here
 
 
 def with_items(part: Seen[T], items: tuple[T, ...]) -> Seen[T]:

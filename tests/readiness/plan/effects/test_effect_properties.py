@@ -30,6 +30,7 @@ from migrations_app.readiness.plan.effects.places import KINDS
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import as_list, collected
 from tests.checks.render.changes import every_change
+from tests.readiness.plan.effects.positions import remembers_only_positions
 
 TEXT = st.text(max_size=6) | st.sampled_from(["default", "karpenter", "karpenter.sh/a", "kubernetes.io/os", "web"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 9) | TEXT
@@ -99,7 +100,8 @@ def test_no_change_raises_or_touches_another_part(
     follow = {"pods"} if target.kind in ("Deployment", "StatefulSet", "DaemonSet") else set()
     own = set(KINDS[target.kind][0])
     assert parts_changed(inventory, after) <= own | follow
-    assert (after.aws, after.taken_at, after.known) == (inventory.aws, inventory.taken_at, {})
+    assert (after.aws, after.taken_at) == (inventory.aws, inventory.taken_at)
+    assert remembers_only_positions(after)
 
 
 @given(targets(), st.sampled_from(["background", "foreground", "orphan"]))
