@@ -64,8 +64,8 @@ def found(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShow
 
 
 def positions(inventory: Inventory, part: str) -> Mapping[str, Sequence[int]]:
-    """By name, where objects stand in the part. Worked out once for an inventory and handed on by `with_object`, since a
-    plan of thousands of nodes asks for each of them.
+    """By name, where objects stand in the part. Worked out once for an inventory and handed on by `with_object`,
+    since a plan of thousands of nodes asks for each of them.
     """
     if (positions, part) not in inventory.known:
         places: dict[str, list[int]] = {}
