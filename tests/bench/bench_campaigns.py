@@ -19,6 +19,7 @@ from typing import Any
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
+from tests.bench.signed_in import signed_in
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 
@@ -80,18 +81,12 @@ def _measure() -> CampaignFigures:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client
-    from django.test.utils import setup_test_environment
 
     call_command("migrate", interactive=False, verbosity=0)
-    setup_test_environment()
-    user = get_user_model().objects.create_superuser("ada", password="x" * 20)
+    client, user = signed_in()
     seconds, joined = _previewed(user)
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     few = _queries(client, f"/campaigns/{_board(JOURNEYS // 50)}/")
     many = f"/campaigns/{_board(JOURNEYS)}/"
     connection.cursor().execute("ANALYZE")

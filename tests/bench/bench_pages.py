@@ -23,6 +23,7 @@ import urllib3
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
+from tests.bench.signed_in import signed_in
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, free_port
@@ -130,17 +131,11 @@ def _measure(clusters: int, rounds: int) -> Figures:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client
-    from django.test.utils import setup_test_environment
 
     call_command("migrate", interactive=False, verbosity=0)
-    setup_test_environment()
-    client = Client()
-    user = get_user_model().objects.create_superuser("ada", password="x" * 20)
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client, _ = signed_in()
     times = {EMPTY: fastest(client, "/", rounds=rounds)}
     _fill(clusters // 50, first=0)
     few = {name: _queries(client, path) for name, path in PAGES.items()}

@@ -19,6 +19,7 @@ from typing import Any
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
+from tests.bench.signed_in import signed_in
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 
@@ -110,17 +111,11 @@ def _measure(rounds: int) -> list[PageCost]:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client
-    from django.test.utils import setup_test_environment
 
     call_command("migrate", interactive=False, verbosity=0)
-    setup_test_environment()
-    client = Client()
-    user = get_user_model().objects.create_superuser("ada", password="x" * 20)
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client, _ = signed_in()
     clusters = _scanned_samples()
     connection.cursor().execute("ANALYZE")
     found = [_cost(client, page, path=page, rounds=rounds) for page in FLEET_PAGES]

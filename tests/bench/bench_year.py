@@ -23,6 +23,7 @@ from typing import Any
 from karpdash.processes import datadir
 from tests.bench.bench_pages import fastest
 from tests.bench.measure import ROOT, FailedError
+from tests.bench.signed_in import signed_in
 from tests.journeys.running import bare_environment
 from tests.servers.postgres import Postgres
 
@@ -119,21 +120,15 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     import django
 
     django.setup()
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import connection
-    from django.test import Client
-    from django.test.utils import setup_test_environment
     from django.utils import timezone
 
     from migrations_app.models.cluster import Cluster
     from migrations_app.use_cases.scans.retention import sweep_old
 
     call_command("migrate", interactive=False, verbosity=0)
-    setup_test_environment()
-    client = Client()
-    user = get_user_model().objects.create_superuser("ada", password="x" * 20)
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client, _ = signed_in()
     now, began = timezone.now(), time.monotonic()
     moments = kept(now, YEAR)
     young = [at for at in moments if at > now - timedelta(hours=DAY)]
