@@ -7,7 +7,7 @@ def signed_in() -> tuple[Any, Any]:
     """Django's client with the session of an admin, and that admin; after `django.setup()` and `migrate`.
 
     It goes without Django's environment for tests, in which every template that is rendered keeps a copy of its
-    context: that costs a page of a fleet as much again.
+    context, which no server does.
     """
     from django.contrib.auth import get_user_model
     from django.test import Client
