@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +100,9 @@ def measured(readers: int = READERS, rollouts: int = ROLLOUTS, seconds: float = 
         port, _pid = stack.enter_context(served(env))
         since = time.time()
         eventually(lambda: _moving(database.url, since)[0] == rollouts, what="every rollout to move", seconds=120)
-        return asyncio.run(_watched(database.url, port, scene, rollouts=rollouts, seconds=seconds))
+        watching = _watched(database.url, port, scene, rollouts=rollouts, seconds=seconds)
+        with ThreadPoolExecutor(1) as beside:  # a browser's test may have left its own loop in this thread
+            return beside.submit(asyncio.run, watching).result()
 
 
 def _environment(place: Path, *, database_url: str, broker_url: str, rollouts: int) -> dict[str, str]:
