@@ -148,6 +148,10 @@ def _django() -> None:
 
 
 def _worker() -> None:
+    """What `karpdash worker` has loaded before its first task."""
+    import os
+
+    os.environ["CELERY_SKIP_CHECKS"] = "1"
     _django()
     from karpdash.celery import app
 

@@ -3,6 +3,9 @@ R25)."""
 
 import base64
 import dataclasses
+import os
+import subprocess
+import sys
 import time
 import uuid
 from collections import Counter
@@ -17,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karpdash.celery import app
+from karpdash.processes import lanes
 from karpdash.processes.lanes import QUEUES, WORKERS, worker_command
 from migrations_app import tasks
 from migrations_app.errors import Conflict
@@ -299,3 +303,27 @@ def test_a_tenth_or_a_gibibyte_is_too_little(settings, tmp_path, monkeypatch, fr
     monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _place: disk)
     said = disk_space.why_full()
     assert (bool(said), str(tmp_path) in said) == (full, False)
+
+
+LOADED = """
+import sys
+from karpdash.celery import app
+from karpdash.processes import lanes
+app.loader.import_default_modules()
+print("migrations_app.tasks" in sys.modules)
+print([name for name in sys.modules if name.startswith(("migrations_app.web.", "migrations_app.api."))])
+"""
+
+
+def test_a_worker_loads_no_page(monkeypatch):
+    """Django's own checks of addresses load every view and serializer; the web process runs them."""
+    given = {}
+    monkeypatch.setenv("CELERY_SKIP_CHECKS", "")
+    monkeypatch.setattr(lanes, "_refuse_unsafe", lambda: None)
+    monkeypatch.setattr(lanes.os, "execv", lambda *_words: given.update(os.environ))
+    lanes.run(["scan"])
+    done = subprocess.run([sys.executable, "-c", LOADED], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-2:] == ["True", "[]"]
+    done = subprocess.run([sys.executable, "-c", LOADED], env=given | {"CELERY_SKIP_CHECKS": ""}, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert "migrations_app.web.urls" in done.stdout.splitlines()[-1]
