@@ -24,7 +24,7 @@ class ListedAndWatched(OneCluster):
     def __init__(self):
         super().__init__()
         self.may = {"list", "watch"}
-        self.version = 100
+        self.version, self.event = 100, "BOOKMARK"
         self.pods = [{"metadata": {"name": f"p-{number}", "namespace": "shop"}} for number in range(3)]
 
     def __call__(self, request, wire):
@@ -32,9 +32,8 @@ class ListedAndWatched(OneCluster):
         if request.path != PODS or verb not in self.may:
             super().__call__(request, wire)
         elif verb == "watch":
-            kind = "MODIFIED" if self.version > 100 else "BOOKMARK"
             wire.begin()
-            wire.chunk(self.told(type=kind, object={"metadata": {"resourceVersion": str(self.version)}}) + b"\n")
+            wire.chunk(self.told(type=self.event, object={"metadata": {"resourceVersion": str(self.version)}}) + b"\n")
             wire.end()
         else:
             short = request.query.get("limit") == "1"
@@ -45,8 +44,11 @@ class ListedAndWatched(OneCluster):
     def told(self, **said):
         return json.dumps(said).encode()
 
-    def changed(self):
+    def written_elsewhere(self):
         self.version += 1
+
+    def changed(self):
+        self.version, self.event = self.version + 1, "MODIFIED"
         self.pods[0]["spec"] = "cannot be read"
 
 
@@ -85,11 +87,18 @@ def asked(server, *, watch=False):
     return len([one for one in mine if ("watch" in one) == watch and (watch or one.get("limit") == "500")])
 
 
-def test_the_second_scan_takes_what_the_first_one_kept(server, shop):
+def test_the_second_scan_takes_what_the_first_one_kept(server, shop, there):
     first = snapshot(shop)
     assert (first.unchanged, asked(server)) == (None, 1)
+    there.written_elsewhere()
     again = snapshot(shop)
     assert (list(again.unchanged), asked(server), asked(server, watch=True)) == (["pods"], 1, 1)
+    assert (again.content_id, line(again).count) == (first.content_id, 3)
+
+
+def test_no_watch_is_opened_where_nothing_at_all_was_written(server, shop):
+    first, again = snapshot(shop), snapshot(shop)
+    assert (list(again.unchanged), asked(server), asked(server, watch=True)) == (["pods"], 1, 0)
     assert (again.content_id, line(again).count) == (first.content_id, 3)
 
 
@@ -103,7 +112,10 @@ def test_a_change_is_read(server, shop, there):
 
 def test_a_role_without_watch_gives_the_same_scan_and_is_hardly_asked_again(server, shop, there):
     there.may.remove("watch")
-    found = [snapshot(shop) for _ in range(5)]
+    found = []
+    for _ in range(5):
+        there.written_elsewhere()
+        found.append(snapshot(shop))
     assert {(one.unchanged, one.content_id) for one in found} == {(None, found[0].content_id)}
     assert line(found[-1]).seen
     assert (asked(server), asked(server, watch=True)) == (5, 2)
