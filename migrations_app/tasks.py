@@ -36,6 +36,7 @@ from migrations_app.use_cases.runtime import disk_space, heartbeat
 from migrations_app.use_cases.samples.history import make_history
 from migrations_app.use_cases.scans import fleet_scan as scan_fleet_flow
 from migrations_app.use_cases.scans import queue, waivers
+from migrations_app.use_cases.scans.packing import pack_history
 from migrations_app.use_cases.scans.probe import probe_claimed
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.retention import sweep_old
@@ -332,10 +333,12 @@ def deliver(channel_id: str) -> None:
 
 @shared_task(name="retain", ignore_result=True)
 def retain() -> None:
-    """Deletes expired rows, a few at a time (R26)."""
+    """Deletes expired rows and packs history, a little at a time (R26)."""
     done = sweep_old(within=RETAIN_SECONDS)
     if done:
         log.info("old rows taken away", extra={"rows": done})
+    if packed := pack_history(within=RETAIN_SECONDS):
+        log.info("history packed", extra={"contents": packed})
 
 
 @shared_task(name="make_sample_history", ignore_result=True)

@@ -3,15 +3,18 @@
 Snapshots are never edited, except for the counts that depend on waivers.
 """
 
+import lzma
 import uuid
 import zlib
+from collections.abc import Mapping
 
 import msgspec
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from migrations_app.readiness.report import IamSheet, OwnedNode, Report
-from migrations_app.readiness.stored_report import read_report
+from migrations_app.readiness.stored_report import NOTHING_SHARED, SplitReport, answers_of, read_report, whole_report
 
 
 class FleetScan(models.Model):
@@ -136,10 +139,25 @@ class Scan(models.Model):
         indexes = [models.Index(fields=["state", "lease_until"])]
 
 
+class ContentPart(models.Model):
+    """What packed contents have in common, stored once per digest, compressed: texts of findings, or an IAM sheet."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    body = models.BinaryField()
+    unused_since = models.DateTimeField(null=True)
+    """When no content used it any more; some time later it is deleted."""
+
+    @cached_property
+    def plain(self) -> bytes:
+        return lzma.decompress(bytes(self.body))
+
+
 class Content(models.Model):
     """Report, nodes and IAM sheet of one or more snapshots, stored once per digest: an unchanged scan costs one row.
 
-    `iam` is empty without a sheet.
+    `iam` is empty without a sheet. That of a newest snapshot has its findings as rows; one of history is packed, in a
+    tenth of the room (decision 0015). Packed, `report` is the rest of the report, with `texts` beside it, and `iam` is
+    empty: the sheet is `sheet`. Read them by the functions, which give the same for both.
     """
 
     digest = models.CharField(primary_key=True, max_length=64)
@@ -149,6 +167,33 @@ class Content(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
     """When no snapshot used it any more; from then on its findings are deleted in batches."""
+    history_since = models.DateTimeField(null=True)
+    """When it was in no newest snapshot any more; later its findings are deleted in batches, and it is packed."""
+    texts = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
+    """Set if it is packed."""
+    sheet = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["history_since"], condition=Q(texts=None), name="content_not_packed")]
+
+    def plain_report(self) -> bytes:
+        """The report as JSON."""
+        return whole_report(self._halves())
+
+    def plain_iam(self) -> bytes:
+        """The IAM sheet as JSON; empty without one."""
+        if self.sheet is not None:
+            return self.sheet.plain
+        return zlib.decompress(self.iam) if self.iam else b""
+
+    def answers(self) -> Mapping[tuple[str, str], str]:
+        """The status of each finding by check and hop, before waivers."""
+        return answers_of(self._halves())
+
+    def _halves(self) -> SplitReport:
+        if self.texts is None:
+            return SplitReport(zlib.decompress(self.report), NOTHING_SHARED)
+        return SplitReport(lzma.decompress(bytes(self.report)), self.texts.plain)
 
 
 class Snapshot(models.Model):
@@ -183,7 +228,7 @@ class Snapshot(models.Model):
 
     def report(self) -> Report:
         """The report with this snapshot's own times."""
-        stored = read_report(zlib.decompress(self.content.report))
+        stored = read_report(self.content.plain_report())
         seconds = msgspec.json.decode(self.parts or b"{}", type=dict[str, float])
         same: dict[str, str] = self.unchanged or {}
         parts = tuple(
@@ -198,12 +243,15 @@ class Snapshot(models.Model):
 
     def iam_sheet(self) -> IamSheet | None:
         """The IAM sheet; None for a cluster without Karpenter and for snapshots older than the sheet."""
-        packed = bytes(self.content.iam)
-        return msgspec.json.decode(zlib.decompress(packed), type=IamSheet) if packed else None
+        plain = self.content.plain_iam()
+        return msgspec.json.decode(plain, type=IamSheet) if plain else None
 
 
 class FindingRow(models.Model):
-    """One finding of a content, for queries across the fleet; evidence and remedies stay in the report."""
+    """One finding of a content, for queries across the fleet; evidence and remedies stay in the report.
+
+    Only the contents of newest snapshots have them all.
+    """
 
     content = models.ForeignKey(Content, on_delete=models.CASCADE, related_name="findings")
     check_id = models.CharField(max_length=80)

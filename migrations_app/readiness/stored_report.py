@@ -1,8 +1,34 @@
-"""Reports as they are stored: those of today, and those of before."""
+"""Reports as they are stored: those of today, those of before, and those of history without what most of them share."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
 from migrations_app.readiness.report import Report
+
+SHARED = ("id", "phase", "title", "why", "sources")
+"""Fields of a finding that the catalogue of checks decides: half of a report, and alike in those of a release."""
+NOTHING_SHARED = b"[]"
+
+
+class SplitReport(NamedTuple):
+    """A report as JSON in two: `texts` has the shared fields of its findings, each combination once; in `rest` the id of
+    a finding is the place of its own among them. Both are JSON; without texts `rest` is the whole report.
+    """
+
+    rest: bytes
+    texts: bytes
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    id: str | int
+    hop: str
+    status: str
+
+
+class _Answers(msgspec.Struct, frozen=True):
+    checks: tuple[_Answer, ...]
 
 
 def read_report(text: bytes) -> Report:
@@ -18,3 +44,42 @@ def read_report(text: bytes) -> Report:
             if isinstance(change, dict):
                 change.setdefault("type", "helm")
     return msgspec.convert(plain, Report)
+
+
+def split_report(text: bytes) -> SplitReport:
+    """Both halves; what would not come together again byte for byte stays whole. Raises msgspec.DecodeError for what is
+    no JSON."""
+    plain = msgspec.json.decode(text)
+    findings: Any = plain.get("checks") if isinstance(plain, dict) else None
+    if not isinstance(findings, list) or not all(isinstance(one, dict) and {*SHARED} <= {*one} for one in findings):
+        return SplitReport(text, NOTHING_SHARED)
+    places: dict[bytes, int] = {}
+    for finding in findings:
+        words = msgspec.json.encode([finding[name] for name in SHARED])
+        finding |= dict.fromkeys(SHARED)
+        finding["id"] = places.setdefault(words, len(places))
+    texts = msgspec.json.encode([msgspec.Raw(words) for words in places])
+    found = SplitReport(msgspec.json.encode(plain), texts)
+    return found if whole_report(found) == text else SplitReport(text, NOTHING_SHARED)
+
+
+def whole_report(halves: SplitReport) -> bytes:
+    """The report as it was before it was split."""
+    texts: list[list[Any]] = msgspec.json.decode(halves.texts)
+    if not texts:
+        return halves.rest
+    plain = msgspec.json.decode(halves.rest)
+    for finding in plain["checks"]:
+        finding |= zip(SHARED, texts[finding["id"]], strict=True)
+    return msgspec.json.encode(plain)
+
+
+def answers_of(halves: SplitReport) -> Mapping[tuple[str, str], str]:
+    """The status of each finding by check and hop, as it was found; nothing else of the report is read."""
+    texts: list[list[Any]] = msgspec.json.decode(halves.texts)
+    checks = msgspec.json.decode(halves.rest, type=_Answers).checks
+    return {(_named(one.id, texts), one.hop): one.status for one in checks}
+
+
+def _named(told: str | int, texts: list[list[Any]]) -> str:
+    return texts[told][0] if isinstance(told, int) else told

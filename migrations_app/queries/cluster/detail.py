@@ -203,7 +203,7 @@ def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
     # The IAM sheet has its own reader, in queries/cluster/reports.py.
     latest = Cluster.objects.filter(latest_id=OuterRef("pk"))
     rows = Snapshot.objects.filter(visible()).annotate(is_latest=Exists(latest))
-    row = rows.select_related("content").defer("content__iam").filter(pk=snapshot_id).first()
+    row = rows.select_related("content__texts").defer("content__iam").filter(pk=snapshot_id).first()
     if row is None:
         raise NotFound("no such snapshot")
     return row

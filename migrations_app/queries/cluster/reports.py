@@ -22,7 +22,7 @@ class NewestIamSheet(NamedTuple):
 
 def sheet_of(snapshot_id: uuid.UUID) -> IamSheet | None:
     """The IAM sheet of a snapshot; None if it has none. Raises NotFound."""
-    rows = Snapshot.objects.select_related("content").defer("content__report", "content__nodes")
+    rows = Snapshot.objects.select_related("content__sheet").defer("content__report", "content__nodes")
     row = rows.filter(visible(), pk=snapshot_id).first()
     if row is None:
         raise NotFound("no such snapshot")

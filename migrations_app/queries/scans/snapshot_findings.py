@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
-from migrations_app.models.scan import FindingRow, Snapshot
+from migrations_app.models.scan import Content, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
@@ -87,10 +87,8 @@ def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
     earlier = Snapshot.objects.filter(cluster=here.cluster_id, scanned_at__lte=here.scanned_at, replaced=here.replaced)
     rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
     compared = list(dict.fromkeys((here.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
-    answers: dict[str, dict[FindingKey, str]] = {content: {} for content in compared}
-    stored = FindingRow.objects.filter(content__in=compared).values_list("content", "check_id", "hop", "status")
-    for content, check, hop, status in stored:
-        answers[content][check, hop] = status
+    stored = Content.objects.filter(pk__in=compared).only("report", "texts").prefetch_related("texts")
+    answers = {content.pk: content.answers() for content in stored}
     scans = [(here.scanned_at, answers[here.content_id])]
     for content, at in rows:
         if content not in answers:

@@ -212,12 +212,14 @@ def _packed(scanned: Scanned) -> _Packed:
 
 def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
     parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
-    # Locked against the retention sweep, which deletes contents without a snapshot.
+    # Locked against the sweeps, which delete contents without a snapshot and pack those of history.
     row, created = Content.objects.select_for_update().get_or_create(digest=packed.digest, defaults=parts)
-    if row.retired_at is not None:
+    lessened = row.retired_at is not None or row.history_since is not None
+    if lessened:
         row.findings.all().delete()
-        Content.objects.filter(pk=row.pk).update(retired_at=None)
-    if created or row.retired_at is not None:
+        again = {"retired_at": None, "history_since": None, "texts": None, "sheet": None}
+        Content.objects.filter(pk=row.pk).update(**parts, **again)
+    if created or lessened:
         rows = [_finding_row(packed.digest, finding) for finding in findings]
         FindingRow.objects.bulk_create(rows, batch_size=500)
 

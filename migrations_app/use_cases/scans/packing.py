@@ -1,0 +1,155 @@
+"""Packs contents that are history: no findings as rows, and what most contents share is stored once (decision 0015).
+
+A content is history once no newest snapshot of a cluster has it. Each transaction is small (R26) and leaves a content
+that gives the same as before; one that a scan finds again is written again by `store`, under the same lock.
+"""
+
+import hashlib
+import logging
+import lzma
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from migrations_app.models.cluster import Cluster
+from migrations_app.models.scan import Content, ContentPart, FindingRow
+from migrations_app.readiness.stored_report import split_report
+
+log = logging.getLogger(__name__)
+BATCH = 500
+"""Maximum number of rows changed in one transaction."""
+A_SWEEP = 10_000
+SETTLING = timedelta(hours=1)
+"""A page that is being made may still read what was the newest, and a part that was just unused."""
+GOING_BACK = timedelta(days=7)
+"""Until so long after the schema step nothing is packed, since the release before could not read it (R27)."""
+STEP = "0025_packed_contents"
+MARK = f"{STEP[:4]}_needs_{STEP}"
+"""Recorded among the schema steps before the first content is packed: from then on a release without STEP is not ready."""
+OURS = "migrations_app"
+_FILTERS: Final[list[dict[str, Any]]] = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]
+"""A small dictionary: packing takes some 10 MiB of memory, not 90."""
+
+
+def pack_history(*, within: float, now: datetime | None = None) -> int:
+    """Packs contents for at most `within` seconds and returns how many. The next call continues."""
+    moment, end = now or timezone.now(), time.monotonic() + within
+    if not _may_pack(moment):
+        return 0
+    packed = 0
+    for batches in (_parts, _marked, _packed):
+        for count in batches(moment):
+            packed += count
+            if time.monotonic() > end:
+                return packed
+    return packed
+
+
+def _may_pack(now: datetime) -> bool:
+    steps = MigrationRecorder(connection).applied_migrations()
+    applied = getattr(steps.get((OURS, STEP)), "applied", None)
+    return applied is not None and now - applied >= GOING_BACK
+
+
+def _newest() -> Exists:
+    return Exists(Cluster.objects.filter(latest__content=OuterRef("pk")))
+
+
+def _marked(now: datetime) -> Iterator[int]:
+    """Marks what is history by now."""
+    rows = Content.objects.filter(~_newest(), history_since=None, texts=None, retired_at=None)
+    while digests := list(rows.values_list("pk", flat=True)[:BATCH]):
+        rows.filter(pk__in=digests).update(history_since=now)
+        yield 0
+
+
+def _packed(now: datetime) -> Iterator[int]:
+    rows = Content.objects.filter(history_since__lte=now - SETTLING, texts=None, retired_at=None)
+    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:A_SWEEP])
+    if digests:
+        _note_the_first()
+    for digest in digests:
+        while (count := _pack_some(digest, now=now)) is not None:
+            yield count
+
+
+def _note_the_first() -> None:
+    recorder = MigrationRecorder(connection)
+    if (OURS, MARK) not in recorder.applied_migrations():
+        recorder.record_applied(OURS, MARK)
+
+
+def _pack_some(digest: str, *, now: datetime) -> int | None:
+    """Deletes a batch of the content's findings, or packs it when it has none. Returns how many were packed; None if
+    there is nothing to do.
+    """
+    with transaction.atomic():
+        rows = Content.objects.select_for_update().filter(pk=digest, texts=None, retired_at=None)
+        row = rows.exclude(history_since=None).first()
+        if row is None:
+            return None
+        if Cluster.objects.filter(latest__content=digest).exists():  # marked while it was being published
+            Content.objects.filter(pk=digest).update(history_since=None)
+            return None
+        findings = list(row.findings.values_list("pk", flat=True)[:BATCH])
+        FindingRow.objects.filter(pk__in=findings).delete()
+        if len(findings) == BATCH:
+            return 0
+        return _pack(row, now=now)
+
+
+def _pack(row: Content, *, now: datetime) -> int | None:
+    try:
+        halves = split_report(row.plain_report())
+        sheet = row.plain_iam()
+    except (zlib.error, msgspec.DecodeError):
+        log.warning("a stored content cannot be read", extra={"content": row.pk})
+        Content.objects.filter(pk=row.pk).update(history_since=now)  # others go first
+        return None
+    Content.objects.filter(pk=row.pk).update(
+        report=_squeezed(halves.rest), texts=_part(halves.texts), iam=b"", sheet=_part(sheet) if sheet else None
+    )
+    return 1
+
+
+def _part(plain: bytes) -> ContentPart:
+    """The shared part with this text, locked until the content that uses it is stored."""
+    digest = hashlib.sha256(plain).hexdigest()
+    parts = ContentPart.objects.select_for_update()
+    row, _ = parts.get_or_create(digest=digest, defaults={"body": _squeezed(plain)})
+    if row.unused_since is not None:
+        ContentPart.objects.filter(pk=row.pk).update(unused_since=None)
+    return row
+
+
+def _squeezed(plain: bytes) -> bytes:
+    return lzma.compress(plain, check=lzma.CHECK_CRC32, filters=_FILTERS)
+
+
+def _used() -> Exists:
+    return Exists(Content.objects.filter(texts=OuterRef("pk"))) | Exists(Content.objects.filter(sheet=OuterRef("pk")))
+
+
+def _parts(now: datetime) -> Iterator[int]:
+    """Marks parts that no content uses, and deletes those that were marked some time ago."""
+    ContentPart.objects.filter(~_used(), unused_since=None).update(unused_since=now)
+    for key in list(
+        ContentPart.objects.filter(unused_since__lte=now - SETTLING).values_list("pk", flat=True)[:A_SWEEP]
+    ):
+        with transaction.atomic():
+            row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
+            if row is None:
+                continue
+            if ContentPart.objects.filter(_used(), pk=key).exists():
+                ContentPart.objects.filter(pk=key).update(unused_since=None)
+            else:
+                row.delete()
+        yield 0
