@@ -13,8 +13,8 @@ NOTHING_SHARED = b"[]"
 
 
 class SplitReport(NamedTuple):
-    """A report as JSON in two: `texts` has the shared fields of its findings, each combination once; in `rest` the id of
-    a finding is the place of its own among them. Both are JSON; without texts `rest` is the whole report.
+    """A report as JSON in two: `texts` has the shared fields of its findings, each combination once; in `rest` the id
+    of a finding is the place of its own among them. Both are JSON; without texts `rest` is the whole report.
     """
 
     rest: bytes

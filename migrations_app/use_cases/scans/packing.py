@@ -33,7 +33,7 @@ GOING_BACK = timedelta(days=7)
 """Until so long after the schema step nothing is packed, since the release before could not read it (R27)."""
 STEP = "0025_packed_contents"
 MARK = f"{STEP[:4]}_needs_{STEP}"
-"""Recorded among the schema steps before the first content is packed: from then on a release without STEP is not ready."""
+"""Recorded among the schema steps before the first content is packed: a release without STEP is not ready then."""
 OURS = "migrations_app"
 _FILTERS: Final[list[dict[str, Any]]] = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]
 """A small dictionary: packing takes some 10 MiB of memory, not 90."""
@@ -141,9 +141,8 @@ def _used() -> Exists:
 def _parts(now: datetime) -> Iterator[int]:
     """Marks parts that no content uses, and deletes those that were marked some time ago."""
     ContentPart.objects.filter(~_used(), unused_since=None).update(unused_since=now)
-    for key in list(
-        ContentPart.objects.filter(unused_since__lte=now - SETTLING).values_list("pk", flat=True)[:A_SWEEP]
-    ):
+    over = ContentPart.objects.filter(unused_since__lte=now - SETTLING)
+    for key in list(over.values_list("pk", flat=True)[:A_SWEEP]):
         with transaction.atomic():
             row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
             if row is None:
