@@ -1,4 +1,4 @@
-"""Packed contents of history: a new table, and columns that may be empty, so that the previous release runs beside (R27)."""
+"""Packed contents of history: a new table, and columns that may be empty, so that the release before runs beside (R27)."""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -28,6 +28,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='content',
             name='sheet',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='migrations_app.contentpart'),
+        ),
+        migrations.AddField(
+            model_name='content',
+            name='statuses',
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='migrations_app.contentpart'),
         ),
         migrations.AddField(

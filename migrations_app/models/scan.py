@@ -6,7 +6,6 @@ Snapshots are never edited, except for the counts that depend on waivers.
 import lzma
 import uuid
 import zlib
-from collections.abc import Mapping
 
 import msgspec
 from django.db import models
@@ -14,7 +13,14 @@ from django.db.models import Q
 from django.utils.functional import cached_property
 
 from migrations_app.readiness.report import IamSheet, OwnedNode, Report
-from migrations_app.readiness.stored_report import NOTHING_SHARED, SplitReport, answers_of, read_report, whole_report
+from migrations_app.readiness.stored_report import (
+    Answers,
+    SplitReport,
+    answers_from,
+    answers_of,
+    read_report,
+    whole_report,
+)
 
 
 class FleetScan(models.Model):
@@ -140,7 +146,7 @@ class Scan(models.Model):
 
 
 class ContentPart(models.Model):
-    """What packed contents have in common, stored once per digest, compressed: texts of findings, or an IAM sheet."""
+    """What packed contents have in common, once per digest, compressed: texts or statuses of findings, an IAM sheet."""
 
     digest = models.CharField(max_length=64, unique=True)
     body = models.BinaryField()
@@ -157,7 +163,7 @@ class Content(models.Model):
 
     `iam` is empty without a sheet. That of a newest snapshot has its findings as rows; one of history is packed, in a
     tenth of the room (decision 0015). Packed, `report` is the rest of the report, with `texts` beside it, and `iam` is
-    empty: the sheet is `sheet`. Read them by the functions, which give the same for both.
+    empty: the sheet is in `sheet`. Read them by the functions, which give the same for both.
     """
 
     digest = models.CharField(primary_key=True, max_length=64)
@@ -171,6 +177,8 @@ class Content(models.Model):
     """When it was in no newest snapshot any more; later its findings are deleted in batches, and it is packed."""
     texts = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
     """Set if it is packed."""
+    statuses = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
+    """Set if it is packed: what `answers` gives."""
     sheet = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
@@ -178,7 +186,9 @@ class Content(models.Model):
 
     def plain_report(self) -> bytes:
         """The report as JSON."""
-        return whole_report(self._halves())
+        if self.texts is None:
+            return zlib.decompress(self.report)
+        return whole_report(SplitReport(lzma.decompress(bytes(self.report)), self.texts.plain))
 
     def plain_iam(self) -> bytes:
         """The IAM sheet as JSON; empty without one."""
@@ -186,14 +196,11 @@ class Content(models.Model):
             return self.sheet.plain
         return zlib.decompress(self.iam) if self.iam else b""
 
-    def answers(self) -> Mapping[tuple[str, str], str]:
-        """The status of each finding by check and hop, before waivers."""
-        return answers_of(self._halves())
-
-    def _halves(self) -> SplitReport:
-        if self.texts is None:
-            return SplitReport(zlib.decompress(self.report), NOTHING_SHARED)
-        return SplitReport(lzma.decompress(bytes(self.report)), self.texts.plain)
+    def answers(self) -> Answers:
+        """The status of each finding, before waivers."""
+        if self.statuses is None:
+            return answers_of(self.plain_report())
+        return answers_from(self.statuses.plain)
 
 
 class Snapshot(models.Model):

@@ -10,6 +10,8 @@ from migrations_app.readiness.report import Report
 SHARED = ("id", "phase", "title", "why", "sources")
 """Fields of a finding that the catalogue of checks decides: half of a report, and alike in those of a release."""
 NOTHING_SHARED = b"[]"
+Answers = Mapping[tuple[str, str], str]
+"""By check and hop."""
 
 
 class SplitReport(NamedTuple):
@@ -22,7 +24,7 @@ class SplitReport(NamedTuple):
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    id: str | int
+    id: str
     hop: str
     status: str
 
@@ -74,12 +76,17 @@ def whole_report(halves: SplitReport) -> bytes:
     return msgspec.json.encode(plain)
 
 
-def answers_of(halves: SplitReport) -> Mapping[tuple[str, str], str]:
-    """The status of each finding by check and hop, as it was found; nothing else of the report is read."""
-    texts: list[list[Any]] = msgspec.json.decode(halves.texts)
-    checks = msgspec.json.decode(halves.rest, type=_Answers).checks
-    return {(_named(one.id, texts), one.hop): one.status for one in checks}
+def answers_of(text: bytes) -> Answers:
+    """The status of each finding, before waivers; nothing else of the report is read. Raises msgspec.DecodeError."""
+    checks = msgspec.json.decode(text, type=_Answers).checks
+    return {(one.id, one.hop): one.status for one in checks}
 
 
-def _named(told: str | int, texts: list[list[Any]]) -> str:
-    return texts[told][0] if isinstance(told, int) else told
+def answers_as_text(answers: Answers) -> bytes:
+    return msgspec.json.encode([(*key, status) for key, status in answers.items()])
+
+
+def answers_from(text: bytes) -> Answers:
+    """Those that `answers_as_text` wrote."""
+    lines = msgspec.json.decode(text, type=tuple[tuple[str, str, str], ...])
+    return {(check, hop): status for check, hop, status in lines}

@@ -1,8 +1,10 @@
 """A year of hourly scans of 1,000 clusters: the size of the database, and the pages beside those of the first day.
 
 `python -m tests.bench.bench_year [CLUSTERS [HOURS [sqlite|postgres]]]`. HOURS is how often a scan finds something else
-than the one before (nodes that came and went are enough): each such content is stored whole. What is filled in is
-what retention leaves of a year, by its own rule; its sweep runs afterwards and has nothing left to delete.
+than the one before (nodes that came and went are enough): each such content is stored by itself. What is filled in is
+what retention leaves of a year, by its own rule, and contents of history as they are packed: one of each cluster by
+the sweep itself, the others like it. Both sweeps run afterwards: one has nothing to delete, the other packs what the
+first day left.
 """
 
 import hashlib
@@ -45,6 +47,7 @@ PAGES = {
     "its nodes": "/clusters/{pk}/nodes",
     "its history": "/clusters/{pk}/history",
     "API list": "/api/v1/clusters?limit=100",
+    "API findings": "/api/v1/snapshots/{latest}/findings?limit=100",
     "API summary": "/api/v1/fleet/summary",
     "metrics": "/metrics",
 }
@@ -125,6 +128,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     from django.utils import timezone
 
     from migrations_app.models.cluster import Cluster
+    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
     from migrations_app.use_cases.scans.retention import sweep_old
 
     call_command("migrate", interactive=False, verbosity=0)
@@ -138,11 +142,15 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
         _days(made[-1][0], now=now, days=range(1))
     _analyzed(connection)
     first_day = _pages(client, made[-1][0].pk, rounds=rounds)
+    _step_is_old(now)
     for cluster, first in made:
-        _fill(cluster, first, nodes=scanned.nodes, moments=moments[len(young) :], hours=hours)
+        like = _packed(first, now=now)
+        _fill(cluster, first, nodes=scanned.nodes, moments=moments[len(young) :], hours=hours, like=like)
         _days(cluster, now=now, days=range(1, 365))
     filled = time.monotonic() - began
     swept = sweep_old(within=600.0, now=now)
+    for moment in (now, now + SETTLING):
+        pack_history(within=3600.0, now=moment)
     Cluster.objects.update(created_at=now - timedelta(days=365))
     _analyzed(connection)
     cold = _pages(client, made[-1][0].pk, rounds=1)
@@ -178,7 +186,34 @@ def _named(scanned: Any, cluster: str) -> Any:
     return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, cluster=facts))
 
 
-def _changed(first: Any, nodes: Sequence[Any], number: int) -> Any:
+def _step_is_old(now: datetime) -> None:
+    """The schema step of packing is as long ago as it has to be."""
+    from django.db import connection
+    from django.db.migrations.recorder import MigrationRecorder
+
+    from migrations_app.use_cases.scans.packing import GOING_BACK, OURS, STEP
+
+    steps = MigrationRecorder(connection).migration_qs.filter(app=OURS, name=STEP)
+    if not steps.update(applied=now - GOING_BACK):
+        raise FailedError(f"{STEP} is no schema step")
+
+
+def _packed(first: Any, *, now: datetime) -> Any:
+    """The cluster's content as the sweep packs it."""
+    from migrations_app.models.scan import Content
+    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
+
+    row = first.content
+    same = {"report": row.report, "nodes": row.nodes, "iam": row.iam, "history_since": now - SETTLING}
+    made = Content.objects.create(digest=hashlib.sha256(row.pk.encode()).hexdigest(), **same)
+    if not pack_history(within=60.0, now=now):
+        raise FailedError("nothing was packed")
+    made.refresh_from_db()
+    made.delete()
+    return made
+
+
+def _changed(first: Any, nodes: Sequence[Any], number: int, *, like: Any) -> Any:
     """The content after so many changes: one node has another name, as when it is replaced, and all else is alike."""
     import msgspec
 
@@ -187,7 +222,12 @@ def _changed(first: Any, nodes: Sequence[Any], number: int) -> Any:
     digest = hashlib.sha256(f"{first.digest} {number}".encode()).hexdigest()
     other = [msgspec.structs.replace(node, name=f"{node.name}-{digest[:5]}") for node in nodes[:1]]
     packed = zlib.compress(msgspec.json.encode([*other, *nodes[1:]]), LEVEL)
-    return Content(digest=digest, report=first.report, nodes=packed, iam=first.iam)
+    if like is None:
+        return Content(digest=digest, report=first.report, nodes=packed, iam=first.iam)
+    return Content(
+        digest=digest, report=like.report, nodes=packed, texts_id=like.texts_id, sheet_id=like.sheet_id,
+        history_since=like.history_since,
+    )  # fmt: skip
 
 
 def _cluster(number: int, scanned: Any, *, moments: Sequence[datetime], hours: int) -> tuple[Any, Any]:
@@ -218,20 +258,26 @@ def _change(at: datetime, hours: int) -> int:
     return int(at.timestamp() // (3600 * hours))
 
 
-def _fill(cluster: Any, latest: Any, *, nodes: Sequence[Any], moments: Sequence[datetime], hours: int) -> None:
-    """Snapshots of these moments with their contents and findings, the scans of a week and their ends."""
+def _fill(
+    cluster: Any, latest: Any, *, nodes: Sequence[Any], moments: Sequence[datetime], hours: int, like: Any = None
+) -> None:
+    """Snapshots of these moments with their contents, the scans of a week and their ends. Contents have their findings
+    as rows, or are packed as `like` is.
+    """
     from django.db import transaction
 
     from migrations_app.models.scan import Content, Snapshot
 
     first = latest.content
     numbers = {at: _change(latest.scanned_at, hours) - _change(at, hours) for at in moments}
-    contents = {number: _changed(first, nodes, number) if number else first for number in set(numbers.values())}
+    contents = {
+        number: _changed(first, nodes, number, like=like) if number else first for number in set(numbers.values())
+    }
     with transaction.atomic():
         there = set(Content.objects.filter(pk__in=[one.pk for one in contents.values()]).values_list("pk", flat=True))
         fresh = [one for one in contents.values() if one.pk not in there]
         Content.objects.bulk_create(fresh, batch_size=200)
-        _findings(first.pk, [one.pk for one in fresh])
+        _findings(first.pk, [one.pk for one in fresh if like is None])
         same = _columns(latest)
         rows = [Snapshot(scanned_at=at, content=contents[number], **same) for at, number in numbers.items()]
         Snapshot.objects.bulk_create(rows, batch_size=500)
@@ -297,13 +343,17 @@ def _days(cluster: Any, *, now: datetime, days: range) -> None:
 
 
 def _pages(client: Any, cluster: uuid.UUID, *, rounds: int) -> dict[str, float]:
-    return {name: fastest(client, path.format(pk=cluster), rounds=rounds) for name, path in PAGES.items()}
+    from migrations_app.models.cluster import Cluster
+
+    named = {"pk": cluster, "latest": Cluster.objects.get(pk=cluster).latest_id}
+    return {name: fastest(client, path.format(**named), rounds=rounds) for name, path in PAGES.items()}
 
 
 def _rows() -> dict[str, int]:
     from migrations_app.models.scan import Content, FindingRow, LegacyDay, Scan, Snapshot
 
-    return {model.__name__: model.objects.count() for model in (Snapshot, Content, FindingRow, Scan, LegacyDay)}
+    found = {model.__name__: model.objects.count() for model in (Snapshot, Content, FindingRow, Scan, LegacyDay)}
+    return found | {"packed": Content.objects.exclude(texts=None).count()}
 
 
 def _size(connection: Any) -> tuple[int, dict[str, int]]:

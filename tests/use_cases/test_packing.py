@@ -1,7 +1,6 @@
 """Contents of history are packed, a little at a time, and give what they gave; what is newest is left alone (R26)."""
 
 import logging
-import zlib
 from datetime import timedelta
 from functools import cache
 
@@ -123,7 +122,8 @@ def test_a_content_that_a_scan_finds_again_is_whole_again(cluster):
     again = scanned(cluster)
     assert (again.content_id, findings_of(again)) == (old.content_id, rows)
     row = Content.objects.get(pk=old.content_id)
-    assert (row.texts, row.sheet, row.history_since, bytes(row.report)) == (None, None, None, plain)
+    packed = (row.texts, row.statuses, row.sheet, row.history_since)
+    assert (packed, bytes(row.report)) == ((None,) * 4, plain)
     # The age of an answer is another one after three scans; the rest is the same.
     assert said(old)[:3] == before[:3]
     assert packed_all() == 1
@@ -193,7 +193,7 @@ def test_a_kill_anywhere_loses_nothing_and_the_next_sweep_ends_it(cluster, monke
         assert said(old) == before
         row = Content.objects.get(pk=old.content_id)
         forms = {(row.texts is None, bytes(row.iam) == b"", ContentPart.objects.count())}
-        assert forms == ({(False, True, 2)} if packed else {(True, False, 0)})
+        assert forms == ({(False, True, 3)} if packed else {(True, False, 0)})
     assert kills >= 4  # a part, the mark, findings, what is packed
     assert (packed, findings_of(old)) == (1, 0)
 
@@ -266,14 +266,14 @@ def test_what_contents_share_is_stored_once_and_goes_with_the_last(cluster):
         scanned(cluster, f"node-{number}")
     scanned(cluster, OTHER)
     assert (packed_all(), Content.objects.exclude(texts=None).count()) == (3, 3)
-    shared = set(Content.objects.exclude(texts=None).values_list("texts", "sheet"))
-    assert (len(shared), ContentPart.objects.count()) == (1, 2)
+    shared = set(Content.objects.exclude(texts=None).values_list("texts", "statuses", "sheet"))
+    assert (len(shared), ContentPart.objects.count()) == (1, 3)
     assert packed_all(later=timedelta(days=1)) == 0
-    assert ContentPart.objects.filter(unused_since=None).count() == 2
+    assert ContentPart.objects.filter(unused_since=None).count() == 3
     Cluster.objects.all().delete()
     Content.objects.update(created_at=timezone.now() - timedelta(days=2))
     sweep_old(within=60)
-    assert (Content.objects.count(), FindingRow.objects.count(), ContentPart.objects.count()) == (0, 0, 2)
+    assert (Content.objects.count(), FindingRow.objects.count(), ContentPart.objects.count()) == (0, 0, 3)
     packed_all(later=timedelta(days=2))
     pack_history(within=60, now=timezone.now() + timedelta(days=3))
     assert ContentPart.objects.count() == 0
@@ -281,22 +281,21 @@ def test_what_contents_share_is_stored_once_and_goes_with_the_last(cluster):
 
 @pytest.mark.usefixtures("_ripe")
 def test_a_part_that_is_used_again_stays(cluster):
-    scanned(cluster)
-    scanned(cluster, OTHER)
+    scanned(cluster, "first")
+    second = scanned(cluster, "second")
     packed_all()
-    Content.objects.exclude(texts=None).update(texts=None, sheet=None, history_since=None)
-    moment = timezone.now()
-    pack_history(within=60, now=moment)
-    assert ContentPart.objects.filter(unused_since=moment).count() == 2
-    body = bytes(ContentPart.objects.order_by("pk")[0].plain)
-    Content.objects.filter(cluster_is_not_newest()).update(report=zlib.compress(body))
-    ContentPart.objects.update(unused_since=moment)
-    assert packing._part(body).pk == ContentPart.objects.order_by("pk")[0].pk
-    assert ContentPart.objects.filter(unused_since=None).count() == 1
-
-
-def cluster_is_not_newest():
-    return ~models.Q(pk__in=Cluster.objects.values("latest__content"))
+    parts = set(ContentPart.objects.values_list("pk", "unused_since"))
+    scanned(cluster, "first")
+    now = timezone.now()
+    list(packing._parts(now))
+    assert set(ContentPart.objects.values_list("unused_since", flat=True)) == {now}
+    Content.objects.filter(pk=second.content_id).update(history_since=now - SETTLING)
+    assert pack_history(within=60, now=now) == 1
+    assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
+    # One that was marked while it was being used.
+    ContentPart.objects.update(unused_since=now - SETTLING)
+    list(packing._parts(now))
+    assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
 
 
 @pytest.mark.usefixtures("_ripe")

@@ -1,7 +1,7 @@
 """The findings of one snapshot in full, with the time since which each has its answer."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -13,6 +13,7 @@ from migrations_app.models.scan import Content, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.readiness.stored_report import Answers
 
 LOOK_BACK = 40
 """Number of different earlier results that are compared. A cluster that does not change has one for all its scans."""
@@ -87,14 +88,22 @@ def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
     earlier = Snapshot.objects.filter(cluster=here.cluster_id, scanned_at__lte=here.scanned_at, replaced=here.replaced)
     rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
     compared = list(dict.fromkeys((here.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
-    stored = Content.objects.filter(pk__in=compared).only("report", "texts").prefetch_related("texts")
-    answers = {content.pk: content.answers() for content in stored}
+    answers = answers_in(compared)
     scans = [(here.scanned_at, answers[here.content_id])]
     for content, at in rows:
         if content not in answers:
             break
         scans.append((at, answers[content]))
     return ages_of(scans)
+
+
+def answers_in(digests: Collection[str]) -> dict[str, Answers]:
+    """The answers of these contents. Those of history mostly share theirs: the report of one is not read."""
+    stored = Content.objects.filter(pk__in=digests)
+    packed = stored.exclude(statuses=None).only("statuses").prefetch_related("statuses")
+    found = {content.pk: content.answers() for content in packed}
+    others = stored.exclude(pk__in=found).select_related("texts", "statuses").defer("nodes", "iam")
+    return found | {content.pk: content.answers() for content in others}
 
 
 def ages_of(scans: Sequence[tuple[datetime, Mapping[FindingKey, str]]]) -> Mapping[FindingKey, AnswerAge]:

@@ -16,12 +16,12 @@ from typing import Any, Final
 import msgspec
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, ContentPart, FindingRow
-from migrations_app.readiness.stored_report import split_report
+from migrations_app.readiness.stored_report import answers_as_text, answers_of, split_report
 
 log = logging.getLogger(__name__)
 BATCH = 500
@@ -35,6 +35,7 @@ STEP = "0025_packed_contents"
 MARK = f"{STEP[:4]}_needs_{STEP}"
 """Recorded among the schema steps before the first content is packed: a release without STEP is not ready then."""
 OURS = "migrations_app"
+PARTS = ("texts", "statuses", "sheet")
 _FILTERS: Final[list[dict[str, Any]]] = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]
 """A small dictionary: packing takes some 10 MiB of memory, not 90."""
 
@@ -108,14 +109,18 @@ def _pack_some(digest: str, *, now: datetime) -> int | None:
 
 def _pack(row: Content, *, now: datetime) -> int | None:
     try:
-        halves = split_report(row.plain_report())
-        sheet = row.plain_iam()
+        whole, sheet = row.plain_report(), row.plain_iam()
+        halves, statuses = split_report(whole), answers_as_text(answers_of(whole))
     except (zlib.error, msgspec.DecodeError):
         log.warning("a stored content cannot be read", extra={"content": row.pk})
         Content.objects.filter(pk=row.pk).update(history_since=now)  # others go first
         return None
     Content.objects.filter(pk=row.pk).update(
-        report=_squeezed(halves.rest), texts=_part(halves.texts), iam=b"", sheet=_part(sheet) if sheet else None
+        report=_squeezed(halves.rest),
+        texts=_part(halves.texts),
+        statuses=_part(statuses),
+        iam=b"",
+        sheet=_part(sheet) if sheet else None,
     )
     return 1
 
@@ -134,8 +139,8 @@ def _squeezed(plain: bytes) -> bytes:
     return lzma.compress(plain, check=lzma.CHECK_CRC32, filters=_FILTERS)
 
 
-def _used() -> Exists:
-    return Exists(Content.objects.filter(texts=OuterRef("pk"))) | Exists(Content.objects.filter(sheet=OuterRef("pk")))
+def _used() -> Q:
+    return Q(*(Exists(Content.objects.filter(**{name: OuterRef("pk")})) for name in PARTS), _connector=Q.OR)
 
 
 def _parts(now: datetime) -> Iterator[int]:

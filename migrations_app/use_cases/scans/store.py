@@ -217,7 +217,7 @@ def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
     lessened = row.retired_at is not None or row.history_since is not None
     if lessened:
         row.findings.all().delete()
-        again = {"retired_at": None, "history_since": None, "texts": None, "sheet": None}
+        again = {"retired_at": None, "history_since": None, "texts": None, "statuses": None, "sheet": None}
         Content.objects.filter(pk=row.pk).update(**parts, **again)
     if created or lessened:
         rows = [_finding_row(packed.digest, finding) for finding in findings]
