@@ -9,11 +9,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
-from migrations_app.models.scan import Content, Snapshot
+from migrations_app.models.scan import Content, ContentPart, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
-from migrations_app.readiness.stored_report import Answers
+from migrations_app.readiness.stored_report import Answers, answers_from
 
 LOOK_BACK = 40
 """Number of different earlier results that are compared. A cluster that does not change has one for all its scans."""
@@ -98,18 +98,24 @@ def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
 
 
 def answers_in(digests: Collection[str]) -> dict[str, Answers]:
-    """The answers of these contents. Those of history mostly share theirs: the report of one is not read."""
+    """The answers of these contents. Those of history mostly share theirs, which are read once; no report is."""
     stored = Content.objects.filter(pk__in=digests)
-    packed = stored.exclude(statuses=None).only("statuses").prefetch_related("statuses")
-    found = {content.pk: content.answers() for content in packed}
-    others = stored.exclude(pk__in=found).select_related("texts", "statuses").defer("nodes", "iam")
-    return found | {content.pk: content.answers() for content in others}
+    packed = dict(stored.exclude(statuses=None).values_list("pk", "statuses"))
+    parts = ContentPart.objects.filter(pk__in=set(packed.values()))
+    given = {part.pk: answers_from(part.plain) for part in parts}
+    others = stored.exclude(pk__in=packed).select_related("texts", "statuses").defer("nodes", "iam")
+    return {digest: given[key] for digest, key in packed.items()} | {row.pk: row.answers() for row in others}
 
 
-def ages_of(scans: Sequence[tuple[datetime, Mapping[FindingKey, str]]]) -> Mapping[FindingKey, AnswerAge]:
+def ages_of(scans: Sequence[tuple[datetime, Answers]]) -> Mapping[FindingKey, AnswerAge]:
     """The ages of the answers of the first scan; `scans` are the newest first, each with its time and its answers."""
-    newest, given = scans[0]
-    by_key = {key: [(at, answers.get(key)) for at, answers in scans] for key in given}
+    runs: list[tuple[datetime, Answers]] = []
+    for at, answers in scans:
+        if runs and runs[-1][1] == answers:
+            runs.pop()
+        runs.append((at, answers))
+    newest, given = runs[0]
+    by_key = {key: [(at, answers.get(key)) for at, answers in runs] for key in given}
     return {key: _age(by_key[key], newest=newest, status=status) for key, status in given.items()}
 
 
