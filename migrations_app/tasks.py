@@ -109,7 +109,7 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
 def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, what: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
     """The result of `work`; None if it crashed. `rows` is the queue that the claim is of.
 
-    A database that went away is no fault of the work: the claim stays until its lease ends, and another attempt follows.
+    A database that went away is no fault of the work: the claim stays until its lease ends, then it is tried again.
     """
     try:
         result, crash = _logged(partial(work, claim), f"{what} crashed")
