@@ -162,7 +162,7 @@ class Content(models.Model):
     """Report, nodes and IAM sheet of one or more snapshots, stored once per digest: an unchanged scan costs one row.
 
     `iam` is empty without a sheet. That of a newest snapshot has its findings as rows; one of history is packed, in a
-    tenth of the room (decision 0015). Packed, `report` is the rest of the report, with `texts` beside it, and `iam` is
+    tenth of the room (decision 0016). Packed, `report` is the rest of the report, with `texts` beside it, and `iam` is
     empty: the sheet is in `sheet`. Read them by the functions, which give the same for both.
     """
 

@@ -1,4 +1,4 @@
-"""Packs contents that are history: no findings as rows, and what most contents share is stored once (decision 0015).
+"""Packs contents that are history: no findings as rows, and what most contents share is stored once (decision 0016).
 
 A content is history once no newest snapshot of a cluster has it. Each transaction is small (R26) and leaves a content
 that gives the same as before; one that a scan finds again is written again by `store`, under the same lock.
