@@ -11,6 +11,7 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from karpdash.monitoring import schema
+from migrations_app import tasks
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, ContentPart, FindingRow, Snapshot
 from migrations_app.queries.cluster.detail import nodes_of
@@ -227,6 +228,17 @@ def test_no_transaction_takes_more_than_a_batch_of_findings_away(cluster, monkey
     taken.clear()
     assert packed_all() == 1
     assert (sum(taken), max(taken)) == (rows, 40)
+
+
+@pytest.mark.usefixtures("_ripe")
+def test_the_sweep_of_every_ten_minutes_packs(cluster):
+    old = scanned(cluster)
+    scanned(cluster, OTHER)
+    tasks.retain()
+    marked = Content.objects.filter(pk=old.content_id, texts=None).exclude(history_since=None)
+    assert marked.update(history_since=timezone.now() - SETTLING) == 1
+    tasks.retain()
+    assert Content.objects.get(pk=old.content_id).texts is not None
 
 
 @pytest.mark.usefixtures("_ripe")
