@@ -86,6 +86,11 @@ class ShownRow:
     done: DonePercent | None = None
     rollout: ActiveRollout | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Whether there is anything to count below the blockers."""
+        return bool(self.more or self.row.warnings or self.row.unknowns)
+
 
 def statuses_of(tab: str) -> tuple[str, ...]:
     """The statuses of a tab; empty for an unknown one."""
