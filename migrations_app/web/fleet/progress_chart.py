@@ -54,10 +54,14 @@ class ProgressDay:
     falls: tuple[Fall, ...] = ()
 
     @property
-    def why(self) -> str:
+    def causes(self) -> str:
         """Why a share fell, as a text; empty where none did."""
-        causes = ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
-        return _("falls: {causes}").format(causes=causes) if causes else ""
+        return ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
+
+    @property
+    def why(self) -> str:
+        """As `causes`, to stand beside a share."""
+        return _("falls: {causes}").format(causes=self.causes) if self.falls else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +98,22 @@ class RolloutMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallMark:
-    """A day on which a share fell, on the line of the whole way, and why."""
+    """A day on which a share fell, on the line of the whole way, and why; the newest has number 1."""
 
     x: float
     y: float
     word: str
+    number: int
+
+    @property
+    def at(self) -> float:
+        """Its place in percent of the width."""
+        return self.x / WIDTH * 100
+
+    @property
+    def above(self) -> float:
+        """Where its number stands, over the mark."""
+        return self.y - 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,14 +202,20 @@ def chart(
             AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
         ),
         marks=tuple(mark for mark in marks if mark),
-        falls=tuple(
-            FallMark(x=axis.x(day.day), y=_y(percent), word=f"{day.day} {day.why}")
-            for day in known
-            if day.why and (percent := day.done[WAY].percent) is not None
-        ),
+        falls=_falls(known, axis=axis),
         scans=tuple(axis.x(day.day) for day in known if day.scanned),
         places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
         today=axis.x(known[-1].day),
+    )
+
+
+def _falls(days: Sequence[ProgressDay], *, axis: _Axis) -> tuple[FallMark, ...]:
+    """The days on which a share fell, the newest first."""
+    fallen = (day for day in reversed(days) if day.falls)
+    places = ((day, percent) for day in fallen if (percent := day.done[WAY].percent) is not None)
+    return tuple(
+        FallMark(x=axis.x(day.day), y=_y(percent), word=f"{day.day} {day.why}", number=number)
+        for number, (day, percent) in enumerate(places, 1)
     )
 
 
