@@ -38,6 +38,7 @@ MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
     "claims": (_("Claims not stored as v1"), _("Machines, and NodeClaims that are not rewritten")),
 }
 """The word of each measure for what is left, and what it counts."""
+UNKNOWN = DonePercent(percent=None, bound="unknown")
 LAST_HEADINGS = ("clusters", "scanned", "fell because")
 FALLS_TOLD = 6
 """Falls that the picture tells in words, the newest ones; it marks every one."""
@@ -96,6 +97,24 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
         "query": request.GET.urlencode(),
     }
     return render(request, "burndown/page.html", context)
+
+
+@require_right()
+@require_safe
+def line(request: HttpRequest) -> HttpResponse:
+    """How far these clusters are and when they are through, in one line, which the fleet's page loads into itself.
+
+    It is no part of that page, which would wait for the days of every cluster.
+    """
+    told = burndown(_asked(request), now=timezone.now())
+    days = days_of(told)
+    context = {
+        "told": told,
+        "way": days[-1].done[WAY] if days else UNKNOWN,
+        "end": ends_of(told)[WAY],
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "burndown/line.html", context)
 
 
 @require_right()
@@ -173,7 +192,7 @@ def _drawn(ask: BurndownAsk, told: Burndown, *, now: datetime) -> dict[str, Any]
     return {
         "told": told,
         "halves": [_half(half, told=told, done=last.get(half), end=ends[half]) for half in HALVES],
-        "way": last.get(WAY, DonePercent(percent=None, bound="unknown")),
+        "way": last.get(WAY, UNKNOWN),
         "end": ends[WAY],
         "chart": drawn,
         "hover": _hover(days) if drawn else None,
@@ -187,13 +206,12 @@ def _half(half: str, *, told: Burndown, done: DonePercent | None, end: Projected
         MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=told.curves[name])
         for name in HALVES[half]
     )
-    unknown = DonePercent(percent=None, bound="unknown")
-    return HalfCard(name=half, word=WORDS[half], done=done or unknown, end=end, measures=tuple(lines))
+    return HalfCard(name=half, word=WORDS[half], done=done or UNKNOWN, end=end, measures=tuple(lines))
 
 
 def _group(told: Burndown, *, key: object, name: str) -> GroupProgress:
     days, ends = days_of(told), ends_of(told)
-    done = days[-1].done[WAY] if days else DonePercent(percent=None, bound="unknown")
+    done = days[-1].done[WAY] if days else UNKNOWN
     return GroupProgress(id=key, name=name, told=told, done=done, end=ends[WAY])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -26,7 +27,9 @@ from migrations_app.queries.fleet.clusters import (
     FleetRow,
     fleet_page,
 )
+from migrations_app.queries.fleet.counted import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.facets import fleet_facets
+from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
@@ -39,6 +42,7 @@ from migrations_app.web.fleet.answer import (
     ORDER,
     ShownRow,
     answer,
+    on_v1,
     shown_row,
     statuses_of,
     tabs_of,
@@ -111,6 +115,8 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "page_size": PAGE,
         "cause_count": len(told),
         "answer": answer(found.totals.buckets, told),
+        "on_v1": on_v1(found.totals.stages),
+        "progress_query": _progress_query(ask),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in found.rows),
@@ -121,6 +127,16 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "searched": bool(ask.q or ask.environment or ask.group or ask.labels or ask.check),
     }
     return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
+
+
+def _progress_query(ask: FleetAsk) -> str | None:
+    """The query of the progress of the same clusters; None where its page cannot tell them apart."""
+    labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
+    told = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
+    if ask.q or ask.check or ask.environment == SAMPLES or not told:
+        return None
+    asked = {"group": str(ask.group or ""), "label": ",".join(labels)}
+    return urlencode({name: value for name, value in asked.items() if value})
 
 
 def _failing(ask: FleetAsk, told: Sequence[Cause], *, held: Held, now: datetime) -> tuple[tuple[str, str, int], ...]:
