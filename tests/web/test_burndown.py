@@ -9,9 +9,10 @@ import pytest
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.progress import ends_of
 from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.use_cases.clusters import groups, labels
-from migrations_app.web.fleet.progress_chart import chart, days_of, ends_of
+from migrations_app.web.fleet.progress_chart import chart, days_of
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import NOW, a_cluster
 from tests.web.pages import rows, text

@@ -24,12 +24,13 @@ from migrations_app.queries.fleet.burndown import (
 )
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
+from migrations_app.queries.fleet.progress import WAY, ends_of, told_of
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_asked
-from migrations_app.web.fleet.progress_chart import WAY, WORDS, ProgressChart, ProgressDay, chart, days_of, ends_of
+from migrations_app.web.fleet.progress_chart import WORDS, ProgressChart, ProgressDay, chart, days_of
 
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
     "objects": (_("Legacy objects"), _("Provisioners, AWSNodeTemplates and Machines")),
@@ -106,14 +107,8 @@ def line(request: HttpRequest) -> HttpResponse:
 
     It is no part of that page, which would wait for the days of every cluster.
     """
-    told = burndown(_asked(request), now=timezone.now())
-    days = days_of(told)
-    context = {
-        "told": told,
-        "way": days[-1].done[WAY] if days else UNKNOWN,
-        "end": ends_of(told)[WAY],
-        "query": request.GET.urlencode(),
-    }
+    told = told_of(burndown(_asked(request), now=timezone.now()))
+    context = {"told": told, "way": told.way.done, "end": told.way.end, "query": request.GET.urlencode()}
     return render(request, "burndown/line.html", context)
 
 

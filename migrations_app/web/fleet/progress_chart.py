@@ -4,14 +4,15 @@ The page lays its labels over the drawing, so that they keep their size on a pho
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 
-from migrations_app.queries.fleet.burndown import Burndown, BurndownCurve, MarkedRollout
-from migrations_app.readiness.progress.curve import Lacking, Point, lacking
+from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
+from migrations_app.queries.fleet.progress import WAY, points_by_day
+from migrations_app.readiness.progress.curve import Point
 from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
-from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way, end_of
+from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way
 from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
@@ -22,7 +23,6 @@ AHEAD = 14
 FARTHEST = 180
 """Days after today that the axis covers at most; a later end is only written."""
 TICKS = 6
-WAY = "way"
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
 FALLEN: Mapping[str, tuple[str, str, str]] = {
@@ -140,11 +140,7 @@ class _Axis:
 
 def days_of(told: Burndown) -> tuple[ProgressDay, ...]:
     """Every day with a point, oldest first."""
-    by_day: dict[date, dict[str, Point]] = {}
-    for name, line in told.curves.items():
-        for point in line.points:
-            by_day.setdefault(point.day, {})[name] = point
-    found = sorted(by_day.items())
+    found = points_by_day(told)
     before = [{}, *(points for _, points in found)]
     return tuple(_day(day, points, before=past) for (day, points), past in zip(found, before, strict=False))
 
@@ -168,22 +164,6 @@ def _day(day: date, points: Mapping[str, Point], *, before: Mapping[str, Point])
     return ProgressDay(
         day=day, done={WAY: done_of_way(points)} | done, points=points, scanned=max(0, scanned), falls=falls
     )
-
-
-def ends_of(told: Burndown) -> Mapping[str, ProjectedEnd]:
-    """The projected end of each half and of the whole way."""
-    curves = told.curves
-    halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
-    return {WAY: _end(list(curves.values()))} | halves
-
-
-def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
-    end = end_of([line.projection for line in curves])
-    if end.outcome != "too_little":
-        return end
-    lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
-    most = Lacking(scans=max(one.scans for one in lacks), days=max(one.days for one in lacks))
-    return replace(end, lacks=most)
 
 
 def chart(
