@@ -13,7 +13,7 @@ from migrations_app.readiness.preferred_tool import TOOLS
 
 class ToolQuerySerializer(StrictSerializer):
     tool = serializers.ChoiceField(
-        required=False, choices=TOOLS, help_text="Its fixes come first. Without it the caller's own tool, as `me` has it."
+        required=False, choices=TOOLS, help_text="Its fixes come first; without it those of the tool in `me`."
     )
 
 

@@ -214,9 +214,9 @@ def _status_rank(order: tuple[str, ...]) -> F | Case:
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
     """Clusters and legacy objects by status and stage: one small table from which all counts are made."""
-    told = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
-    grouped: QuerySet[Any, dict[str, Any]] = told.values("bucket", "stage_shown")
-    return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
+    told: Any = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
+    counts = {"n": Count("pk"), "known": Count("latest__legacy_left"), "legacy": Sum("latest__legacy_left")}
+    return tuple(told.values("bucket", "stage_shown").annotate(**counts))
 
 
 def stale_after(interval: int) -> timedelta | None:
