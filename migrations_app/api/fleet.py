@@ -31,7 +31,8 @@ from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, told_of
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
-from migrations_app.readiness.progress.curve import BurndownProjection, Point
+from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
+from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
 from migrations_app.tasks import wake_fleet_scan
 from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
@@ -63,6 +64,24 @@ class CurveShownSerializer(StructSerializer):
     """At most ninety days, none before the first scan."""
 
     struct = BurndownCurve
+
+
+class DonePercentShownSerializer(StructSerializer):
+    """`percent` is null where nothing is known; it is an upper bound where something was never read."""
+
+    struct = DonePercent
+
+
+class LackingShownSerializer(StructSerializer):
+    """What a projected end needs yet: days with a scan that read everything, and days until the last of them."""
+
+    struct = Lacking
+
+
+class ProjectedEndShownSerializer(StructSerializer):
+    """`on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
+
+    struct = ProjectedEnd
 
 
 class WayShownSerializer(StructSerializer):
