@@ -115,8 +115,6 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "page_size": PAGE,
         "cause_count": len(told),
         "answer": answer(found.totals.buckets, told),
-        "on_v1": on_v1(found.totals.stages),
-        "progress_query": _progress_query(ask),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in found.rows),
@@ -158,13 +156,15 @@ def _shown(
 
 
 def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
-    """Template context of the list and its tabs."""
+    """Template context of the list, its tabs, and the line of progress above it."""
     counts = found.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
         "stages": tuple((stage, count) for stage, count in found.totals.stages.items() if count or stage == ask.stage),
         "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
         "groups": _groups(found, ask, rows=rows),
+        "on_v1": on_v1(found.totals.stages),
+        "progress_query": _progress_query(ask),
         "shown_rows": len(found.rows),
         "of_rows": sum(found.parts.values()),
     }
