@@ -14,7 +14,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import API_VERSION, Endpoint, body_params, person, query_params
 from migrations_app.karpenter.releases import known_up_to
 from migrations_app.queries.accounts.tool_choice import tool_of
-from migrations_app.readiness.preferred_tool import TOOLS
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 from migrations_app.use_cases.accounts.tokens import TokenUse
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
 

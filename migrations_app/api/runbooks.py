@@ -34,9 +34,9 @@ from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
 from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
+from migrations_app.readiness.outputs.preferred_tool import plan_by_tool
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.preferred_tool import plan_by_tool
 from migrations_app.readiness.published import published_plan, typed_plan
 from migrations_app.use_cases.accounts.tokens import TokenUse
 

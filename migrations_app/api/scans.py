@@ -41,7 +41,7 @@ from migrations_app.queries.scans.scans import SCAN_ORDERS, ScanAttempt, scan_at
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingAsk, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
-from migrations_app.readiness.preferred_tool import report_by_tool
+from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import wake

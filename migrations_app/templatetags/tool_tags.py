@@ -7,7 +7,7 @@ from django import template
 
 from migrations_app.checks.base import Remedy
 from migrations_app.queries.accounts.tool_choice import tool_of
-from migrations_app.readiness.preferred_tool import tools_of
+from migrations_app.readiness.outputs.preferred_tool import tools_of
 from migrations_app.templatetags.readiness_tags import remedy_tabs
 from migrations_app.templatetags.wording import TOOLS
 

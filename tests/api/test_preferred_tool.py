@@ -8,7 +8,7 @@ from django.test import Client
 
 from migrations_app.checks.base import Remedy
 from migrations_app.models.account import ToolChoice
-from migrations_app.readiness.preferred_tool import TOOLS, by_tool, plan_by_tool, report_by_tool, tools_of
+from migrations_app.readiness.outputs.preferred_tool import TOOLS, by_tool, plan_by_tool, report_by_tool, tools_of
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.views import person
 from migrations_app.queries.accounts.tool_choice import tool_of
-from migrations_app.readiness.preferred_tool import TOOLS
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 
 class ToolQuerySerializer(StrictSerializer):

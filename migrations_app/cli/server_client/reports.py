@@ -9,7 +9,7 @@ from migrations_app.cli.scan import add_judging
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
 from migrations_app.cli.terminal import Exit, columns, print_note, show
 from migrations_app.errors import InvalidResponse, NotFound, ServerFailed, TimedOut
-from migrations_app.readiness.preferred_tool import TOOLS
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 if TYPE_CHECKING:
     from migrations_app.clients.karpdash_server import KarpdashServer

@@ -1,7 +1,7 @@
 """The tool that a person takes for fixes."""
 
 from migrations_app.models.account import ToolChoice
-from migrations_app.readiness.preferred_tool import TOOLS
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 
 def tool_of(person_id: int) -> str:

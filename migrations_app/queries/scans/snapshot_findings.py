@@ -13,7 +13,7 @@ from migrations_app.models.scan import FindingRow, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
-from migrations_app.readiness.preferred_tool import report_by_tool
+from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 
 LOOK_BACK = 40
 """Number of different earlier results that are compared. A cluster that does not change has one for all its scans."""
