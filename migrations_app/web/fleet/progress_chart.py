@@ -111,9 +111,9 @@ class FallMark:
         return self.x / WIDTH * 100
 
     @property
-    def above(self) -> float:
-        """Where its number stands, over the mark."""
-        return self.y - 9
+    def below(self) -> float:
+        """Where its number stands, beside the mark and lower, where no line is drawn to it."""
+        return self.y + 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
