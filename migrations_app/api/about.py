@@ -10,11 +10,15 @@ from rest_framework.reverse import reverse
 from migrations_app import __version__
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
 from migrations_app.api.framework.operations import Operation
-from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.views import API_VERSION, Endpoint, query_params
+from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.views import API_VERSION, Endpoint, body_params, person, query_params
 from migrations_app.karpenter.releases import known_up_to
+from migrations_app.queries.accounts.tool_choice import tool_of
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 from migrations_app.use_cases.accounts.tokens import TokenUse
+from migrations_app.use_cases.accounts.tool_choice import choose_tool
 
+OWN = EndpointPermission("admin")
 COLLECTIONS = (
     "audit", "channels", "checks", "clusters", "deliveries", "events", "findings", "fleet-summary", "grants", "groups",
     "me", "people", "rollouts", "services", "snapshots", "teams", "tokens", "version", "waivers",
@@ -29,6 +33,15 @@ class CallerSerializer(serializers.Serializer[Any]):
     method = serializers.ChoiceField(choices=("token", "session"))
     scopes = serializers.ListField(child=OutputText(), allow_null=True)
     rights = serializers.ListField(child=OutputText(), help_text="Over all clusters; roles over groups add to them.")
+    tool = serializers.ChoiceField(
+        choices=("", *TOOLS), help_text="The tool whose fixes come first for the caller; empty without a choice."
+    )
+
+
+class CallerChangeSerializer(StrictSerializer):
+    """What the caller keeps for itself."""
+
+    tool = serializers.ChoiceField(choices=TOOLS, allow_blank=True, help_text="Empty takes the choice back.")
 
 
 class ReleaseSerializer(serializers.Serializer[Any]):
@@ -56,12 +69,24 @@ class MeView(Endpoint):
     """The caller."""
 
     tag = "about"
-    needs = {"GET": READ}
-    operations = {"GET": Operation(id="about_me", answer=CallerSerializer)}
+    needs = {"GET": READ, "PATCH": OWN}
+    operations = {
+        "GET": Operation(id="about_me", answer=CallerSerializer),
+        "PATCH": Operation("about_me_change", body=CallerChangeSerializer, answer=CallerSerializer, unmatched=True),
+    }
 
     def get(self, request: Request) -> Response:
-        """Whose token or session it is, and what it may do."""
+        """Whose token or session it is, what it may do, and which tool it prefers."""
         query_params(request, StrictSerializer)
+        return self._told(request)
+
+    def patch(self, request: Request) -> Response:
+        """Keeps the preferred tool, as the page of settings does: its fixes come first on pages and in answers. Needs
+        no If-Match."""
+        choose_tool(int(person(request).pk), **body_params(request, CallerChangeSerializer))
+        return self._told(request)
+
+    def _told(self, request: Request) -> Response:
         use = request.auth
         is_token = isinstance(use, TokenUse)
         told = {
@@ -69,6 +94,7 @@ class MeView(Endpoint):
             "method": "token" if is_token else "session",
             "scopes": sorted(use.scopes) if isinstance(use, TokenUse) else None,
             "rights": sorted(name.partition(".")[2] for name in request.user.get_all_permissions()),
+            "tool": tool_of(int(person(request).pk)),
         }
         return Response(CallerSerializer(told).data)
 

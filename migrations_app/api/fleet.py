@@ -26,11 +26,13 @@ from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.api.scans import NoFieldsSerializer
-from migrations_app.queries.fleet.burndown import Burndown, BurndownAsk, BurndownCurve, burndown
+from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, told_of
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
-from migrations_app.readiness.progress.curve import BurndownProjection, Point
+from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
+from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
 from migrations_app.tasks import wake_fleet_scan
 from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
@@ -64,11 +66,44 @@ class CurveShownSerializer(StructSerializer):
     struct = BurndownCurve
 
 
+class DonePercentShownSerializer(StructSerializer):
+    """`percent` is null where nothing is known; it is an upper bound where something was never read."""
+
+    struct = DonePercent
+
+
+class LackingShownSerializer(StructSerializer):
+    """What a projected end needs yet: days with a scan that read everything, and days until the last of them."""
+
+    struct = Lacking
+
+
+class ProjectedEndShownSerializer(StructSerializer):
+    """`on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
+
+    struct = ProjectedEnd
+
+
+class WayShownSerializer(StructSerializer):
+    """What is done of the whole way and when it ends, as the progress page says it. `done` is unknown where nothing was
+    read; `end` has a day for the outcome `falling` alone, and for `too_little` what is lacking."""
+
+    struct = WayTold
+
+
+class FallenDayShownSerializer(StructSerializer):
+    """Why a share was lower than on the day before: `number` of the measure are left more (`more_left`), were done and
+    are gone (`done_gone`), or are counted for the first time; or clusters were not read whole (`not_read`)."""
+
+    struct = FallenDay
+
+
 class BurndownShownSerializer(StructSerializer):
     """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`; CRDs that
-    do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`."""
+    do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`. With
+    the whole way, and why a share fell."""
 
-    struct = Burndown
+    struct = BurndownTold
 
 
 class BurndownOfView(Endpoint):
@@ -84,7 +119,7 @@ class BurndownOfView(Endpoint):
         query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
         ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
-        return Response(BurndownShownSerializer(burndown(ask, now=timezone.now())).data)
+        return Response(BurndownShownSerializer(told_of(burndown(ask, now=timezone.now()))).data)
 
 
 class FleetSummarySerializer(serializers.Serializer[Any]):

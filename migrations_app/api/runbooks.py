@@ -25,6 +25,7 @@ from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PlannedSerializer, StrictSerializer
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
+from migrations_app.api.framework.preferred import ToolQuerySerializer, tool_asked
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
@@ -33,6 +34,7 @@ from migrations_app.queries.cluster.reports import newest_runbook
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
 from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
+from migrations_app.readiness.outputs.preferred_tool import plan_by_tool
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published import published_plan, typed_plan
@@ -93,7 +95,7 @@ TYPED = "application/vnd.karpdash.plan-v2+json"
 _KINDS = {"json": JSON, "markdown": MARKDOWN, "table": TABLE}
 
 
-class PlanQuerySerializer(PlannedSerializer):
+class PlanQuerySerializer(PlannedSerializer, ToolQuerySerializer):
     format = serializers.ChoiceField(
         required=False, choices=tuple(_KINDS), help_text="Without it the Accept header decides; JSON where it does not."
     )
@@ -125,11 +127,13 @@ class ClusterPlanView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """The path and its work, as `karpdash plan` prints it, of the newest snapshot, whose time is in Last-Modified.
 
-        Every hop with its stages, what is still open at each, the commands, the way back and what cannot be undone.
+        Every hop with its stages, what is still open at each, the commands, the way back and what cannot be undone. The
+        commands are those of one's tool, where it is one for the fix.
         """
         query = query_params(request, PlanQuerySerializer)
         newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
+        plan = plan_by_tool(plan, tool_asked(request, query))
         kind = _KINDS.get(query.get("format", "")) or _accepted(request)
         kind = TYPED if (kind, query["schema"]) == (JSON, "2") else kind
         body = _written(plan, kind)

@@ -32,6 +32,7 @@ from migrations_app.api.framework.fields import (
 from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.preferred import ToolQuerySerializer, tool_asked
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
@@ -40,6 +41,7 @@ from migrations_app.queries.scans.scans import SCAN_ORDERS, ScanAttempt, scan_at
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingAsk, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
+from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import wake
@@ -249,7 +251,7 @@ class FindingDetailSerializer(StructSerializer):
     struct = FindingDetail
 
 
-class SnapshotFindingQuerySerializer(PagedSerializer):
+class SnapshotFindingQuerySerializer(PagedSerializer, ToolQuerySerializer):
     check = serializers.CharField(required=False, max_length=80)
     status = serializers.ChoiceField(required=False, choices=get_args(Status))
     severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
@@ -269,10 +271,11 @@ class SnapshotFindingsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Findings in full, in the order of the report, with the waivers over them."""
+        """Findings in full, in the order of the report, with the waivers over them, the fixes of one's tool first."""
         query = query_params(request, SnapshotFindingQuerySerializer)
         ask = SnapshotFindingAsk(**{name: query.get(name, "") for name in ("check", "status", "severity", "hop")})
-        page = snapshot_finding_page(id, ask, after=cursor_of(request, query), limit=query["limit"])
+        after, tool = cursor_of(request, query), tool_asked(request, query)
+        page = snapshot_finding_page(id, ask, after=after, limit=query["limit"], tool=tool)
         return page_answer(request, page, shape=FindingDetailSerializer)
 
 
@@ -296,7 +299,7 @@ class SnapshotSarifView(Endpoint):
         return _whole(request, sarif.render(report).encode(), kind=SARIF)
 
 
-class SnapshotExportQuerySerializer(PlannedSerializer):
+class SnapshotExportQuerySerializer(PlannedSerializer, ToolQuerySerializer):
     form = serializers.ChoiceField(choices=tuple(FORMS), help_text="The form of the report.")
 
 
@@ -321,11 +324,14 @@ class SnapshotExportView(Endpoint):
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning, and the table
-        of a terminal."""
+        of a terminal. The fixes of one's tool come first."""
         query = query_params(request, SnapshotExportQuerySerializer)
         kind, render = FORMS[query["form"]]
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
-        return _whole(request, render(report).encode(), kind=kind)
+        told = report_by_tool(report, tool_asked(request, query))
+        answer = _whole(request, render(told).encode(), kind=kind)
+        answer["Cache-Control"] = "private, no-cache"  # another tool may be preferred at any time
+        return answer
 
 
 class SnapshotNodesView(Endpoint):

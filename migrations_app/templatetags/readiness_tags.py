@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +19,7 @@ from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup
+from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
 from migrations_app.texts import text as _
@@ -231,11 +232,22 @@ def spoken(code: str) -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=512)
 def environment_badge(name: str) -> SafeString | str:
     """The environment in its colour; nothing if it is empty."""
     if not name:
         return ""
     return format_html('<span class="env is-{}">{}</span>', wording.environment_tone(name), name)
+
+
+@register.simple_tag
+@cache
+def done_percent(done: DonePercent) -> SafeString:
+    """The share of the way that is done; `not read` where nothing is known of it."""
+    if done.percent is None:
+        return format_html('<span class="badge is-unknown">{}{}</span>', icon("unknown"), _("not read"))
+    bound = format_html('<span class="muted">{}</span> ', _("at most")) if done.bound == "at_most" else ""
+    return format_html('{}<b class="num">{} %</b>', bound, done.percent)
 
 
 @register.simple_tag

@@ -7,11 +7,11 @@ from django import template
 
 from migrations_app.checks.base import Remedy
 from migrations_app.queries.accounts.tool_choice import tool_of
+from migrations_app.readiness.outputs.preferred_tool import tools_of
 from migrations_app.templatetags.readiness_tags import remedy_tabs
-from migrations_app.templatetags.wording import IAM_FORMS, TOOLS
+from migrations_app.templatetags.wording import TOOLS
 
 register = template.Library()
-_OF_IAM = dict(zip(IAM_FORMS, ("aws-cli", "json", "cloudformation"), strict=True))
 
 
 class ToolTab(NamedTuple):
@@ -28,7 +28,7 @@ def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[Tool
     """The remedies as tabs; open is the first one of the person's tool, else the first of all."""
     tabs = remedy_tabs(remedies)
     mine = _tool_here(context) if len(tabs) > 1 else ""
-    tools = [remedy.how if remedy.how in TOOLS else _OF_IAM.get(label, "") for label, remedy in tabs]
+    tools = tools_of([remedy for _, remedy in tabs])
     opened = tools.index(mine) if mine in tools else 0
     return tuple(
         ToolTab(label, remedy, tool, at == opened)

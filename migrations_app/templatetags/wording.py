@@ -163,7 +163,7 @@ TOOLS: dict[str, str] = {
     **{how: REMEDIES[how] for how in ("kubectl", "helm", "terraform", "flux", "argocd")},
     **dict(zip(("aws-cli", "json", "cloudformation"), IAM_FORMS, strict=True)),
 }
-"""The tools of `queries.accounts.tool_choice`."""
+"""The tools of `readiness.outputs.preferred_tool`."""
 SOURCES: dict[str, str] = {
     "kubeconfig": "kubeconfig",
     "bundle": _("uploaded bundle"),

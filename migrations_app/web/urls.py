@@ -63,6 +63,7 @@ urlpatterns = [
     path("fleet/views", bulk_actions.keep, name="fleet-view-keep"),
     path("fleet/views/<uuid:view_id>/remove", bulk_actions.forget, name="fleet-view-forget"),
     path("burndown", burndown.of_fleet, name="burndown"),
+    path("burndown/line", burndown.line, name="burndown-line"),
     path("burndown.csv", burndown.export, name="burndown-csv"),
     path("burndown.svg", burndown.picture, name="burndown-svg"),
     path("groups/", groups.groups, name="groups"),

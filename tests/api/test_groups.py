@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel, SavedView
+from migrations_app.models.scan import LegacyDay
+from migrations_app.readiness.progress.curve import COLUMNS
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster
 
@@ -174,3 +176,20 @@ def test_the_burndown_of_a_cluster_a_group_and_the_fleet(api: Tool, scanned: Sca
     }  # fmt: skip
     nothing = api("GET", f"fleet/burndown?cluster={uuid.uuid4()}").json()
     assert (nothing["clusters"], nothing["nodes"]["points"]) == (0, [])
+    assert (nothing["way"]["done"], nothing["way"]["end"]["outcome"], nothing["falls"]) == (
+        {"percent": None, "bound": "unknown"}, "unknown", [],
+    )  # fmt: skip
+
+
+def test_the_burndown_tells_the_way_and_why_it_fell(api: Tool) -> None:
+    shop, today = a_cluster("shop"), timezone.now().date()
+    for back, machines in ((2, 10), (1, 10), (0, 15)):
+        counts = dict.fromkeys(COLUMNS, 0) | {"machines": machines, "objects_total": 20}
+        LegacyDay.objects.create(cluster=shop, day=today - timedelta(days=back), **counts)
+    told = api("GET", f"fleet/burndown?cluster={shop.pk}").json()
+    # a quarter of the first half is done, and nothing is to do in the second
+    assert told["way"] == {
+        "done": {"percent": 62, "bound": "exact"},
+        "end": {"outcome": "too_little", "on": None, "certainty": "exact", "lacks": {"scans": 1, "days": 5}},
+    }
+    assert told["falls"] == [{"day": str(today), "measure": "objects", "cause": "more_left", "number": 5}]

@@ -36,6 +36,7 @@ WANTED_TIMES = 6.0
 PAGES = {
     "fleet page": "/",
     "fleet page, one list by blockers": "/?view=flat&sort=blockers&desc=1",
+    "line of progress that it loads": "/burndown/line",
     "API list": "/api/v1/clusters?limit=100",
     "API summary": "/api/v1/fleet/summary",
     "metrics": "/metrics",
@@ -182,7 +183,7 @@ def _fill(until: int, *, first: int) -> int:
 
     from migrations_app.models.cluster import Cluster
     from migrations_app.models.monitoring import Gauges, Tally
-    from migrations_app.models.scan import Snapshot
+    from migrations_app.models.scan import LegacyDay, Snapshot
     from migrations_app.use_cases.scans.store import gauges
     from tests.builders_rows import a_report, a_snapshot
 
@@ -197,6 +198,7 @@ def _fill(until: int, *, first: int) -> int:
         columns = {"verdict": VERDICTS[number % 6], "stage": STAGES[number % 5], "blockers": number % 7}
         latest = a_snapshot(cluster, report, at=now, **columns)
         Snapshot.objects.bulk_create(_older(latest, now), batch_size=500)
+        LegacyDay.objects.bulk_create(_days(cluster.pk, now, number=number), batch_size=500)
         Gauges.objects.create(cluster=cluster, body=body)
         Tally.objects.bulk_create(
             Tally(subject=str(cluster.pk), what="request", first="list", second=code, count=9)
@@ -212,6 +214,18 @@ def _older(latest: Any, now: datetime) -> Iterator[Any]:
     more = ("verdict", "blockers", "warnings", "unknowns", "legacy_left", "nodes_total", "parts")
     same = {name: getattr(latest, name) for name in columns + more}
     return (Snapshot(scanned_at=now - age, **same) for age in ages()[1:])
+
+
+def _days(cluster: Any, now: datetime, *, number: int) -> Iterator[Any]:
+    """Ninety days of progress; the fewer objects are left, the nearer the day is."""
+    from migrations_app.models.scan import LegacyDay
+
+    for back in range(90):
+        left = min(20, back // 4 + number % 3)
+        counts = {"provisioners": left, "templates": left, "machines": 2 * left, "nodes": left, "claims": left}
+        totals = {"objects_total": 100, "nodes_total": 40, "stored_versions_total": 3, "claims_total": 40}
+        day = (now - timedelta(days=back)).date()
+        yield LegacyDay(cluster_id=cluster, day=day, stored_versions=3 if left else 0, **counts, **totals)
 
 
 if __name__ == "__main__":

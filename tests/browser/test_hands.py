@@ -52,6 +52,16 @@ def test_keys_on_the_fleet_page(browse, fleet):
     expect(page.get_by_role("heading", level=1)).to_have_text("partial")
 
 
+def test_the_fleet_says_how_far_it_is_and_when_it_is_through(browse, fleet):
+    page = browse()
+    page.goto("/")
+    line = page.locator(".fleet-line")
+    expect(line).to_contain_text("of 5 clusters are on v1")
+    expect(line).to_contain_text("No projected end: not everything that counts was ever read.")
+    line.get_by_role("link", name="Progress by day").click()
+    expect(page).to_have_url(re.compile("/burndown$"))
+
+
 def test_go_keys(browse, fleet):
     page = browse()
     page.goto("/")

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.contrib.auth import get_user_model
 
+from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.readiness.outputs import json_schema, junit, markdown, plan_markdown, plan_table, table
@@ -15,10 +16,11 @@ from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.published import typed_plan
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.tool_choice import choose_tool
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_rollout, a_yes, entitled, remove
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 
 SCOPES = ["read", "scan", "plan", "act"]
 
@@ -110,6 +112,21 @@ def test_the_plan_is_that_of_the_server(shop, asked, form):
     code, out, _ = asked("plan", "--cluster", "shop", "-o", form)
     assert code == 0
     assert (json.loads(out) == json.loads(wanted)) if form == "json" else out == wanted
+
+
+def test_the_tool_of_the_account_comes_first_and_an_asked_one_before_it(token, root, asked):
+    fixes = (Remedy(how="kubectl", text="kubectl delete it"), Remedy(how="helm", text="it: false"))
+    a_snapshot(a_cluster("shop"), a_report("shop", checks=(a_finding(remedies=fixes),)))
+
+    def fixed_by(*more):
+        told = (asked("scan", "--cluster", "shop", "--stored", *more)[1], asked("plan", "--cluster", "shop", *more)[1])
+        return [{fix.text for fix in fixes if fix.text in text} for text in told]
+
+    assert fixed_by() == [{"kubectl delete it"}] * 2
+    choose_tool(root.pk, tool="helm")
+    assert fixed_by() == [{"it: false"}] * 2
+    assert fixed_by("--tool", "kubectl") == [{"kubectl delete it"}] * 2
+    assert asked("plan", "--cluster", "shop", "--tool", "magic")[0] == 2
 
 
 def test_lists(shop, asked):

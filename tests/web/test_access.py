@@ -19,7 +19,8 @@ LOOK = {
     "fleet", "password", "catalogue", "glossary", "cluster", "cluster-nodes", "cluster-parts", "cluster-history",
     "cluster-changes", "cluster-progress", "cluster-convert", "convert", "cluster-iam",
     "cluster-plan", "cluster-plan-slash", "cluster-waivers", "waivers", "tokens", "tool",
-    "burndown", "burndown-csv", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search", "samples",
+    "burndown", "burndown-csv", "burndown-line", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search",
+    "samples",
 }  # fmt: skip
 OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
 RIGHTS = {

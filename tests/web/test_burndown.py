@@ -1,5 +1,6 @@
 """The page of progress: drawn, in words, as a table, as a picture and as CSV, at a constant price."""
 
+import re
 from datetime import date, timedelta
 from xml.etree import ElementTree
 
@@ -8,9 +9,10 @@ import pytest
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.progress import ends_of
 from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.use_cases.clusters import groups, labels
-from migrations_app.web.fleet.progress_chart import chart, days_of, ends_of
+from migrations_app.web.fleet.progress_chart import chart, days_of
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import NOW, a_cluster
 from tests.web.pages import rows, text
@@ -18,8 +20,9 @@ from tests.web.pages import rows, text
 HEADINGS = (
     "day", "percent", "bound", "percent to_v1beta1", "percent to_v1", "objects left", "objects total", "nodes left",
     "nodes total", "stored_versions left", "stored_versions total", "claims left", "claims total", "clusters",
-    "scanned",
+    "scanned", "fell because",
 )  # fmt: skip
+SVG = "{http://www.w3.org/2000/svg}"
 pytestmark = pytest.mark.django_db
 
 
@@ -159,9 +162,53 @@ def test_the_days_as_csv(ada):
     )  # fmt: skip
     assert answer.content.decode().splitlines() == [
         ",".join(HEADINGS),
-        "2026-11-20,91,exact,83,100,9,40,1,10,0,0,0,0,1,1",
-        "2026-11-21,91,exact,83,100,9,40,1,10,0,0,0,0,1,1",
+        "2026-11-20,91,exact,83,100,9,40,1,10,0,0,0,0,1,1,",
+        "2026-11-21,91,exact,83,100,9,40,1,10,0,0,0,0,1,1,",
     ]
+
+
+def test_a_fall_and_its_causes_are_in_the_csv(ada):
+    days(a_cluster(), 20, 20, 25)
+    LegacyDay.objects.filter(day=NOW.date()).update(nodes=2)
+    lines = [line.split(",", 14)[-1] for line in ada.get("/burndown.csv").content.decode().splitlines()]
+    # the day, and what the table says of it
+    assert lines == [
+        "scanned,fell because", "1,", "1,", '1,"5 objects more on the old API, 2 nodes more on the old API"'
+    ]  # fmt: skip
+
+
+def picture(client, address="/burndown.svg"):
+    """The lines of the picture on falls, the numbers on its marks, and what each mark says."""
+    drawing = ElementTree.fromstring(client.get(address).content)
+    lines = [node.text for node in drawing.iter(f"{SVG}text") if re.match(r"\d+(: | earlier)", node.text or "")]
+    marks = [node.findtext(f"{SVG}title") for node in drawing.iter(f"{SVG}circle")]
+    numbers = [node.text for node in drawing.iter(f"{SVG}text") if (node.text or "").isdigit()]
+    height = int(drawing.attrib["height"])
+    assert all(float(node.attrib["y"]) < height for node in drawing.findall(f"{SVG}text"))
+    return lines, numbers, marks
+
+
+def test_the_picture_says_why_it_fell_of_a_cluster_and_of_the_fleet(ada):
+    shop = a_cluster()
+    days(shop, 20, 25)
+    days(a_cluster("calm"), 5, 5)
+    fell = "2026-11-21 falls: 5 objects more on the old API"
+    for address in (f"/burndown.svg?cluster={shop.pk}", "/burndown.svg"):
+        assert picture(ada, address) == ([f"1: {fell}"], ["1"], [fell])
+
+
+def test_the_picture_of_a_way_without_a_fall_has_no_mark(ada):
+    falling()
+    assert picture(ada) == ([], [], [])
+
+
+def test_the_picture_tells_the_newest_falls_and_marks_all(ada):
+    days(a_cluster(), *(2 * number for number in range(10)))
+    lines, numbers, marks = picture(ada)
+    assert (len(lines), lines[0][:13], lines[-1]) == (
+        7, "1: 2026-11-21", "3 earlier falls are in the table and in the CSV",
+    )  # fmt: skip
+    assert (numbers, len(marks)) == (list("123456"), 9)
 
 
 def test_the_picture_is_one_file_of_its_own(ada):
@@ -170,7 +217,7 @@ def test_the_picture_is_one_file_of_its_own(ada):
     answer = ada.get(f"/burndown.svg?cluster={shop.pk}")
     assert answer["Content-Type"] == "image/svg+xml"
     drawing = ElementTree.fromstring(answer.content)
-    assert drawing.findtext("{http://www.w3.org/2000/svg}title") == "Progress of <shop>"
+    assert drawing.findtext(f"{SVG}title") == "Progress of <shop>"
     assert (b"style" in answer.content, b"<script" in answer.content) == (False, False)
 
 

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from migrations_app.checks.base import Remedy
 from migrations_app.models.account import ToolChoice
-from migrations_app.queries.accounts.tool_choice import TOOLS, tool_of
+from migrations_app.queries.accounts.tool_choice import tool_of
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 from migrations_app.templatetags import wording
 
 pytestmark = pytest.mark.django_db

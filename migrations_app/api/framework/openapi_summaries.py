@@ -39,6 +39,7 @@ SUMMARIES = {
     "aws_organizations_clusters_list": "List the clusters of an AWS organization",
     "aws_organizations_clusters_register": "Register clusters of an AWS organization",
     "about_me": "Show the caller",
+    "about_me_change": "Change the caller's preferences",
     "about_version": "Show the release",
     "audit_list": "List audit events",
     "audit_export": "Export audit events",

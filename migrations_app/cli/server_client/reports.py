@@ -9,6 +9,7 @@ from migrations_app.cli.scan import add_judging
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
 from migrations_app.cli.terminal import Exit, columns, print_note, show
 from migrations_app.errors import InvalidResponse, NotFound, ServerFailed, TimedOut
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 if TYPE_CHECKING:
     from migrations_app.clients.karpdash_server import KarpdashServer
@@ -26,6 +27,7 @@ def add_commands(commands: Commands) -> None:
     scan.add_argument("--stored", action="store_true", help="judge by the newest snapshot, without a new scan")
     scan.add_argument("--wait", metavar="SECONDS", type=_seconds, default=600.0, help="for the scan (600)")
     scan.add_argument("-o", "--output", choices=SCAN_OUTPUTS, default="table")
+    _add_tool(scan)
     add_judging(scan)
     scan.set_defaults(do=_scan)
     findings = commands.add_parser("findings", help="the answers of checks in the newest snapshots")
@@ -37,6 +39,7 @@ def add_commands(commands: Commands) -> None:
     plan = commands.add_parser("plan", help="the runbook of a cluster's newest snapshot")
     _add_cluster(plan)
     plan.add_argument("-o", "--output", choices=PLAN_OUTPUTS, default="table")
+    _add_tool(plan)
     plan.add_argument("--schema", choices=("1", "2"), default="2", help="version of the JSON (2: with typed changes)")
     plan.set_defaults(do=_plan)
 
@@ -46,6 +49,16 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubernetes", metavar="MINOR", default="", help="the Kubernetes that it is to be raised to, such as 1.33"
     )
+
+
+def _add_tool(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tool", choices=TOOLS, help="its fixes first; else those of the tool that the account prefers at the server"
+    )
+
+
+def _tool(options: argparse.Namespace) -> dict[str, str]:
+    return {"tool": options.tool} if options.tool else {}
 
 
 def _seconds(text: str) -> float:
@@ -71,7 +84,7 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
         show(json_schema.render(report))
     else:
-        text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **asked}).decode()
+        text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **asked, **_tool(options)}).decode()
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
     return exit_code(report, fail_on=options.fail_on, strict=options.strict)
 
@@ -127,7 +140,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     found = cluster_id(server, options.cluster)
     asked = {"kubernetes": options.kubernetes, "format": options.output}
-    body = server.read(f"clusters/{found}/plan", asked | {"schema": options.schema})
+    body = server.read(f"clusters/{found}/plan", asked | {"schema": options.schema} | _tool(options))
     if options.output != "json":
         show(body.decode())
         return Exit.READY

@@ -1,9 +1,7 @@
 """The tool that a person takes for fixes."""
 
 from migrations_app.models.account import ToolChoice
-
-TOOLS = ("kubectl", "helm", "terraform", "flux", "argocd", "aws-cli", "json", "cloudformation")
-"""What commands are given for; the last three are forms of an IAM policy."""
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 
 def tool_of(person_id: int) -> str:

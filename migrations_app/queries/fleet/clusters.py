@@ -53,6 +53,14 @@ GROUP = "group"
 UNREACHABLE_AFTER = 3
 """Consecutive failed scans after which a cluster counts as unreachable; before that its last result is shown."""
 STALE_INTERVALS = 3
+READ = (
+    "name", "environment", "source", "eks_arn", "target", "created_at", "interval_seconds", "latest_id", "failures",
+    "failing_since", "last_error_code", *(f"latest__{column}" for column in (
+        "stage", "karpenter_version", "kubernetes_version", "next_hop", "verdict", "blockers", "warnings", "unknowns",
+        "legacy_left", "nodes_total", "complete", "scanned_at",
+    )),
+)  # fmt: skip
+"""The columns that make a row."""
 PAGE = 60
 """Rows per page: a fleet of 50 fits on one page, and a page of a large fleet costs little more."""
 
@@ -149,10 +157,11 @@ class FleetPage:
 
 def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
     """One page of the fleet, in a few queries whatever its size."""
-    base = _narrowed(_annotated(), ask, now=now)
+    base = _narrowed(ask, now=now)
     counted = _cells(base)
-    chosen = base.filter(_chosen_filter(ask))
-    clusters = list(_after(_ordered(chosen, ask), ask).prefetch_related("labels", _groups())[: limit + 1])
+    chosen = _chosen_of(base, ask)
+    ordered = _after(_ordered(_annotated(chosen), ask), ask)
+    clusters = list(ordered.only(*READ).prefetch_related("labels", _groups())[: limit + 1])
     rows = tuple(_row(cluster, ask, now=now) for cluster in clusters[:limit])
     following = _cursor_after(clusters[limit - 1], ask) if len(clusters) > limit else ""
     named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
@@ -167,8 +176,13 @@ def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
 
 
 def matching_clusters(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
-    """All clusters that match the filters, with `latest`, in no order."""
-    return _narrowed(_annotated(), ask, now=now).filter(_chosen_filter(ask))
+    """All clusters that match the filters, in no order; the query holds no more than the filters need."""
+    return _chosen_of(_narrowed(ask, now=now), ask)
+
+
+def matching_rows(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+    """As `matching_clusters`, with `latest`, the status and the interval of each."""
+    return _annotated(matching_clusters(ask, now=now))
 
 
 def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
@@ -200,8 +214,9 @@ def _status_rank(order: tuple[str, ...]) -> F | Case:
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
     """Clusters and legacy objects by status and stage: one small table from which all counts are made."""
-    grouped: QuerySet[Any, dict[str, Any]] = rows.order_by().values("bucket", "stage_shown")  # type: ignore[misc]  # the plugin loses annotations between functions
-    return tuple(grouped.annotate(n=Count("pk"), known=Count("latest__legacy_left"), legacy=Sum("latest__legacy_left")))
+    told: Any = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
+    counts = {"n": Count("pk"), "known": Count("latest__legacy_left"), "legacy": Sum("latest__legacy_left")}
+    return tuple(told.values("bucket", "stage_shown").annotate(**counts))
 
 
 def stale_after(interval: int) -> timedelta | None:
@@ -232,17 +247,19 @@ def _stage_case() -> Case:
     return Case(*whens, default=Value(len(STAGES) - 1), output_field=IntegerField())
 
 
-def _annotated() -> QuerySet[Cluster]:
+def _annotated(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
     running = Scan.objects.filter(cluster=OuterRef("pk"), state__in=("queued", "running")).values("state")[:1]
     return (
-        with_intervals(visible_clusters())
+        with_intervals(rows)
         .select_related("latest")
         .defer("sealed", "latest__parts", "latest__waived")
         .annotate(bucket=status_group_case(), stage_shown=_stage_case(), active=Coalesce(Subquery(running), Value("")))
     )
 
 
-def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+def _narrowed(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+    """The clusters that match every filter but those of status and stage."""
+    rows = visible_clusters()
     if ask.group is None and ask.environment != ENVIRONMENT:
         rows = rows.filter(counting_clusters())
     for word in ask.q.split()[:5]:
@@ -260,7 +277,7 @@ def _narrowed(rows: QuerySet[Cluster], ask: FleetAsk, *, now: datetime) -> Query
     if ask.check:
         rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
     if ask.check and ask.hop == BLOCKS:
-        rows = rows.filter(Q(("bucket", BUCKETS.index("blocked"))))
+        rows = rows.alias(bucket=status_group_case()).filter(bucket=BUCKETS.index("blocked"))
     return with_labels(rows, ask.labels)
 
 
@@ -274,8 +291,12 @@ def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
     return chosen
 
 
-def _chosen_filter(ask: FleetAsk) -> Q:
-    return Q(**{f"{column}__in": sorted(values) for column, values in _chosen(ask).items()})
+def _chosen_of(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+    """Those of the clusters with a status and a stage of the filters."""
+    made = {"bucket": status_group_case, "stage_shown": _stage_case}
+    chosen = _chosen(ask)
+    wanted = {f"{column}__in": sorted(values) for column, values in chosen.items()}
+    return rows.alias(**{column: made[column]() for column in chosen}).filter(**wanted)
 
 
 def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type

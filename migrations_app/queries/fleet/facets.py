@@ -33,18 +33,22 @@ def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
     """The counts of all filters, in three queries."""
     # Without its environment a fleet with real clusters hides the samples.
     wide = ask if ask.environment == SAMPLES else replace(ask, environment="")
+    asked = matching_clusters(ask, now=now)
+    by_environment, by_group = (
+        asked if other == ask else matching_clusters(other, now=now) for other in (wide, replace(ask, group=None))
+    )
     environments: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
-    for environment, region, account, number in _by_place(matching_clusters(wide, now=now)):
+    for environment, region, account, number in _by_place(by_environment):
         environments[environment] += number
         if ask.environment in ("", environment):
             for key, value in zip((ENVIRONMENT, *DERIVED), (environment, region, account), strict=True):
                 labels.setdefault(key, Counter())[value] += number
-    for key, value, number in _stored(matching_clusters(ask, now=now)):
+    for key, value, number in _stored(asked):
         labels.setdefault(key, Counter())[value] += number
     return FleetFacets(
         environments={name: environments[name] for name in sorted(environments) if name},
-        groups=_by_group(matching_clusters(replace(ask, group=None), now=now)),
+        groups=_by_group(by_group),
         labels=_ordered(labels),
     )
 

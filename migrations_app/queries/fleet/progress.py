@@ -1,16 +1,92 @@
-"""How much of the way to v1 each cluster of a list has behind it, as the progress page counts it."""
+"""How much of the way to v1 lies behind: of each cluster of a list, and of what a burndown tells, as pages count it."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
+from itertools import pairwise
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import LegacyDay
-from migrations_app.queries.fleet.burndown import BEFORE
-from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day
-from migrations_app.readiness.progress.share import DonePercent, done_of_days
+from migrations_app.queries.fleet.burndown import BEFORE, Burndown, BurndownCurve
+from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day, Lacking, Point, lacking
+from migrations_app.readiness.progress.falls import FallCause, falls_between
+from migrations_app.readiness.progress.share import (
+    HALVES,
+    DonePercent,
+    ProjectedEnd,
+    done_of_days,
+    done_of_way,
+    end_of,
+)
+
+WAY = "way"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayTold:
+    """The whole way: what is done of it, and when it ends. As for a half, `on` is set for `falling` alone."""
+
+    done: DonePercent
+    end: ProjectedEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallenDay:
+    """One cause for which a share was lower on that day than on the day before, as `Fall` tells it."""
+
+    day: date
+    measure: str
+    cause: FallCause
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurndownTold(Burndown):
+    """A burndown with what it says of the whole way, and why a share fell, oldest first."""
+
+    way: WayTold
+    falls: tuple[FallenDay, ...]
+
+
+def told_of(found: Burndown) -> BurndownTold:
+    """The burndown with its way and its falls."""
+    days = points_by_day(found)
+    falls = (
+        FallenDay(day=day, measure=fall.measure, cause=fall.cause, number=fall.number)
+        for (_, before), (day, points) in pairwise(days)
+        for fall in falls_between(before, points)
+    )
+    done = done_of_way(days[-1][1]) if days else DonePercent(percent=None, bound="unknown")
+    curves = {column.name: getattr(found, column.name) for column in fields(found)}
+    return BurndownTold(**curves, way=WayTold(done=done, end=ends_of(found)[WAY]), falls=tuple(falls))
+
+
+def points_by_day(found: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
+    """The points by measure of every day with one, oldest first."""
+    by_day: dict[date, dict[str, Point]] = {}
+    for name, line in found.curves.items():
+        for point in line.points:
+            by_day.setdefault(point.day, {})[name] = point
+    return sorted(by_day.items(), key=lambda day: day[0])
+
+
+def ends_of(found: Burndown) -> Mapping[str, ProjectedEnd]:
+    """The projected end of each half and of the whole way."""
+    curves = found.curves
+    halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
+    return {WAY: _end(list(curves.values()))} | halves
+
+
+def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
+    end = end_of([line.projection for line in curves])
+    if end.outcome != "too_little":
+        return end
+    lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
+    most = Lacking(scans=max(one.scans for one in lacks), days=max(one.days for one in lacks))
+    return replace(end, lacks=most)
 
 
 def done_by_cluster(clusters: Collection[uuid.UUID], *, today: date) -> Mapping[uuid.UUID, DonePercent]:

@@ -13,6 +13,7 @@ from migrations_app.models.scan import Content, ContentPart, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
+from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.stored_report import Answers, answers_from
 
 LOOK_BACK = 40
@@ -63,14 +64,16 @@ class SnapshotFindingAsk:
 
 
 def snapshot_finding_page(
-    snapshot_id: uuid.UUID, ask: SnapshotFindingAsk, *, after: str, limit: int
+    snapshot_id: uuid.UUID, ask: SnapshotFindingAsk, *, after: str, limit: int, tool: str = ""
 ) -> Page[FindingDetail]:
-    """One page of a snapshot's findings, in the order of the report, with the waivers applied. Raises NotFound."""
+    """One page of a snapshot's findings, in the order of the report, with the waivers applied. Remedies of the tool
+    come first. Raises NotFound.
+    """
     keys = keys_of(after, (int,))
     beyond = int(keys[0]) if keys else -1
     found = [
         (place, finding)
-        for place, finding in enumerate(report_of(snapshot_id).checks)
+        for place, finding in enumerate(report_by_tool(report_of(snapshot_id), tool).checks)
         if place > beyond and _is_asked(finding, ask)
     ][: limit + 1]
     ages = answer_ages(snapshot_id)

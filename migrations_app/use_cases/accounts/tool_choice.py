@@ -2,7 +2,7 @@
 
 from migrations_app.errors import InvalidInput
 from migrations_app.models.account import ToolChoice
-from migrations_app.queries.accounts.tool_choice import TOOLS
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 
 def choose_tool(person_id: int, *, tool: str) -> None:

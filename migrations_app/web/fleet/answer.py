@@ -65,6 +65,15 @@ class FleetAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class OnV1:
+    """Of the clusters that have Karpenter, or may have it, those on v1 and those of which it is not known."""
+
+    on: int
+    of: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowAction:
     word: str
     url: str
@@ -85,6 +94,11 @@ class ShownRow:
     action: RowAction | None
     done: DonePercent | None = None
     rollout: ActiveRollout | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is anything to count below the blockers."""
+        return bool(self.more or self.row.warnings or self.row.unknowns)
 
 
 def statuses_of(tab: str) -> tuple[str, ...]:
@@ -116,6 +130,11 @@ def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
         shared=len(shared),
         covered=len(covered),
     )
+
+
+def on_v1(stages: Mapping[str, int]) -> OnV1:
+    """From the clusters of each stage."""
+    return OnV1(on=stages["v1"], of=sum(stages.values()) - stages["no_karpenter"], unknown=stages["unknown"])
 
 
 def shown_row(

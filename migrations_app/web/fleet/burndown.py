@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from textwrap import shorten
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -23,12 +24,13 @@ from migrations_app.queries.fleet.burndown import (
 )
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
+from migrations_app.queries.fleet.progress import WAY, ends_of, told_of
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_asked
-from migrations_app.web.fleet.progress_chart import WAY, WORDS, ProgressDay, chart, days_of, ends_of
+from migrations_app.web.fleet.progress_chart import WORDS, ProgressChart, ProgressDay, chart, days_of
 
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
     "objects": (_("Legacy objects"), _("Provisioners, AWSNodeTemplates and Machines")),
@@ -37,6 +39,14 @@ MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
     "claims": (_("Claims not stored as v1"), _("Machines, and NodeClaims that are not rewritten")),
 }
 """The word of each measure for what is left, and what it counts."""
+UNKNOWN = DonePercent(percent=None, bound="unknown")
+LAST_HEADINGS = ("clusters", "scanned", "fell because")
+FALLS_TOLD = 6
+"""Falls that the picture tells in words, the newest ones; it marks every one."""
+FOOT = 456
+"""Where the keys of the picture stand, its last line but those of the falls."""
+FALL_LINE = 150
+"""Characters of such a line, which the width of the picture holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +102,39 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 @require_safe
+def line(request: HttpRequest) -> HttpResponse:
+    """How far these clusters are and when they are through, in one line, which the fleet's page loads into itself.
+
+    It is no part of that page, which would wait for the days of every cluster.
+    """
+    told = told_of(burndown(_asked(request), now=timezone.now()))
+    context = {"told": told, "way": told.way.done, "end": told.way.end, "query": request.GET.urlencode()}
+    return render(request, "burndown/line.html", context)
+
+
+@require_right()
+@require_safe
 def picture(request: HttpRequest) -> HttpResponse:
     """The chart as an SVG file."""
     now, ask = timezone.now(), _asked(request)
     name = _name(ask, now=now)
-    context = _drawn(ask, burndown(ask, now=now), now=now) | {"name": name}
+    drawn = _drawn(ask, burndown(ask, now=now), now=now)
+    context = drawn | {"name": name} | _told_falls(drawn["chart"])
     return render(request, "burndown/picture.svg", context, content_type="image/svg+xml")
+
+
+def _told_falls(chart: ProgressChart | None) -> dict[str, Any]:
+    """The lines of the picture that say why the progress fell, and how much higher they make it."""
+    falls = chart.falls if chart else ()
+    lines = [shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:FALLS_TOLD]]
+    more = len(falls) - len(lines)
+    if more:
+        lines.append(_("{number} earlier falls are in the table and in the CSV").format(number=more))
+    return {
+        "falls_told": FALLS_TOLD,
+        "fall_lines": [(FOOT + 24 * at, line) for at, line in enumerate(lines, 1)],
+        "height": FOOT + 24 * (len(lines) + 1),
+    }
 
 
 @require_right()
@@ -111,17 +148,19 @@ def export(request: HttpRequest) -> HttpResponse:
 
 
 def as_csv(days: Sequence[ProgressDay]) -> str:
-    """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read."""
+    """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read;
+    `fell because` is empty on days on which no percent is lower than the day before.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     lefts = (f"{measure.name} {word}" for measure in MEASURES for word in ("left", "total"))
-    writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, "clusters", "scanned"))
+    writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, *LAST_HEADINGS))
     for day in days:
         way = day.done[WAY]
         halves = [_cell(day.done[half].percent) for half in HALVES]
         counts = [_cell(number) for measure in MEASURES for number in _counts(day.points.get(measure.name))]
         clusters = max(point.clusters for point in day.points.values())
-        writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned))
+        writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned, day.causes))
     return out.getvalue()
 
 
@@ -148,7 +187,7 @@ def _drawn(ask: BurndownAsk, told: Burndown, *, now: datetime) -> dict[str, Any]
     return {
         "told": told,
         "halves": [_half(half, told=told, done=last.get(half), end=ends[half]) for half in HALVES],
-        "way": last.get(WAY, DonePercent(percent=None, bound="unknown")),
+        "way": last.get(WAY, UNKNOWN),
         "end": ends[WAY],
         "chart": drawn,
         "hover": _hover(days) if drawn else None,
@@ -162,13 +201,12 @@ def _half(half: str, *, told: Burndown, done: DonePercent | None, end: Projected
         MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=told.curves[name])
         for name in HALVES[half]
     )
-    unknown = DonePercent(percent=None, bound="unknown")
-    return HalfCard(name=half, word=WORDS[half], done=done or unknown, end=end, measures=tuple(lines))
+    return HalfCard(name=half, word=WORDS[half], done=done or UNKNOWN, end=end, measures=tuple(lines))
 
 
 def _group(told: Burndown, *, key: object, name: str) -> GroupProgress:
     days, ends = days_of(told), ends_of(told)
-    done = days[-1].done[WAY] if days else DonePercent(percent=None, bound="unknown")
+    done = days[-1].done[WAY] if days else UNKNOWN
     return GroupProgress(id=key, name=name, told=told, done=done, end=ends[WAY])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -26,7 +27,9 @@ from migrations_app.queries.fleet.clusters import (
     FleetRow,
     fleet_page,
 )
+from migrations_app.queries.fleet.counted import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.facets import fleet_facets
+from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.waivers import held_everywhere
@@ -39,6 +42,7 @@ from migrations_app.web.fleet.answer import (
     ORDER,
     ShownRow,
     answer,
+    on_v1,
     shown_row,
     statuses_of,
     tabs_of,
@@ -123,6 +127,16 @@ def fleet(request: HttpRequest) -> HttpResponse:
     return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
 
 
+def _progress_query(ask: FleetAsk) -> str | None:
+    """The query of the progress of the same clusters; None where its page cannot tell them apart."""
+    labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
+    told = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
+    if ask.q or ask.check or ask.environment == SAMPLES or not told:
+        return None
+    asked = {"group": str(ask.group or ""), "label": ",".join(labels)}
+    return urlencode({name: value for name, value in asked.items() if value})
+
+
 def _failing(ask: FleetAsk, told: Sequence[Cause], *, held: Held, now: datetime) -> tuple[tuple[str, str, int], ...]:
     """The checks that block, each with its words and the clusters that the filter leaves; one check can be chosen."""
     if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
@@ -142,13 +156,15 @@ def _shown(
 
 
 def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
-    """Template context of the list and its tabs."""
+    """Template context of the list, its tabs, and the line of progress above it."""
     counts = found.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
         "stages": tuple((stage, count) for stage, count in found.totals.stages.items() if count or stage == ask.stage),
         "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
         "groups": _groups(found, ask, rows=rows),
+        "on_v1": on_v1(found.totals.stages),
+        "progress_query": _progress_query(ask),
         "shown_rows": len(found.rows),
         "of_rows": sum(found.parts.values()),
     }

@@ -22,6 +22,10 @@ class ReleasePath:
         return self.lands[0] if self.lands else ""
 
     @property
+    def several(self) -> bool:
+        return len(self.lands) > 1
+
+    @property
     def last(self) -> str:
         return self.lands[-1] if self.lands else self.start
 

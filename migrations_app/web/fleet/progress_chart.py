@@ -4,14 +4,15 @@ The page lays its labels over the drawing, so that they keep their size on a pho
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 
-from migrations_app.queries.fleet.burndown import Burndown, BurndownCurve, MarkedRollout
-from migrations_app.readiness.progress.curve import Lacking, Point, lacking
+from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
+from migrations_app.queries.fleet.progress import WAY, points_by_day
+from migrations_app.readiness.progress.curve import Point
 from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
-from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way, end_of
+from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way
 from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
@@ -22,7 +23,6 @@ AHEAD = 14
 FARTHEST = 180
 """Days after today that the axis covers at most; a later end is only written."""
 TICKS = 6
-WAY = "way"
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
 FALLEN: Mapping[str, tuple[str, str, str]] = {
@@ -54,10 +54,14 @@ class ProgressDay:
     falls: tuple[Fall, ...] = ()
 
     @property
-    def why(self) -> str:
+    def causes(self) -> str:
         """Why a share fell, as a text; empty where none did."""
-        causes = ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
-        return _("falls: {causes}").format(causes=causes) if causes else ""
+        return ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
+
+    @property
+    def why(self) -> str:
+        """As `causes`, to stand beside a share."""
+        return _("falls: {causes}").format(causes=self.causes) if self.falls else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +98,22 @@ class RolloutMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallMark:
-    """A day on which a share fell, on the line of the whole way, and why."""
+    """A day on which a share fell, on the line of the whole way, and why; the newest has number 1."""
 
     x: float
     y: float
     word: str
+    number: int
+
+    @property
+    def at(self) -> float:
+        """Its place in percent of the width."""
+        return self.x / WIDTH * 100
+
+    @property
+    def below(self) -> float:
+        """Where its number stands, beside the mark and lower, where no line is drawn to it."""
+        return self.y + 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +140,7 @@ class _Axis:
 
 def days_of(told: Burndown) -> tuple[ProgressDay, ...]:
     """Every day with a point, oldest first."""
-    by_day: dict[date, dict[str, Point]] = {}
-    for name, line in told.curves.items():
-        for point in line.points:
-            by_day.setdefault(point.day, {})[name] = point
-    found = sorted(by_day.items())
+    found = points_by_day(told)
     before = [{}, *(points for _, points in found)]
     return tuple(_day(day, points, before=past) for (day, points), past in zip(found, before, strict=False))
 
@@ -155,22 +166,6 @@ def _day(day: date, points: Mapping[str, Point], *, before: Mapping[str, Point])
     )
 
 
-def ends_of(told: Burndown) -> Mapping[str, ProjectedEnd]:
-    """The projected end of each half and of the whole way."""
-    curves = told.curves
-    halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
-    return {WAY: _end(list(curves.values()))} | halves
-
-
-def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
-    end = end_of([line.projection for line in curves])
-    if end.outcome != "too_little":
-        return end
-    lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
-    most = Lacking(scans=max(one.scans for one in lacks), days=max(one.days for one in lacks))
-    return replace(end, lacks=most)
-
-
 def chart(
     days: Sequence[ProgressDay], *, ends: Mapping[str, ProjectedEnd], rollouts: Sequence[MarkedRollout] = ()
 ) -> ProgressChart | None:
@@ -187,14 +182,20 @@ def chart(
             AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
         ),
         marks=tuple(mark for mark in marks if mark),
-        falls=tuple(
-            FallMark(x=axis.x(day.day), y=_y(percent), word=f"{day.day} {day.why}")
-            for day in known
-            if day.why and (percent := day.done[WAY].percent) is not None
-        ),
+        falls=_falls(known, axis=axis),
         scans=tuple(axis.x(day.day) for day in known if day.scanned),
         places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
         today=axis.x(known[-1].day),
+    )
+
+
+def _falls(days: Sequence[ProgressDay], *, axis: _Axis) -> tuple[FallMark, ...]:
+    """The days on which a share fell, the newest first."""
+    fallen = (day for day in reversed(days) if day.falls)
+    places = ((day, percent) for day in fallen if (percent := day.done[WAY].percent) is not None)
+    return tuple(
+        FallMark(x=axis.x(day.day), y=_y(percent), word=f"{day.day} {day.why}", number=number)
+        for number, (day, percent) in enumerate(places, 1)
     )
 
 

@@ -6,7 +6,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import InvalidInput
-from migrations_app.queries.accounts.tool_choice import TOOLS, tool_of
+from migrations_app.queries.accounts.tool_choice import tool_of
+from migrations_app.readiness.outputs.preferred_tool import TOOLS
 from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
 from migrations_app.web.access import require_right
