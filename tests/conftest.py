@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from karpdash.configuration.cache import caches
+from tests import static_index
 from tests.browser import drip
 from tests.guards import let_tests_sweep
 from tests.servers import browser, on_postgres
@@ -68,6 +69,7 @@ def _is_harmless_name(host: object) -> bool:
 
 sys.addaudithook(refuse_other_machines)
 let_tests_sweep()
+static_index.share()
 
 
 def pytest_configure() -> None:
