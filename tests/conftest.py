@@ -6,6 +6,7 @@ A server starts when the first test asks for it, once in each worker process of 
 import gc
 import ipaddress
 import os
+import socketserver
 import sys
 import zlib
 from collections import Counter
@@ -70,6 +71,8 @@ def _is_harmless_name(host: object) -> bool:
 sys.addaudithook(refuse_other_machines)
 let_tests_sweep()
 static_index.share()
+# Servers of the tests write head and body apart; the body would wait 40 ms for the client's word that it has the head.
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True
 
 
 def pytest_configure() -> None:

@@ -150,6 +150,9 @@ class EvilServer:
 
     def _serve(self, context: ssl.SSLContext, plain: socket.socket) -> None:
         plain.settimeout(PATIENCE)
+        with contextlib.suppress(OSError):  # the client is perhaps gone already
+            # The first answer would wait for the client's word that it has the tickets of TLS: 40 ms, each time.
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(OSError, ValueError), plain:
             if not self.tls:
                 plain.recv(1)
