@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from celery import Task, shared_task
+from django import db
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
@@ -106,14 +107,17 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
 
 
 def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, what: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
-    """The result of `work`; None if it crashed. `rows` is the queue that the claim is of."""
+    """The result of `work`; None if it crashed. `rows` is the queue that the claim is of.
+
+    A database that went away is no fault of the work: the claim stays until its lease ends, then it is tried again.
+    """
     try:
         result, crash = _logged(partial(work, claim), f"{what} crashed")
     except SystemExit:
         # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
         rows.requeue(claim)
         raise
-    if crash is not None:
+    if crash is not None and not isinstance(crash, (db.OperationalError, db.InterfaceError)):
         rows.crashed(claim, type(crash).__name__)
     return result
 

@@ -25,7 +25,7 @@ from tests.servers import browser, on_postgres
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.redis_server import RedisServer
-from tests.shared_sqlite import serialise
+from tests.shared_sqlite import close_in_threads, serialise
 
 # Two cores under load make single examples slow; that says nothing about the code.
 settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -35,6 +35,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karpdash"))
 # Neither do pages that take their time there; what is expected comes, or the test fails later.
 expect.set_options(timeout=60_000)
 serialise()
+close_in_threads()
 
 FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
 APISERVER_WORKERS = 2

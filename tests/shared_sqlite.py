@@ -9,6 +9,7 @@ connection for each thread.
 import threading
 from typing import Any
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.sqlite3.base import DatabaseWrapper, SQLiteCursorWrapper
 
 
@@ -51,3 +52,20 @@ def serialise() -> None:
         return cursor
 
     setattr(DatabaseWrapper, "create_cursor", create_cursor)  # noqa: B010 # mypy takes no assignment to a method
+
+
+def close_in_threads() -> None:
+    """From now on a thread that closes its own connection to a database in memory closes it, where Django keeps it:
+    Python 3.13 and newer warn of each one that is left. The thread that calls this keeps its own, as the database goes
+    with its last connection.
+    """
+    keeper, kept = threading.get_ident(), DatabaseWrapper.close
+
+    def close(self: DatabaseWrapper) -> None:
+        own = vars(self)["_thread_ident"]
+        if own == threading.get_ident() != keeper:
+            BaseDatabaseWrapper.close(self)
+        else:
+            kept(self)
+
+    setattr(DatabaseWrapper, "close", close)  # noqa: B010 # mypy takes no assignment to a method

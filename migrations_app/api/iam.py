@@ -42,6 +42,7 @@ from migrations_app.iam.requirements.features import Feature
 from migrations_app.iam.requirements.gaps import Gap
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, Form, PolicyRemedy, remedy
 from migrations_app.iam.requirements.remedies import removable
+from migrations_app.manifests.nesting import NestedTooDeep, parse_json
 from migrations_app.queries.cluster.reports import newest_sheet
 from migrations_app.readiness.iam_sheet.values import IamRemoval
 
@@ -80,8 +81,8 @@ class WithoutDoubles(StrictJsonParser):
         body = stream.read()
         found = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
-            json.loads(body, object_pairs_hook=_once)
-        except RecursionError:
+            parse_json(body, pairs=_once)
+        except NestedTooDeep:
             raise ParseError("the body is nested too deeply") from None
         except ValueError as wrong:  # also for numbers of thousands of digits
             raise ParseError(f"the body cannot be used: {wrong}") from None

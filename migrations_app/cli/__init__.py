@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "agent": "carry the requests of a karpdash server to a cluster that it cannot reach",
     "cluster": "add, list or remove registered clusters",
     "token": "create, list or revoke API tokens",
+    "scim": "create, list or revoke tokens of directories that provision people",
     "person": "create, list, close or open accounts, and give them roles",
     "audit": "prove, export or seal the audit log",
     "completion": "print a script that completes karpdash in a shell",

@@ -6,7 +6,6 @@ aws/karpenter-provider-aws@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go and pkg
 kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/labels.go.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from migrations_app.conversion import metadata, node_template, schema, selectors
 from migrations_app.conversion.findings import FindingCollector, Path
 from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import FieldReader, anything, list_of, map_of, text
+from migrations_app.manifests.nesting import parse_json
 
 API: Final = "karpenter.k8s.aws/v1"
 ALIAS_VERSION: Final = "compatibility.karpenter.k8s.aws/v1-alias-version"
@@ -244,8 +244,8 @@ def _parked_kubelet(body: Mapping[str, Any], notes: FindingCollector) -> dict[st
     if not parked:
         return None
     try:
-        found = json.loads(parked)
-    except (ValueError, RecursionError):
+        found = parse_json(parked)
+    except ValueError:
         notes.add(
             "bad-type",
             _KUBELET_AT,

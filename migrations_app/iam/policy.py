@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.site import AwsSite
+from migrations_app.manifests.nesting import NestedTooDeep, parse_json
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
 
@@ -154,10 +155,10 @@ def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
 def _decoded(text: str | bytes, name: str) -> object:
     plain = plain_text(text, name=name)
     try:
-        return json.loads(plain, object_pairs_hook=without_doubles)
+        return parse_json(plain, pairs=without_doubles)
     except json.JSONDecodeError as error:
         raise InvalidPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
-    except RecursionError as error:
+    except NestedTooDeep as error:
         raise InvalidPolicy("not a policy: nested too deep", where=name) from error
     except ValueError as error:  # raised by the hook, and by the parser for numbers with thousands of digits
         raise InvalidPolicy(f"not a policy: {error}", where=name) from error

@@ -7,6 +7,7 @@ from typing import Any
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.evaluate import Evaluation, IamRequest, evaluate
 from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
+from migrations_app.manifests.nesting import parse_json
 
 SENDERS = ("events.amazonaws.com", "sqs.amazonaws.com")
 """Source: getting-started-with-karpenter/cloudformation.yaml of aws/karpenter-provider-aws, v0.28.1 to v1.14.1."""
@@ -64,8 +65,8 @@ def _document(text: str) -> Mapping[str, Any]:
     if len(text) > MAX_BYTES:
         raise InvalidPolicy("longer than any policy of a queue", where=_NAME)
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        found = parse_json(text)
+    except ValueError as error:
         raise InvalidPolicy("not JSON", where=_NAME) from error
     if not isinstance(found, dict):
         raise InvalidPolicy("no JSON object", where=_NAME)

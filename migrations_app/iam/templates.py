@@ -9,6 +9,7 @@ import yaml
 
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.policy import MAX_BYTES, plain_text, text_of, without_doubles
+from migrations_app.manifests.nesting import parse_json
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import NotReadable, compose
 
@@ -67,7 +68,7 @@ def _tree(data: bytes, name: str) -> Plain:
     text = plain_text(data, name=name, most=MOST_BYTES)
     try:
         if text.lstrip().startswith("{"):
-            return json.loads(text, object_pairs_hook=without_doubles)
+            return parse_json(text, pairs=without_doubles)
         composed = next(compose(text, tagged=_function))
     except StopIteration:
         return None
@@ -76,7 +77,7 @@ def _tree(data: bytes, name: str) -> Plain:
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
         raise InvalidPolicy("not YAML", where=f"{name}: line {mark.line + 1}" if mark else name) from wrong
-    except (ValueError, RecursionError):
+    except ValueError:
         return None  # the policy reader reports what is wrong with the JSON
     if composed.repeats:
         repeat = composed.repeats[0]

@@ -11,7 +11,7 @@ from migrations_app.cli import COMMANDS, terminal, usage
 from migrations_app.errors import InvalidInput
 from tests.cli.conftest import Karpdash
 
-LIGHT = ("scan", "plan", "bundle", "convert", "iam", "cluster", "token")
+LIGHT = ("scan", "plan", "bundle", "convert", "iam", "cluster", "token", "scim")
 
 
 def test_help_goes_to_stdout_and_names_every_command(karpdash: Karpdash) -> None:

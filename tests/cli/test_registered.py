@@ -14,7 +14,9 @@ from migrations_app.cli.django_setup import setup_django
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.account import ApiToken
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.use_cases.accounts import tokens
+from migrations_app.use_cases.accounts.directory_tokens import directory_of
 from tests.cli.conftest import Karpdash
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +66,8 @@ def test_the_list_as_json_holds_no_credentials(karpdash: Karpdash, bundle: Bundl
         (("cluster", "add", "x", "--bundle", "/none"), "/none: cannot be read: No such file or directory"),
         (("token", "list", "--user", "none"), "user: no such user"),
         (("token", "revoke", "--user", "none", "1"), "id: is no token's id"),
+        (("scim", "revoke", "1"), "id: is the id of no token that is not revoked"),
+        (("scim", "revoke", str(uuid.UUID(int=1))), "id: is the id of no token that is not revoked"),
     ],
 )
 def test_what_is_not_there_is_named(karpdash: Karpdash, words: tuple[str, ...], told: str) -> None:
@@ -126,6 +130,32 @@ def test_a_token_is_printed_once_and_works_until_revoked(karpdash: Karpdash) -> 
 def test_a_token_outside_the_rules_is_refused(karpdash: Karpdash, words: tuple[str, ...], told: str) -> None:
     said = karpdash("token", "create", "--user", "ada", "--name", "ci", *words)
     assert (said.code, said.err.startswith(f"karpdash token: {told}"), ApiToken.objects.count()) == (2, True, 0)
+
+
+def test_a_token_of_a_directory_is_printed_once_and_works_until_revoked(karpdash: Karpdash) -> None:
+    said = karpdash("scim", "create", "--name", "Okta", "--days", "90")
+    use = directory_of(said.out.strip())
+    assert use is not None
+    assert (said.code, use.name, said.out.strip() in said.err) == (0, "Okta", False)
+    listed = karpdash("scim", "list").out
+    assert listed.startswith(f"{use.id}  {said.out[:9]}...  until ")
+    assert karpdash("scim", "revoke", str(use.id)).err == f"revoked {use.id}\n"
+    assert directory_of(said.out.strip()) is None
+    assert "revoked" in karpdash("scim", "list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--name", "Okta", "--days", "366"), "days: a token lives 1 to 365 days"),
+        (("--name", " "), "name: 1 to 60 characters are needed"),
+    ],
+)
+def test_a_token_of_a_directory_outside_the_rules_is_refused(
+    karpdash: Karpdash, words: tuple[str, ...], told: str
+) -> None:
+    said = karpdash("scim", "create", *words)
+    assert (said.code, said.err, ProvisioningToken.objects.count()) == (2, f"karpdash scim: {told}\n", 0)
 
 
 def test_without_a_database_the_door_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

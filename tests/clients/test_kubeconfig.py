@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import ssl
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,12 @@ from tests.clients.kubeconfigs import (
 from tests.fakes.certificates import key_pem, new_key
 from tests.trust.tampering import changed
 from tests.trust.watching import watched
+
+
+def of_no_version(pem: str) -> str:
+    """The certificate of version 2, which nobody issues and the reader does not know."""
+    der = ssl.PEM_cert_to_DER_cert(pem)
+    return ssl.DER_cert_to_PEM_cert(der.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x01", 1))
 
 
 def refusal(document: object, *, context: str = "") -> tuple[str, str]:
@@ -138,6 +145,11 @@ WRONG: list[tuple[Any, str, str]] = [
     ),
     (
         kubeconfig(cluster=good_cluster(**{"certificate-authority-data": b64("no pem")})),
+        "bad_certificate",
+        "clusters.certificate-authority-data",
+    ),
+    (
+        kubeconfig(cluster=good_cluster(**{"certificate-authority-data": b64(of_no_version(CA.pem))})),
         "bad_certificate",
         "clusters.certificate-authority-data",
     ),

@@ -141,7 +141,7 @@ def test_placeholders_are_filled_everywhere():
         ('{"Statement": [], "Version": "2020-01-01"}', "IAM knows 2012-10-17"),
         ('{"Statement": [], "Version": 2012}', "IAM knows 2012-10-17"),
         ('{"Statement": [], "Statement": []}', "'Statement' stands twice"),
-        ("[" * 50_000, "nested too deep"),
+        ("[" * 50_000 + "]" * 50_000, "nested too deep"),
         ('{"Statement": ' + "9" * 5000 + "}", "not a policy"),
     ],
 )

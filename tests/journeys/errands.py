@@ -22,6 +22,13 @@ def prepare() -> None:
     connection.close()
 
 
+def reconnect() -> None:
+    """Leaves the connection to a database that has been started anew."""
+    from django.db import connections
+
+    connections.close_all()
+
+
 def samples() -> list[str]:
     """The ids of the sample clusters, loaded when there are none."""
     from migrations_app.models.cluster import Cluster
@@ -117,9 +124,8 @@ def halves() -> list[str]:
     return found
 
 
-ERRANDS: dict[str, Callable[..., Any]] = {
-    word.__name__: word for word in (prepare, samples, register, request, wake, person, waive, chain, rehearse, halves)
-}
+_WORDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
+ERRANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _WORDS}
 
 if __name__ == "__main__":
     import os

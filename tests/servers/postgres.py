@@ -5,11 +5,12 @@ import secrets
 import shutil
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 
-from tests.servers.processes import Child, discard, folder, free_port, program
+from tests.servers.processes import Child, discard, folder, free_port, parents, program
 
 DATABASE = "karpdash"
 ROLE = "karpdash"
@@ -34,19 +35,35 @@ class Postgres:
         switches = ["listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={self.folder}", *_FAST]
         self.url = f"postgres://{ROLE}:{password}@127.0.0.1:{port}/{DATABASE}"
         self._first = f"host=127.0.0.1 port={port} user={ROLE} password={password} dbname=postgres connect_timeout=5"
-        self.child = Child(
-            [binaries / "postgres", "-D", data, *(part for switch in switches for part in ("-c", switch))],
-            log=self.folder / "postgres.log",
-            user=user,
-            dies_by=signal.SIGQUIT,  # SIGKILL would leave its own children behind for a while
-        )
-        self.child.wait_until(self._answers, what="PostgreSQL")
+        given = (part for switch in switches for part in ("-c", switch))
+        self._command: list[str | Path] = [binaries / "postgres", "-D", data, *given]
+        self._user = user
+        self.child = self._started()
         with psycopg.connect(self._first, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {DATABASE}")
 
     def stop(self) -> None:
         self.child.stop(signal.SIGINT)  # a fast stop: it does not wait for sessions to end
         discard(self.folder)
+
+    def crash(self) -> None:
+        """kill -9 to the server and all that it started, then a new one on the same data and port, which answers."""
+        below = {pid for pid, parent in parents().items() if parent == self.child.process.pid}
+        for pid in (self.child.process.pid, *below):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.child.process.wait()
+        self.child = self._started()
+
+    def _started(self) -> Child:
+        child = Child(
+            self._command,
+            log=self.folder / "postgres.log",
+            user=self._user,
+            dies_by=signal.SIGQUIT,  # SIGKILL would leave its own children behind for a while
+        )
+        child.wait_until(self._answers, what="PostgreSQL")
+        return child
 
     def _answers(self) -> bool:
         try:

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,6 +78,15 @@ def discard(place: Path) -> None:
 def environment() -> dict[str, str]:
     """This process's environment without proxies: a proxy would see the calls between servers on loopback."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+def parents() -> dict[int, int]:
+    """Every process of this machine, with the one that it belongs to."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError):
+            found[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    return found
 
 
 class Child:

@@ -17,12 +17,23 @@ class RedisServer:
             f"dir {self.folder}\nmaxmemory-policy noeviction\n"
         )
         self.url = f"redis://:{password}@127.0.0.1:{self.port}/0"
-        self.child = Child([program("redis-server"), configuration], log=self.folder / "redis.log")
-        self.child.wait_until(self._listens, what="redis-server")
+        self._configuration = configuration
+        self.child = self._started()
 
     def stop(self) -> None:
         self.child.stop()
         discard(self.folder)
+
+    def crash(self) -> None:
+        """kill -9, then a new one on the same port that knows nothing of the messages of the first."""
+        self.child.process.kill()
+        self.child.process.wait()
+        self.child = self._started()
+
+    def _started(self) -> Child:
+        child = Child([program("redis-server"), self._configuration], log=self.folder / "redis.log")
+        child.wait_until(self._listens, what="redis-server")
+        return child
 
     def _listens(self) -> bool:
         with socket.socket() as probe:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.trust import addresses, files, fleet, kills, log, orders, releases, texts
+from tests.trust import addresses, files, fleet, kills, log, orders, releases, scans, texts
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
 PARTS: tuple[Part, ...] = (
@@ -14,6 +14,7 @@ PARTS: tuple[Part, ...] = (
     *log.PARTS,
     *orders.PARTS,
     *kills.PARTS,
+    *scans.PARTS,
     *releases.PARTS,
     *fleet.PARTS,
 )

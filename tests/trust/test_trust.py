@@ -35,6 +35,13 @@ def test_a_small_part_of_the_programme_holds(tmp_path):  # T01, T05, T23, T26, K
     assert asked == [[one, one, "0"] for one in ("400", "40", "40", "40", "40", "2", "4")]
 
 
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_a_database_that_is_killed_under_scans_loses_none():  # R01
+    told = command("--scale", "0.01", "--seed", "7", "--part", "kills of the database")
+    assert (told.returncode, "| kills of the database | R01 | 1 | 1 | 0 |" in told.stdout) == (0, True), told.stdout
+
+
 def test_a_part_that_is_none_is_refused():
     told = command("--part", "kubeconfig")
     assert (told.returncode, told.stdout) == (2, "")

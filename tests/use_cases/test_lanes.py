@@ -15,6 +15,7 @@ from itertools import pairwise
 import pytest
 import time_machine
 import yaml
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,6 +221,25 @@ def test_a_crash_in_a_probe_ends_the_scan_with_a_code(sent, monkeypatch):
     scan = schedule.request_scan(cluster.pk).scan_id
     tasks.probe_cluster(str(scan))
     assert (Scan.objects.get().error_code, sent) == ("scan_crashed", [])
+
+
+@database
+@pytest.mark.parametrize("lost", [OperationalError, InterfaceError])
+def test_a_database_that_went_away_costs_an_attempt_and_not_the_scan(monkeypatch, lost):
+    cluster = Cluster.objects.create(name="c", source="sample")
+    scan = schedule.request_scan(cluster.pk).scan_id
+
+    def gone(_claim):
+        raise lost("terminating connection")
+
+    monkeypatch.setattr(tasks, "scan_claimed", gone)
+    for attempt in range(1, schedule.ATTEMPTS + 1):
+        tasks.scan_cluster(str(scan))
+        row = Scan.objects.get()
+        assert (row.state, row.attempts, row.error_code) == ("running", attempt, "")
+        Scan.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    schedule.stranded()
+    assert (Scan.objects.get().state, Scan.objects.get().error_code) == ("failed", "worker_lost")
 
 
 def test_a_message_goes_to_one_lane():

@@ -18,6 +18,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.delivery_sources import APPLICATION, PAUSED, said_of, stays_here, writer_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.manifests.nesting import parse_json
 
 NAMES = "deliveries"
 LONGEST = 1000
@@ -102,8 +103,8 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
     if text is None:
         return value_at(read, switch_of(target))
     try:
-        found = json.loads(text) if len(text) <= LONGEST else ""
-    except (ValueError, RecursionError):
+        found = parse_json(text) if len(text) <= LONGEST else ""
+    except ValueError:
         found = ""
     good = isinstance(found, dict) if target.kind == APPLICATION else found in (None, False)
     if not good:

@@ -26,6 +26,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.versions import minor_order
+from migrations_app.manifests.nesting import parse_json
 
 NAMES = "nodepools"
 FIRST_WITH_BUDGETS = (0, 34)
@@ -114,8 +115,8 @@ def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain J
     """The budgets from before the hold. Raises Unavailable if the annotation does not tell them."""
     text = value_at(read, MARK)
     try:
-        found = json.loads(text) if isinstance(text, str) and len(text) <= LONGEST else ""
-    except (ValueError, RecursionError):
+        found = parse_json(text) if isinstance(text, str) and len(text) <= LONGEST else ""
+    except ValueError:
         found = ""
     if found is not None and not _is_list(found):
         words = f"NodePool {pool.name}: the annotation {HELD} does not tell its budgets; restore them by hand"

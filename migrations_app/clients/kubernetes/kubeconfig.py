@@ -110,7 +110,7 @@ def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
     """All certificates in the text, at least one. Raises InvalidKubeconfig with code `bad_certificate`."""
     try:
         found = x509.load_pem_x509_certificates(pem.encode())
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion):
         found = []
     if not found or len(found) > MOST_CERTIFICATES:
         raise InvalidKubeconfig("no certificate could be read", code="bad_certificate", where=where)

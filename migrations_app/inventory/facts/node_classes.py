@@ -4,7 +4,6 @@ registration taint.
 Manifests leave out status and everything that only the server or Karpenter writes.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +17,7 @@ from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
 from migrations_app.inventory.parts import Part
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.release_facts import CUSTOM, starts_kubelet
+from migrations_app.manifests.nesting import parse_json
 
 CONVERTIBLE_PARTS: Final = {
     "provisioners": "Provisioner",
@@ -68,8 +68,8 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
     if not parked:
         return "", {}
     try:
-        found = json.loads(parked)
-    except (ValueError, RecursionError):
+        found = parse_json(parked)
+    except ValueError:
         return ANNOTATION, None
     return ANNOTATION, found if _readable(found) else None
 

@@ -7,6 +7,7 @@ from migrations_app.iam.site import role_name
 from migrations_app.inventory.aws_facts.permissions import working
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, CrossCheck, InstanceProfile, PolicyDocument
 from migrations_app.inventory.parts import Part, Unseen
+from migrations_app.manifests.nesting import parse_json
 from migrations_app.readiness.iam_sheet.values import (
     IamDisagreement,
     IamDocument,
@@ -68,8 +69,8 @@ def _documents(documents: Iterable[PolicyDocument], *, boundary: bool = False) -
 def _indented(text: str) -> str:
     """The same document, one element a line; as it is where it is no JSON."""
     try:
-        return json.dumps(json.loads(text), indent=2)
-    except (ValueError, RecursionError):
+        return json.dumps(parse_json(text), indent=2)
+    except ValueError:
         return text
 
 

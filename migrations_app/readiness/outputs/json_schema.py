@@ -3,6 +3,7 @@
 The JSON Schema of a report, made from the types, so that it cannot say anything else than they do.
 """
 
+import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -112,6 +113,8 @@ def _of(
     for inner in dropped:
         found.pop(inner, None)
     for name, schema in found.items():
+        if "description" in schema:  # Python 3.13 and newer take the indentation away themselves
+            schema["description"] = inspect.cleandoc(schema["description"])
         for field in internal.get(name, ()):
             del schema["properties"][field]
         if name not in _CHANGES:  # a change writes only what it has

@@ -1,6 +1,5 @@
 """Fails for each GitOps delivery with the annotation karpdash.io/paused, which karpdash sets for a rollout."""
 
-import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
@@ -9,6 +8,7 @@ from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.delivery_sources import PAUSED, is_paused_by_us
 from migrations_app.inventory.facts.managers import BY_HAND
+from migrations_app.manifests.nesting import parse_json
 
 check = Check(
     __name__,
@@ -55,7 +55,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 def _automated(text: str) -> dict[str, object]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

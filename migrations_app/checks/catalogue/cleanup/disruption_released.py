@@ -1,6 +1,5 @@
 """What karpdash held for a pause may be disrupted by Karpenter again."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES, is_held_by_us
 from migrations_app.inventory.facts.node_pools import BUDGETS, own_pools
+from migrations_app.manifests.nesting import parse_json
 
 check = Check(
     __name__,
@@ -65,7 +65,7 @@ def _restored(row: Evidence) -> ObjectPatch | PersonTask:
 def _budgets(text: str) -> tuple[bool, Any]:
     """Whether the annotation tells the former budgets, and those."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except ValueError:
         return False, None
     return found is None or isinstance(found, list), found

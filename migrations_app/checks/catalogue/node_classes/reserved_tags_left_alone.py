@@ -1,6 +1,5 @@
 """Fails for each tag in a node class or global setting whose key Karpenter sets itself."""
 
-import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
@@ -15,6 +14,7 @@ from migrations_app.conversion.metadata import open_tags
 from migrations_app.inventory.facts.node_pools import strings
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter.versions import minor_order
+from migrations_app.manifests.nesting import parse_json
 
 check = Check(
     __name__,
@@ -58,8 +58,8 @@ def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
 def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:
     tags_json = (settings.data or {}).get(SETTING) or "{}"
     try:
-        tags = json.loads(tags_json)
-    except (ValueError, RecursionError):
+        tags = parse_json(tags_json)
+    except ValueError:
         tags = None
     if not isinstance(tags, dict):
         yield Unknown(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")

@@ -1,0 +1,42 @@
+"""JSON text of a cluster or a file, read to a depth that does not depend on the Python: newer ones read so deep that
+whatever walks the value afterwards would exhaust the stack.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+LEVELS: Final = 100
+"""Lists and objects inside one another; YAML manifests have the same limit."""
+
+
+class NestedTooDeep(ValueError):
+    """There are more levels than LEVELS."""
+
+
+def parse_json(text: str | bytes, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:  # noqa: ANN401 - plain JSON
+    """The value. `pairs` makes each object, as in `json.loads`.
+
+    Raises ValueError if it is no JSON, and its subclass NestedTooDeep.
+    """
+    try:
+        found = json.loads(text, object_pairs_hook=pairs)
+    except RecursionError:
+        raise NestedTooDeep(f"nested deeper than {LEVELS} levels") from None
+    _refuse_depth(found)
+    return found
+
+
+def _refuse_depth(value: object) -> None:
+    level = [value]
+    for _ in range(LEVELS):
+        level = [inner for item in level for inner in _inside(item) if isinstance(inner, dict | list)]
+        if not level:
+            return
+    raise NestedTooDeep(f"nested deeper than {LEVELS} levels")
+
+
+def _inside(item: object) -> Iterable[object]:
+    if isinstance(item, dict):
+        return item.values()
+    return item if isinstance(item, list) else ()
