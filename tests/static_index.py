@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]  # it has no types
 
 _look_up = WhiteNoiseMiddleware.add_files_from_finders
 _found: dict[str, Any] = {}

@@ -22,9 +22,9 @@ def test_the_largest_folder_is_the_one_with_the_most_modules() -> None:
 
 
 def test_a_class_name_of_two_modules_is_found(monkeypatch) -> None:
-    texts = {"one.py": "class A: ...\nclass _B: ...", "two.py": "class A: ...\nclass _B: ...\nclass C:\n    class A: ..."}
+    texts = {"x.py": "class A: ...\nclass _B: ...", "y.py": "class A: ...\nclass _B: ...\nclass C:\n    class A: ..."}
     monkeypatch.setattr(measures, "text", lambda path: texts[path])
-    assert figures.repeated_classes(["one.py", "two.py"]) == ["A"]
+    assert figures.repeated_classes(["x.py", "y.py"]) == ["A"]
 
 
 def test_only_long_lines_of_templates_are_counted(monkeypatch) -> None:
