@@ -17,6 +17,7 @@ from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from karpdash.celery import app
 from karpdash.configuration.cache import caches
 from tests import static_index
 from tests.browser import drip
@@ -82,8 +83,9 @@ def pytest_configure() -> None:
     wanted = os.environ.get(on_postgres.VARIABLE, "")
     if wanted not in engine:
         raise pytest.UsageError(f"{on_postgres.VARIABLE} is {wanted}, but the settings say {engine}")
-    # The broker's Redis is not there unless a test starts one.
+    # The broker's Redis is not there unless a test starts one: who sends a message hears so at once, not after 4 s.
     django_settings.CACHES = caches("memory://")
+    app.conf.broker_transport_options = {**app.conf.broker_transport_options, "max_retries": 0}
     if os.environ.get(drip.LATE):
         django_settings.MIDDLEWARE = ["tests.browser.drip.drip", *django_settings.MIDDLEWARE]
 
