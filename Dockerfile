@@ -18,6 +18,7 @@ COPY --from=build /app /app
 COPY templates templates
 COPY static static
 COPY docs/glossary.md docs/glossary.md
+COPY docs/schema/openapi-v1.yaml docs/schema/openapi-v1.yaml
 ENV PATH=/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 DJANGO_SETTINGS_MODULE=karpdash.settings \
     KARPDASH_DATA_DIR=/var/lib/karpdash
 # A number, so that Kubernetes can tell that it is not root.

@@ -138,6 +138,7 @@ USE_I18N = False
 STATIC_URL = "static/"
 STATICFILES_DIRS = [folder("static")]
 GLOSSARY = folder("docs/glossary.md")
+OPENAPI = folder("docs/schema/openapi-v1.yaml")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "karpdash.static_files.HashedAddresses"},

@@ -3,8 +3,10 @@
 A server starts when the first test asks for it, once in each worker process of the run, and ends with that process.
 """
 
+import gc
 import ipaddress
 import os
+import socketserver
 import sys
 import zlib
 from collections import Counter
@@ -15,7 +17,9 @@ from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from karpdash.celery import app
 from karpdash.configuration.cache import caches
+from tests import static_index
 from tests.browser import drip
 from tests.guards import let_tests_sweep
 from tests.servers import browser, on_postgres
@@ -68,6 +72,9 @@ def _is_harmless_name(host: object) -> bool:
 
 sys.addaudithook(refuse_other_machines)
 let_tests_sweep()
+static_index.share()
+# Servers of the tests write head and body apart; the body would wait 40 ms for the client's word that it has the head.
+socketserver.StreamRequestHandler.disable_nagle_algorithm = True
 
 
 def pytest_configure() -> None:
@@ -76,8 +83,9 @@ def pytest_configure() -> None:
     wanted = os.environ.get(on_postgres.VARIABLE, "")
     if wanted not in engine:
         raise pytest.UsageError(f"{on_postgres.VARIABLE} is {wanted}, but the settings say {engine}")
-    # The broker's Redis is not there unless a test starts one.
+    # The broker's Redis is not there unless a test starts one: who sends a message hears so at once, not after 4 s.
     django_settings.CACHES = caches("memory://")
+    app.conf.broker_transport_options = {**app.conf.broker_transport_options, "max_retries": 0}
     if os.environ.get(drip.LATE):
         django_settings.MIDDLEWARE = ["tests.browser.drip.drip", *django_settings.MIDDLEWARE]
 
@@ -118,6 +126,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = filter(on_postgres.uses_database, items)
     yield
     items.sort(key=_turn)  # the order within each turn is that of pytest-randomly and pytest-django
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: millions of objects that no collection looks at again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def _turn(item: pytest.Item) -> int:

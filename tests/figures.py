@@ -1,6 +1,5 @@
 """The figures of docs/architecture.md as a table: size and cut of the code base. `make figures` prints it."""
 
-import ast
 import statistics
 import sys
 from collections import Counter
@@ -30,12 +29,7 @@ def largest_folder(paths: list[str]) -> tuple[str, int]:
 
 def repeated_classes(paths: list[str]) -> list[str]:
     """Names of public classes that more than one module defines."""
-    names = Counter(
-        node.name
-        for path in paths
-        for node in measures.tree(path).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
+    names = Counter(name for path in paths for name in measures.top_classes(path) if not name.startswith("_"))
     return sorted(name for name, times in names.items() if times > 1)
 
 

@@ -16,28 +16,39 @@ SCHEMA_STEPS = "migrations_app/migrations/"
 NOT_OURS = re.compile(r"^(\.|var/|build/|staticfiles/|htmlcov/)|__pycache__|\.egg-info/")
 SWITCHES = re.compile(r"\b(type: ignore|noqa|nosec|pragma: no cover)\b[: ]*(\[[\w, -]+\]|[A-Z]+\d+(, ?[A-Z]+\d+)*)?")
 BROAD = {"Exception", "BaseException"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or method as written; `where` is path:line name."""
+    """A function or method as written. `parameters` may be given by position, without self and cls; `outermost` is one
+    that the module itself holds.
+    """
 
     path: str
-    node: ast.FunctionDef | ast.AsyncFunctionDef
+    line: int
+    name: str
+    lines: int
+    parameters: tuple[str, ...]
+    decorators: frozenset[str]
+    outermost: bool
 
     @property
     def where(self) -> str:
-        return f"{self.path}:{self.node.lineno} {self.node.name}"
+        return f"{self.path}:{self.line} {self.name}"
 
-    @property
-    def lines(self) -> int:
-        return (self.node.end_lineno or self.node.lineno) - self.node.lineno + 1
 
-    @property
-    def parameters(self) -> list[str]:
-        """Those that may be given by position, without self and cls."""
-        names = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)]
-        return [name for name in names if name not in ("self", "cls")]
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is asked about one file. Its tree is not kept: those of all files are millions of objects."""
+
+    docstring: str | None
+    functions: tuple[Function, ...]
+    classes: tuple[str, ...]
+    names: tuple[tuple[int, str], ...]
+    broad_excepts: tuple[int, ...]
+    calls: tuple[tuple[int, frozenset[str], tuple[object, ...]], ...]
+    """Of each call with constants: its line, the names that it is called by, and the constants."""
 
 
 @cache
@@ -68,7 +79,7 @@ def text(path: str) -> str:
 
 
 def docstring(path: str) -> str | None:
-    return ast.get_docstring(tree(path))
+    return source(path).docstring
 
 
 def line_count(path: str) -> int:
@@ -76,14 +87,25 @@ def line_count(path: str) -> int:
 
 
 @cache
-def tree(path: str) -> ast.Module:
-    return ast.parse(text(path))
+def source(path: str) -> Source:
+    tree = ast.parse(text(path))
+    nodes = tuple(ast.walk(tree))
+    top = {id(node) for node in tree.body}
+    return Source(
+        docstring=ast.get_docstring(tree),
+        functions=tuple(
+            _function(path, node, outermost=id(node) in top) for node in nodes if isinstance(node, FUNCTIONS)
+        ),
+        classes=tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
+        names=tuple(found for node in nodes for found in _named(node)),
+        broad_excepts=tuple(line for node in nodes for line in _broad(node)),
+        calls=tuple(found for node in nodes if isinstance(node, ast.Call) and (found := _call(node))[2]),
+    )
 
 
 def functions(paths: list[str]) -> list[Function]:
     """All functions and methods, nested ones too."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [Function(path, node) for path in paths for node in ast.walk(tree(path)) if isinstance(node, kinds)]
+    return [function for path in paths for function in source(path).functions]
 
 
 def modules(package: str) -> list[str]:
@@ -95,44 +117,31 @@ def modules(package: str) -> list[str]:
 
 def broad_excepts(path: str) -> list[str]:
     """path:line of every handler, or suppress(), that catches everything."""
-    found = []
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or _names(node.type) & BROAD):
-            found.append(f"{path}:{node.lineno}")
-        if isinstance(node, ast.Call) and "suppress" in _names(node.func):
-            found += [f"{path}:{node.lineno}" for argument in node.args if _names(argument) & BROAD]
-    return found
+    return [f"{path}:{line}" for line in source(path).broad_excepts]
 
 
-def defined_names(path: str) -> Iterator[tuple[int, str]]:
+def defined_names(path: str) -> tuple[tuple[int, str], ...]:
     """(line, name) of what the file itself names: classes, functions, parameters, variables, attributes."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.lineno, node.name
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.attr
+    return source(path).names
 
 
-def top_classes(path: str) -> list[str]:
+def top_classes(path: str) -> tuple[str, ...]:
     """The names of the classes that the module itself holds; those inside of others are named with them."""
-    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]
+    return source(path).classes
 
 
 def called_with(path: str, callables: set[str]) -> Iterator[tuple[int, object]]:
     """(line, constant) of each constant given to a call or decorator of these names: addresses, names of tasks."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call) and _names(node.func) & callables:
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
-            yield from ((node.lineno, value.value) for value in given if isinstance(value, ast.Constant))
+    for line, names, constants in source(path).calls:
+        if names & callables:
+            yield from ((line, value) for value in constants)
 
 
 def unreasoned(path: str) -> list[str]:
     """path:line of each comment that switches a checker off without a code, or without saying why."""
-    found = []
+    found: list[str] = []
+    if not SWITCHES.search(text(path)):
+        return found
     for token in tokenize.generate_tokens(io.StringIO(text(path)).readline):
         if token.type == tokenize.COMMENT and (switches := list(SWITCHES.finditer(token.string))):
             reason = re.findall(r"[^\W\d_]", SWITCHES.sub("", token.string))
@@ -151,6 +160,43 @@ def matches(paths: list[str], pattern: str, flags: int = 0) -> list[str]:
         for number, line in enumerate(text(path).splitlines(), 1)
         if wanted.search(line)
     ]
+
+
+def _function(path: str, node: ast.FunctionDef | ast.AsyncFunctionDef, *, outermost: bool) -> Function:
+    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    return Function(
+        path=path,
+        line=node.lineno,
+        name=node.name,
+        lines=(node.end_lineno or node.lineno) - node.lineno + 1,
+        parameters=tuple(name for name in names if name not in ("self", "cls")),
+        decorators=frozenset(getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list),
+        outermost=outermost,
+    )
+
+
+def _named(node: ast.AST) -> Iterator[tuple[int, str]]:
+    if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
+        yield node.lineno, node.name
+    elif isinstance(node, ast.arg):
+        yield node.lineno, node.arg
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.lineno, node.id
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.lineno, node.attr
+
+
+def _broad(node: ast.AST) -> Iterator[int]:
+    if isinstance(node, ast.ExceptHandler) and (node.type is None or _names(node.type) & BROAD):
+        yield node.lineno
+    if isinstance(node, ast.Call) and "suppress" in _names(node.func):
+        yield from (node.lineno for argument in node.args if _names(argument) & BROAD)
+
+
+def _call(node: ast.Call) -> tuple[int, frozenset[str], tuple[object, ...]]:
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    constants = tuple(value.value for value in given if isinstance(value, ast.Constant))
+    return node.lineno, frozenset(_names(node.func)), constants
 
 
 def _names(node: ast.expr) -> set[str]:

@@ -7,7 +7,7 @@ of that.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 SENTENCES = {"summary", "detail", "seen", "wanted", "message", "because", "justification", "waits_for"}
@@ -37,26 +37,27 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _in_scope(scope: ast.AST) -> Iterator[str]:
-    told = _Told(scope)
-    yield from (ast.unparse(node) for node in ast.walk(scope) if isinstance(node, ast.expr) and told.reads(node))
+    nodes = tuple(ast.walk(scope))
+    told = _Told(scope, nodes)
+    yield from (ast.unparse(node) for node in nodes if isinstance(node, ast.expr) and told.reads(node))
 
 
 class _Told:
-    """Which expressions of a function hold a sentence."""
+    """Which expressions of a function hold a sentence; `nodes` are all of it."""
 
-    def __init__(self, scope: ast.AST) -> None:
-        self.errors = {node.name for node in ast.walk(scope) if isinstance(node, ast.ExceptHandler) and node.name}
+    def __init__(self, scope: ast.AST, nodes: Sequence[ast.AST]) -> None:
+        self.errors = {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
         self.names: set[str] = set()
         if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             every = (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)
             self.names |= {one.arg for one in every if one.arg in LOCAL}
-            self._follow(scope)
+            self._follow([node for node in nodes if isinstance(node, ast.Assign | ast.NamedExpr)])
 
-    def _follow(self, scope: ast.AST) -> None:
+    def _follow(self, given: Sequence[ast.Assign | ast.NamedExpr]) -> None:
         before = -1
         while before != len(self.names):
             before = len(self.names)
-            for node in ast.walk(scope):
+            for node in given:
                 if isinstance(node, ast.Assign) and self.holds(node.value):
                     self.names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
                 elif isinstance(node, ast.NamedExpr) and self.holds(node.value):

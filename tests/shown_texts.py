@@ -55,4 +55,4 @@ def holds(text: str, old: str) -> bool:
     """Whether the text says the old one: as a whole, or among its words when those are several."""
     if " " not in old:
         return text == old
-    return re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text) is not None
+    return old in text and re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text) is not None

@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 from tests import measures
 from tests.measures import ROOT
 
+# Each reads the whole source: one worker reads it for all of them.
+pytestmark = pytest.mark.xdist_group("architecture")
 PURE = (
     "errors",
     "redaction",
@@ -137,7 +139,7 @@ def test_no_action_is_over_150_lines() -> None:
 
 def test_no_view_or_endpoint_is_over_25_lines() -> None:
     doors = [path for path in measures.product() if path.startswith(("migrations_app/web/", "migrations_app/api/"))]
-    views = [function for function in measures.functions(doors) if function.parameters[:1] == ["request"]]
+    views = [function for function in measures.functions(doors) if function.parameters[:1] == ("request",)]
     found = functions_over(views, 25)
     assert found == [], f"what they do belongs to use_cases or queries:{listed(found)}"
 
@@ -151,17 +153,16 @@ def test_more_than_two_parameters_are_given_by_name() -> None:
 
 def is_overriding(function: measures.Function) -> bool:
     """Whether the parameters are given by somebody else: @override, a special method, one that a frame calls."""
-    decorators = {getattr(node, "id", getattr(node, "attr", "")) for node in function.node.decorator_list}
-    name = function.node.name
+    name = function.name
     return (
-        "override" in decorators
+        "override" in function.decorators
         or name in CALLED_BY_THE_FRAMEWORK
         or (name.startswith("__") and name.endswith("__") and name != "__init__")
     )
 
 
 def test_a_test_has_12_lines_in_the_median() -> None:
-    tests = [f for f in measures.functions(measures.python("tests")) if f.node.name.startswith("test_")]
+    tests = [f for f in measures.functions(measures.python("tests")) if f.name.startswith("test_")]
     assert statistics.median(function.lines for function in tests) <= 12
 
 
@@ -253,12 +254,12 @@ def test_tests_are_collected_from_files_named_test() -> None:
 
 def top_level_tests() -> list[measures.Function]:
     found = measures.functions(measures.python(*measures.PRODUCT, "tests"))
-    return [f for f in found if f.node.name.startswith("test_") and f.node in measures.tree(f.path).body]
+    return [f for f in found if f.outermost and f.name.startswith("test_")]
 
 
 def test_no_two_tests_of_a_file_share_a_name() -> None:
-    names = [f"{function.path} {function.node.name}" for function in top_level_tests()]
-    assert sorted({name for name in names if names.count(name) > 1}) == []
+    names = Counter(f"{function.path} {function.name}" for function in top_level_tests())
+    assert sorted(name for name, count in names.items() if count > 1) == []
 
 
 def test_every_check_and_action_has_its_own_tests() -> None:

@@ -1,20 +1,20 @@
 """The figures of make figures are counted as they say, and the page has a row for each of them."""
 
-import ast
 import re
+
+import pytest
 
 from tests import figures, measures
 from tests.measures import Function
 
 
-def a_function(lines: int) -> Function:
-    node = ast.parse("def f():\n" + "    pass\n" * (lines - 1)).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return Function("a.py", node)
+def a_function(monkeypatch: pytest.MonkeyPatch, lines: int) -> Function:
+    monkeypatch.setattr(measures, "text", lambda _path: "def f():\n" + "    pass\n" * (lines - 1))
+    return measures.functions([f"of-{lines}-lines.py"])[0]
 
 
-def test_functions_are_measured_by_their_lines() -> None:
-    assert figures.sizes([a_function(n) for n in range(2, 13)]) == (7, 11, 12)
+def test_functions_are_measured_by_their_lines(monkeypatch) -> None:
+    assert figures.sizes([a_function(monkeypatch, n) for n in range(2, 13)]) == (7, 11, 12)
 
 
 def test_the_largest_folder_is_the_one_with_the_most_modules() -> None:
@@ -22,9 +22,9 @@ def test_the_largest_folder_is_the_one_with_the_most_modules() -> None:
 
 
 def test_a_class_name_of_two_modules_is_found(monkeypatch) -> None:
-    texts = {"a.py": "class A: ...\nclass _B: ...", "b.py": "class A: ...\nclass _B: ...\nclass C:\n    class A: ..."}
-    monkeypatch.setattr(measures, "tree", lambda path: ast.parse(texts[path]))
-    assert figures.repeated_classes(["a.py", "b.py"]) == ["A"]
+    texts = {"x.py": "class A: ...\nclass _B: ...", "y.py": "class A: ...\nclass _B: ...\nclass C:\n    class A: ..."}
+    monkeypatch.setattr(measures, "text", lambda path: texts[path])
+    assert figures.repeated_classes(["x.py", "y.py"]) == ["A"]
 
 
 def test_only_long_lines_of_templates_are_counted(monkeypatch) -> None:

@@ -58,7 +58,7 @@ def test_a_switch_needs_a_code_and_a_reason(source: str) -> None:
 
 
 def test_functions_tell_their_size_and_what_is_given_by_position(source: str) -> None:
-    seen = [(f.node.name, f.lines, f.parameters) for f in measures.functions([source])]
+    seen = [(f.name, f.lines, list(f.parameters)) for f in measures.functions([source])]
     assert sorted(seen) == [("method", 6, ["first", "second"]), ("other", 11, [])]
 
 

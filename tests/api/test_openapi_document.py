@@ -18,7 +18,7 @@ from migrations_app.models.scan import Scan
 from tests.api.conftest import Tool
 
 Scanned = Callable[..., Cluster]
-DOCUMENT = yaml.safe_load((Path(__file__).parents[2] / "docs/schema/openapi-v1.yaml").read_text())
+DOCUMENT = yaml.load((Path(__file__).parents[2] / "docs/schema/openapi-v1.yaml").read_text(), yaml.CSafeLoader)
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
 

@@ -248,7 +248,7 @@ def test_servers_that_are_no_karpdash(monkeypatch, capsys, status, body, headers
     monkeypatch.setenv("KARPDASH_TOKEN", "kd_x")
     handler = type("Answering", (_Other,), {"status": status, "body": body, "headers_sent": headers})
     with HTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         code = main(["--server", f"http://127.0.0.1:{server.server_port}", "cluster", "list"])
         server.shutdown()
     told = capsys.readouterr()

@@ -65,7 +65,7 @@ def test_what_it_copies_is_let_through_to_the_builder():
 
 
 def test_what_the_settings_read_from_the_checkout_is_in_the_image():
-    read = [*settings.TEMPLATES[0]["DIRS"], *settings.STATICFILES_DIRS, settings.GLOSSARY]
+    read = [*settings.TEMPLATES[0]["DIRS"], *settings.STATICFILES_DIRS, settings.GLOSSARY, settings.OPENAPI]
     assert {str(Path(path).relative_to(ROOT)) for path in read} - copied() == set()
 
 

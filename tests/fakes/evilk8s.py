@@ -98,6 +98,7 @@ class EvilServer:
     _listener: socket.socket = field(default_factory=socket.socket)
     _stop: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
+    _connected: set[socket.socket] = field(default_factory=set)
 
     @property
     def url(self) -> str:
@@ -115,6 +116,10 @@ class EvilServer:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        # A client may keep its connection open: nothing more of it is read. What is being answered is answered.
+        for connected in tuple(self._connected):
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(connected, socket.SHUT_RD)  # that of TLS would end the writing too
         for thread in self._threads:
             thread.join(PATIENCE)
 
@@ -145,13 +150,20 @@ class EvilServer:
 
     def _serve(self, context: ssl.SSLContext, plain: socket.socket) -> None:
         plain.settimeout(PATIENCE)
+        with contextlib.suppress(OSError):  # the client is perhaps gone already
+            # The first answer would wait for the client's word that it has the tickets of TLS: 40 ms, each time.
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(OSError, ValueError), plain:
             if not self.tls:
                 plain.recv(1)
                 plain.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
                 return
-            with context.wrap_socket(plain, server_side=True) as wrapped:
-                self._talk(wrapped)
+            with context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False) as wrapped:
+                self._connected.add(wrapped)
+                if not self._stop.is_set():
+                    wrapped.do_handshake()
+                    self._talk(wrapped)
+                self._connected.discard(wrapped)
 
     def _talk(self, wrapped: ssl.SSLSocket) -> None:
         wire = Wire(wrapped, self._stop)

@@ -25,7 +25,7 @@ def asked():
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield str(server.server_port), heard
     server.shutdown()
     server.server_close()

@@ -7,8 +7,6 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from pytest_django import Settings
-from scim2_client.engines.wsgi import WSGISCIMClient
-from scim2_tester import Status, check_server
 
 from tests.scim.conftest import Directory
 
@@ -35,6 +33,10 @@ def _one_connection() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_one_connection")
 def test_the_judge_finds_nothing_but_what_is_meant(directory: Directory, settings: Settings) -> None:
+    # Here: to import the judge takes seconds, which every worker of a run would spend when it collects the tests.
+    from scim2_client.engines.wsgi import WSGISCIMClient
+    from scim2_tester import Status, check_server
+
     settings.API_BURST = 100_000
     settings.ALLOWED_HOSTS = ["testserver"]
     client = WSGISCIMClient(

@@ -32,7 +32,7 @@ class MailSink(socketserver.ThreadingTCPServer):
         self.port = self.server_address[1]
         self.got: list[tuple[list[str], str, bool, str]] = []
         self.stopped = threading.Event()
-        self._thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:

@@ -36,7 +36,7 @@ class Receiver(ThreadingHTTPServer):
         self.found: dict[str, tuple[int, bytes]] = {}
         self.answer = 200
         self.stopped = threading.Event()
-        self._thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:

@@ -3,8 +3,12 @@
 Importing this module also tells the schema generator the two ways of signing in.
 """
 
-from typing import Any, ClassVar, NoReturn
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NoReturn
 
+import yaml
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpResponse, HttpResponseBase
@@ -25,6 +29,8 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.errors import NotFound
 
 ABOUT_ITSELF = ("schema/", "docs/")
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_COOKIE_LINE: Final = "\n      in: cookie\n      name: "
 
 
 class ProblemCodeSerializer(serializers.Serializer[Any]):
@@ -54,30 +60,33 @@ class ProblemMeaningView(Endpoint):
         return Response(ProblemCodeSerializer(shown).data)
 
 
-class SchemaView(Endpoint, SpectacularAPIView):
-    """The OpenAPI schema, as YAML or with ?format=json. It is the same for all, and each process writes it once."""
+class SchemaView(Endpoint):
+    """The OpenAPI schema, as YAML or with ?format=json: the published file, so that nothing is generated."""
 
     needs = {"GET": READ}
-    _written: ClassVar[dict[str, tuple[bytes, dict[str, str]]]] = {}
-    """Bytes and headers, by media type of the renderer."""
     content_negotiation_class = DefaultContentNegotiation
     renderer_classes = SpectacularAPIView.renderer_classes
 
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - the library's signature
-        """The bytes that this process wrote when it was asked first, in that form."""
+    def get(self, request: Request) -> HttpResponse:
+        """The same bytes for all."""
         renderer = request.accepted_renderer
-        if renderer.media_type not in self._written:
-            answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # the library has no types
-            answer.accepted_renderer, answer.accepted_media_type = renderer, renderer.media_type
-            answer.renderer_context = self.get_renderer_context()
-            self._written[renderer.media_type] = answer.rendered_content, dict(answer.headers)
-        body, headers = self._written[renderer.media_type]
-        return HttpResponse(body, headers=headers)
+        answer = HttpResponse(_written(renderer.format, settings.SESSION_COOKIE_NAME))
+        answer["Content-Type"] = f"{renderer.media_type}; charset=utf-8" if renderer.charset else renderer.media_type
+        answer["Content-Disposition"] = f'inline; filename="karpdash.{renderer.format}"'
+        return answer
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:  # noqa: ARG002 - DRF's signature
         """Forced: a client that accepts none of the two gets the first."""
         found: tuple[BaseRenderer, str] = super().perform_content_negotiation(request, force=True)
         return found
+
+
+@cache
+def _written(form: str, cookie: str) -> bytes:
+    """The file as it is published; where cookies are for HTTPS alone, that of a session has another name than there."""
+    text = Path(settings.OPENAPI).read_text(encoding="utf-8")
+    text = text.replace(f"{_COOKIE_LINE}sessionid\n", f"{_COOKIE_LINE}{cookie}\n")
+    return text.encode() if form == "yaml" else json.dumps(_LOADER(text).get_single_data(), ensure_ascii=False).encode()
 
 
 class DocsView(Endpoint, SpectacularSwaggerSplitView):

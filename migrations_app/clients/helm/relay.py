@@ -64,7 +64,8 @@ class ClusterRelay:
         self._over = False
         self._secret = secrets.token_urlsafe(32)
         self._server = _RelayServer(self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, name="helm-relay", daemon=True)
+        looks = {"poll_interval": 0.05}  # seconds until it sees that it is to end
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs=looks, name="helm-relay", daemon=True)
 
     @property
     def url(self) -> str:
@@ -119,6 +120,8 @@ class ClusterRelay:
         class _RelayedCall(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             timeout = LONGEST_IDLE
+            disable_nagle_algorithm = True
+            """A body is sent at once: behind its head it would wait 40 ms for helm's word that it has that."""
 
             def take(self) -> None:
                 asked = _read(self, prefix)
