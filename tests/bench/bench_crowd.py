@@ -24,7 +24,7 @@ from typing import Any
 import psycopg
 
 from karpdash.processes import datadir
-from tests.bench.bench_readers import AFTER_CHANGE, AFTER_NONE, asked, cookies_of, served
+from tests.bench.bench_readers import AFTER_CHANGE, AFTER_NONE, asked, cookies_of, ended, served
 from tests.bench.measure import ROOT, FailedError
 from tests.journeys.installation import kill_all
 from tests.journeys.running import bare_environment
@@ -133,8 +133,7 @@ async def _watched(url: str, port: int, scene: dict[str, Any], *, rollouts: int,
     while time.time() < since + seconds:
         await asyncio.sleep(1)
         running = min(running, await asyncio.to_thread(_running, url))
-    for task in readers:
-        task.cancel()
+    await ended(readers)
     moved, lines = await asyncio.to_thread(_moving, url, since)
     return Crowd(
         len(cookies), rollouts, dict(heard.answers), len(heard.seen), tuple(heard.seconds), running, moved, lines

@@ -81,8 +81,7 @@ async def _measured(every: float) -> tuple[float, Tally]:
             await asyncio.sleep(SECONDS)
             percent = 100 * (_cpu_of(pid) - before) / SECONDS
             found = Tally(tally.changed, tally.unchanged, tally.others)
-            for task in readers:
-                task.cancel()
+            await ended(readers)
             if mover:
                 mover.terminate()
                 mover.wait()
@@ -114,6 +113,14 @@ def served(env: dict[str, str]) -> Iterator[tuple[int, int]]:
         server.wait()
 
 
+async def ended(readers: list[asyncio.Task[None]]) -> None:
+    """Cancels the readers, and returns when each has closed its connection."""
+    for task in readers:
+        task.cancel()
+    await asyncio.gather(*readers, return_exceptions=True)
+    await asyncio.sleep(0)  # the loop closes the sockets in its next round
+
+
 async def _read(port: int, scene: Scene, *, which: int, tally: Tally) -> None:
     tag, chance = "", random.Random(which)
     await asyncio.sleep(chance.uniform(0, AFTER_NONE))
@@ -136,9 +143,11 @@ async def asked(port: int, path: str, *, cookie: str, tag: str) -> tuple[int, st
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     known = f"If-None-Match: {tag}\r\n" if tag else ""
     head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nAccept-Encoding: gzip\r\n"
-    writer.write(f"{head}HX-Request: true\r\nConnection: close\r\n{known}\r\n".encode())
-    answer = (await reader.read()).partition(b"\r\n\r\n")[0].decode("latin-1")
-    writer.close()
+    try:
+        writer.write(f"{head}HX-Request: true\r\nConnection: close\r\n{known}\r\n".encode())
+        answer = (await reader.read()).partition(b"\r\n\r\n")[0].decode("latin-1")
+    finally:
+        writer.close()
     line, *headers = answer.split("\r\n")
     told = {name.lower(): value.strip() for name, _colon, value in (one.partition(":") for one in headers)}
     return int(line.split()[1]), told.get("etag", ""), float(told.get("x-rollout-pause", 0))
