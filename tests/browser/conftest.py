@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import PartLine
+from tests.browser import in_flight
 from tests.builders_rows import (
     a_claim_lost,
     a_cluster,
@@ -19,6 +20,7 @@ from tests.builders_rows import (
     some_nodes,
 )
 
+in_flight.watch()
 PASSWORD = "correct horse battery staple"
 EXPECTED_ERRORS = (
     "404 (Not Found)",
@@ -61,6 +63,7 @@ def browse(opened, live_server, ada, client):
     yield start
     for context in contexts:
         context.close()
+    in_flight.wait()
     assert [line for line in errors if not any(known in line for known in EXPECTED_ERRORS)] == []
 
 
