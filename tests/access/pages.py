@@ -44,6 +44,8 @@ PAGES: dict[tuple[str, str], Door] = {
     ("burndown", "POST"): Door("", "L++++++"),
     ("burndown-csv", "GET"): Door("", "L++++++"),
     ("burndown-csv", "POST"): Door("", "L++++++"),
+    ("burndown-line", "GET"): Door("", "L++++++"),
+    ("burndown-line", "POST"): Door("", "L++++++"),
     ("burndown-svg", "GET"): Door("", "L++++++"),
     ("burndown-svg", "POST"): Door("", "L++++++"),
     ("groups", "GET"): Door("", "L++++++"),

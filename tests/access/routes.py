@@ -161,6 +161,7 @@ ROUTES: dict[tuple[str, str], Gate] = {
     ("api-snapshot-export", "GET"): Gate("snapshot", "read", "14+++++", "144444+"),
     ("api-root", "GET"): Gate("", "read", "1++++++"),
     ("api-me", "GET"): Gate("", "read", "1++++++"),
+    ("api-me", "PATCH"): Gate("", "admin", "1++++++"),
     ("api-version", "GET"): Gate("", "read", "1++++++"),
     ("api-people", "GET"): Gate("", "admin", "133333+"),
     ("api-people", "POST"): Gate("", "admin", "133333+"),

@@ -199,7 +199,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({"document": {}, "Name": "x"}, "strange", "Unknown field Name."),
         ("text", "not_object", "Not an object."),
         (None, "null", "may not be null"),
-        (nested(400), "bad_policy", "no Statement"),
+        (nested(90), "bad_policy", "no Statement"),
     ],
 )
 def test_a_bad_policy_is_pointed_at(api: Tool, policy: Any, code: str, said: str) -> None:

@@ -117,6 +117,10 @@ class _Count:
 
 
 def _pieces(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
+    length = response.headers.get("Content-Length", "0")
+    # http.client reads to the end of the connection then, and a body that was cut would seem whole.
+    if not all(number.strip().isdecimal() for number in length.split(",")):
+        raise InvalidResponse("the length that the server gives of its answer is no number")
     encoding = (response.headers.get("Content-Encoding") or "identity").lower()
     if encoding == "identity":
         return _raw(response)
