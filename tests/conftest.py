@@ -132,7 +132,6 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: millions of objects that no collection looks at again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
 
 
 def _turn(item: pytest.Item) -> int:
