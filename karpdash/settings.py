@@ -35,7 +35,6 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "karpdash.middleware.stack_room.StackRoom",
     "karpdash.middleware.request_ids.RequestIds",
     "karpdash.middleware.client_address.ClientAddress",
     "karpdash.middleware.refusals.Refusals",

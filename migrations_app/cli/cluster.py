@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
-from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.django_setup import run_verb
 from migrations_app.cli.terminal import Exit, columns, print_note, show
 from migrations_app.errors import InvalidInput
 
@@ -19,10 +19,7 @@ LARGEST = 256 * 1024 * 1024
 
 def run(argv: list[str]) -> int:
     """0: done; 2: wrong usage or input; 3: the cluster did not answer and was not added."""
-    options = make_parser().parse_args(argv)
-    setup_django()
-    with at_terminal():
-        return int(options.do(options))
+    return run_verb(make_parser(), argv)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """Loads Django for the commands that need the database; the others must not pay for it."""
 
+import argparse
 import getpass
 import os
 from collections.abc import Iterator
@@ -38,6 +39,14 @@ def setup_django() -> None:
         raise InvalidSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
     if "migrations_app_cluster" not in tables:
         raise InvalidSetting(f"the database is empty: {_HINT}")
+
+
+def run_verb(parser: argparse.ArgumentParser, argv: list[str]) -> int:
+    """The exit code of the verb that the words name: its `do`, with Django, in the name of the user of this terminal."""
+    options = parser.parse_args(argv)
+    setup_django()
+    with at_terminal():
+        return int(options.do(options))
 
 
 @contextmanager

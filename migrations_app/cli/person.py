@@ -2,16 +2,13 @@
 
 import argparse
 
-from migrations_app.cli.django_setup import at_terminal, setup_django
+from migrations_app.cli.django_setup import run_verb
 from migrations_app.cli.terminal import Exit, print_note, show
 
 
 def run(argv: list[str]) -> int:
     """0: done; 2: wrong usage or input."""
-    options = make_parser().parse_args(argv)
-    setup_django()
-    with at_terminal():
-        return int(options.do(options))
+    return run_verb(make_parser(), argv)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -37,6 +37,11 @@ def watch() -> None:
     setattr(ThreadedWSGIServer, "process_request_thread", served)  # noqa: B010 - the same
 
 
+def connections() -> int:
+    """How many there are now."""
+    return _open
+
+
 def wait() -> None:
     """Returns when the browser has closed its connections and every request has its answer. Raises TimeoutError."""
-    eventually(lambda: _open == 0, what="the live server to have answered every request")
+    eventually(lambda: connections() == 0, what="the live server to have answered every request")

@@ -1,0 +1,22 @@
+"""A connection counts from its acceptance until its request has its answer and the client is gone."""
+
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser import in_flight
+from tests.servers.waiting import eventually
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_counts_until_the_client_is_gone(live_server):
+    in_flight.wait()
+    address = urlsplit(live_server.url)
+    with socket.create_connection((address.hostname, address.port)) as client:
+        eventually(lambda: in_flight.connections() == 1, what="the server to accept it")
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 200"
+        assert in_flight.connections() == 1
+    in_flight.wait()
+    assert in_flight.connections() == 0
