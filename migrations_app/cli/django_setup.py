@@ -42,7 +42,7 @@ def setup_django() -> None:
 
 
 def run_verb(parser: argparse.ArgumentParser, argv: list[str]) -> int:
-    """The exit code of the verb that the words name: its `do`, with Django, in the name of the user of this terminal."""
+    """The exit code of the verb that the words name, run as the user of this terminal."""
     options = parser.parse_args(argv)
     setup_django()
     with at_terminal():
