@@ -1,9 +1,14 @@
 """Each route, each method, each role, by object: the table is the wish, and a route without a row fails the build."""
 
+import copy
+import dataclasses
+from collections.abc import Iterator
+
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from karpdash.urls import urlpatterns as root
 from migrations_app.api.urls import urlpatterns as api
@@ -12,7 +17,7 @@ from migrations_app.web.urls import urlpatterns as web
 from tests.access.gate import address_of, asked, signs
 from tests.access.pages import PAGES
 from tests.access.routes import ROUTES
-from tests.access.stage import set_up, token_of
+from tests.access.stage import Stage, set_up, token_of
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +26,23 @@ pytestmark = pytest.mark.django_db
 def _quick(settings: Settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     cache.clear()
+
+
+@pytest.fixture(scope="module")
+def first_stage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Stage]:
+    """Made once for the module; what a test changes is rolled back with the test."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield set_up()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def stage(first_stage: Stage) -> Stage:
+    """With clients that nobody has used yet: an answer may take a cookie away."""
+    clients = {role: Client() for role in first_stage.clients}
+    for role, client in clients.items():
+        client.cookies = copy.deepcopy(first_stage.clients[role].cookies)
+    return dataclasses.replace(first_stage, clients=clients)
 
 
 def test_every_page_has_its_rows() -> None:
@@ -41,8 +63,7 @@ def test_what_is_mounted_beside_them() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in PAGES}))
-def test_pages(name: str) -> None:
-    stage = set_up()
+def test_pages(name: str, stage: Stage) -> None:
     for method in ("GET", "POST"):
         door = PAGES[name, method]
         if door.foreign:
@@ -52,16 +73,16 @@ def test_pages(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "method"), sorted(ROUTES))
-def test_routes(name: str, method: str) -> None:
-    gate, stage = ROUTES[name, method], set_up()
+def test_routes(name: str, method: str, stage: Stage) -> None:
+    gate = ROUTES[name, method]
     if gate.foreign:
         assert signs(stage, method, address_of(stage, name, kind=gate.kind, subject="foreign")) == gate.foreign
     assert signs(stage, method, address_of(stage, name, kind=gate.kind)) == gate.own
 
 
 @pytest.mark.parametrize(("name", "method"), sorted(set(ROUTES) - {("api-docs", "GET")}))
-def test_tokens(name: str, method: str) -> None:
-    gate, stage = ROUTES[name, method], set_up()
+def test_tokens(name: str, method: str, stage: Stage) -> None:
+    gate = ROUTES[name, method]
     address = address_of(stage, name, kind=gate.kind)
     for scope in SCOPES:
         if scope != gate.scope:
@@ -78,13 +99,11 @@ def test_tokens(name: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-def test_addresses_that_are_none_tell_strangers_nothing(method: str) -> None:
-    stage = set_up()
+def test_addresses_that_are_none_tell_strangers_nothing(method: str, stage: Stage) -> None:
     assert signs(stage, method, "/api/v1/nowhere") == "1444444"
 
 
-def test_lists_hold_what_is_seen_and_no_more() -> None:
-    stage = set_up()
+def test_lists_hold_what_is_seen_and_no_more(stage: Stage) -> None:
     for path in ("/", "/rollouts/", "/waivers/", "/api/v1/clusters", "/api/v1/snapshots", "/api/v1/findings",
                  "/api/v1/rollouts", "/api/v1/waivers", "/api/v1/groups"):  # fmt: skip
         bodies = {role: stage.clients[role].get(path).content.decode() for role in ("nobody", "viewer", "chief")}
