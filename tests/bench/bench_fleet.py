@@ -12,9 +12,11 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.bench.fleet_scene import DUE, ENDED, LATE, SCANNED, Scene, Size, scene, wait_until_all_were_scanned
+from tests.servers.waiting import eventually
 
 FULL = Size(clusters=1000, hanging=100, interval=600)
 INTERVALS = 2
@@ -83,7 +85,9 @@ def watched(size: Size, window: int) -> Figures:
         made.work()
         place = {"since": since, "until": since + window}
         due = int(made.one(DUE.format(**place)))
-        time.sleep(max(0.0, place["until"] + WANTED_LAG - time.time()))
+        time.sleep(max(0.0, place["until"] - time.time()))
+        with suppress(TimeoutError):  # each of them is due once: when all have ended, no figure changes any more
+            eventually(lambda: made.one(ENDED.format(**place)) >= due, what="those that were due", seconds=WANTED_LAG)
         lags = tuple(float(row[0]) for row in made.rows(LATE.format(**place)))
         return Figures(size, 0.0, (int(made.one(ENDED.format(**place))),), lags, due, window)
 
