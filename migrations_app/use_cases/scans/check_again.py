@@ -53,7 +53,7 @@ class AloneResult(NamedTuple):
 def known_check(check_id: str) -> str:
     """The id, if a check of it is asked. Raises InvalidInput."""
     if not any(check.id == check_id for check in all_checks()):
-        raise InvalidInput("no such check", code="unknown_check", where="check")
+        raise InvalidInput("no such check", where="check")
     return check_id
 
 
