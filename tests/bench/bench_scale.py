@@ -56,7 +56,7 @@ def verdicts(found: ScaleFigures) -> Iterator[tuple[bool, str]]:
     yield share <= MOST_SHARE, f"{said}; CPU {again.cpu:.1f} s after {scan.cpu:.1f} s"
     share = found.alone.seconds / scan.seconds
     said = f"one check alone {found.alone.seconds:.1f} s, {share:.2f} of a scan (at most {MOST_ALONE:.2f})"
-    yield share <= MOST_ALONE, f"{said}, with {found.alone.objects} data sources; {found.alone.peak / 2**20:.0f} MiB"
+    yield share <= MOST_ALONE, f"{said}, with {found.alone.objects} data sources"
 
 
 def measured(size: Size, *, rounds: int = ROUNDS) -> ScaleFigures:
