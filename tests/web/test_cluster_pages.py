@@ -65,14 +65,15 @@ def test_the_next_thing_is_checked_alone_or_in_a_whole_scan(ada, shop):
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [("fail", "Checked again: still failing. 1 Provisioner is left."), ("unknown", "Checked again: still unknown.")],
+    [("fail", "still failing. 1 Provisioner is left."), ("unknown", "still unknown. 1 Provisioner is left.")],
 )
 def test_what_it_said_alone_stands_below_the_next_thing(ada, shop, status, words):
     a_snapshot(shop)
     asked_alone(shop, status=status)
     told = text(page_of(ada, shop))
     assert words in told
-    assert "9 of 37 data sources. All else on this page is from the scan" in told
+    assert "Checked again" in told
+    assert "Only what this check needs was read, 9 of 37 data sources. The rest of this page is from the scan" in told
 
 
 @pytest.mark.parametrize(
