@@ -101,7 +101,8 @@ class OneCheckAnswerSerializer(StructSerializer):
 
 
 class ScanStateSerializer(StructSerializer):
-    """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done."""
+    """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done, unless the
+    answer of one check ended it."""
 
     struct = ScanAttempt
 
@@ -116,7 +117,7 @@ class ScanRequestSerializer(StrictSerializer):
     check = serializers.CharField(
         required=False,
         max_length=80,
-        help_text="The id of a check: only what it reads is read, and while it is open the scan ends with its answer.",
+        help_text="The id of a check: only what it reads is read, and while it is as open as before its answer ends the scan.",
     )
 
 

@@ -3,8 +3,11 @@
 import dataclasses
 import json
 
+import msgspec
 import pytest
+from django.conf import settings
 
+from migrations_app.checks.base import Reason
 from migrations_app.checks.registry import all_checks
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import InvalidInput
@@ -44,14 +47,13 @@ def test_alone_it_says_what_it_says_in_the_whole(story):
     report = evaluate(looked_at(story)).report
     coming = next_hop(report)
     row = Cluster(name=story.name, source="sample", context=story.name)
-    row.latest = Snapshot(next_hop=coming.hop if coming else "")
     for finding in report.checks:
         # What the fix of another check brings is not there yet: then all is read.
         if coming and finding.hop == coming.hop and finding.status in check_again.STILL_OPEN and not finding.follows:
-            found = answer_now(row, bundle(story), check=CHECKS[finding.id], on_part=None)
+            found, parts = answer_now(row, bundle(story), check=CHECKS[finding.id], hop=finding.hop, on_part=None)
             told = (found.status, found.summary, found.evidence_total, found.evidence_exact)
             assert told == (finding.status, finding.summary, finding.evidence_total, finding.evidence_exact), finding.id
-            assert found.parts < found.parts_total == len(PART_NAMES)
+            assert parts < len(PART_NAMES)
 
 
 def test_what_is_looked_at_to_ask_aws_is_read_before():
@@ -67,13 +69,23 @@ def test_what_is_looked_at_to_ask_aws_is_read_before():
 def test_pods_are_read_for_those_who_look_at_them_alone():
     story = fleet.find("halfway_032")
     row = Cluster(name=story.name, source="sample", context=story.name)
-    row.latest = Snapshot(next_hop=next_hop(evaluate(looked_at(story)).report).hop)
+    hop = next_hop(evaluate(looked_at(story)).report).hop
     names = {}
     for check in (OPEN, "pods_have_controllers"):
-        names[check] = set()
-        answer_now(row, bundle(story), check=CHECKS[check], on_part=lambda name, _, to=names[check]: to.add(name))
+        note = names.setdefault(check, set()).add
+        answer_now(row, bundle(story), check=CHECKS[check], hop=hop, on_part=lambda name, _, note=note: note(name))
     assert "provisioners" in names[OPEN]
     assert ("pods" in names[OPEN], "pods" in names["pods_have_controllers"]) == (False, True)
+
+
+def test_aws_is_asked_once(monkeypatch):
+    story = fleet.find("halfway_032")
+    row, asked = Cluster(name=story.name, source="sample", context=story.name), []
+    looks = check_again.look_into_aws
+    monkeypatch.setattr(check_again, "look_into_aws", lambda *of, **more: asked.append(1) or looks(*of, **more))
+    hop = next_hop(evaluate(looked_at(story)).report).hop
+    assert answer_now(row, bundle(story), check=CHECKS["controller_permitted"], hop=hop, on_part=None)
+    assert len(asked) == 1
 
 
 def test_only_a_check_that_exists_is_asked():
@@ -97,7 +109,13 @@ def scanned(row, check=""):
 
 
 def told(row):
-    return checked_again(row.pk, since=Cluster.objects.get(pk=row.pk).last_success_at)
+    return checked_again(row.pk, OPEN, since=Cluster.objects.get(pk=row.pk).last_success_at)
+
+
+def was(monkeypatch, **said):
+    """The snapshot says this of the check that is asked."""
+    reads = check_again._in_snapshot
+    monkeypatch.setattr(check_again, "_in_snapshot", lambda *of: msgspec.structs.replace(reads(*of), **said))
 
 
 class TestScan:
@@ -112,17 +130,72 @@ class TestScan:
         found = told(shop)
         assert (found.answer.summary, found.by) == (done.check_answer["summary"], "ada")
 
-    def test_one_that_is_no_longer_open_is_followed_by_the_whole(self, shop):
+    def test_one_that_is_no_longer_open_is_followed_by_the_whole(self, shop, monkeypatch):
+        was(monkeypatch, status="fail")
         done = scanned(shop, PASSES)
         assert (done.state, done.only_check, done.check_answer["status"]) == ("done", "", "pass")
         assert done.snapshot_id not in (None, shop.latest_id)
-        assert told(shop) is None
+        assert checked_again(shop.pk, PASSES, since=shop.last_success_at) is None
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"status": "unknown"},
+            {"status": "pass"},
+            {"status": "unknown", "reason": Reason("part_unread", "pods", "x")},
+        ],
+    )
+    def test_one_that_says_something_else_is_followed_by_the_whole(self, shop, monkeypatch, said):
+        was(monkeypatch, **said)
+        assert scanned(shop, OPEN).snapshot_id
+
+    def test_one_that_is_unknown_for_another_cause_is_followed_by_the_whole(self, shop, monkeypatch):
+        asks = check_again.answer_now
+
+        def unread(*of, **more):
+            found = asks(*of, **more)
+            changed = {"status": "unknown", "reason": Reason("part_unread", "provisioners", "timeout")}
+            return found._replace(finding=msgspec.structs.replace(found.finding, **changed))
+
+        monkeypatch.setattr(check_again, "answer_now", unread)
+        was(monkeypatch, status="unknown", reason=Reason("part_unread", "provisioners", "forbidden"))
+        assert scanned(shop, OPEN).snapshot_id
+        was(monkeypatch, status="unknown", reason=Reason("part_unread", "provisioners", "timeout"))
+        assert scanned(shop, OPEN).snapshot_id is None
+
+    def test_the_whole_is_read_after_a_failure(self, shop):
+        Cluster.objects.filter(pk=shop.pk).update(failures=1, last_error_code="unreachable")
+        assert scanned(shop, OPEN).snapshot_id
+        assert Cluster.objects.get(pk=shop.pk).failures == 0
+
+    def test_the_whole_tells_why_nothing_answers(self, shop, monkeypatch):
+        Cluster.objects.filter(pk=shop.pk).update(context="gone")
+        lost = scanned(shop, OPEN)
+        assert (lost.state, lost.error_code, lost.only_check, lost.check_answer) == ("failed", "bad_input", "", None)
+
+    def test_both_readings_share_the_time_of_one_scan(self, shop, monkeypatch):
+        seconds, connects, collects = [], check_again.connect, worker.collect
+
+        def connected(*of, within):
+            seconds.append(within.scan_seconds)
+            return connects(*of, within=within)
+
+        def collected(*of, deadline, **more):
+            seconds.append(deadline)
+            return collects(*of, deadline=deadline, **more)
+
+        monkeypatch.setattr(check_again, "connect", connected)
+        monkeypatch.setattr(worker, "collect", collected)
+        was(monkeypatch, status="unknown")
+        scanned(shop, OPEN)
+        alone, whole = seconds
+        assert (alone, whole < 4 * alone) == (settings.ENV.scan_deadline / 4, True)
 
     def test_the_whole_is_read_where_another_hop_comes_next(self, shop):
         Snapshot.objects.filter(pk=shop.latest_id).update(next_hop="1.0")
         done = scanned(shop, OPEN)
-        assert (done.check_answer, done.snapshot_id != shop.latest_id) == (None, True)
-        assert done.snapshot_id
+        assert (done.check_answer, done.only_check) == (None, "")
+        assert done.snapshot_id not in (None, shop.latest_id)
 
     def test_the_whole_is_read_before_there_is_any_snapshot(self, db):
         row = Cluster.objects.create(name="halfway_032", source="sample", context="halfway_032")

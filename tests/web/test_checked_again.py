@@ -64,6 +64,15 @@ def test_an_answer_does_not_stand_at_an_older_snapshot(ada, shop):
     assert "Checked again" not in text(page_of(ada, shop, at=str(old.pk)))
 
 
+def test_a_page_of_the_past_or_of_a_plan_asks_for_the_whole(ada, shop):
+    old = a_snapshot(shop)
+    a_snapshot(shop)
+    assert 'name="check"' in page_of(ada, shop).content.decode()
+    for query in ({"at": str(old.pk)}, {"kubernetes": "1.29"}):
+        html = page_of(ada, shop, **query).content.decode()
+        assert ("check again" in html, 'name="check"' in html) == (True, False)
+
+
 def test_while_it_is_asked_alone_the_page_says_so(ada, shop):
     a_snapshot(shop)
     a_scan(shop, only_check="legacy_provisioners_gone")

@@ -33,8 +33,8 @@ _NOT_ENDED = datetime(9999, 1, 1, tzinfo=UTC)
 class ScanAttempt:
     """One scan; `snapshot` is None until it is done, and if it failed.
 
-    With `only_check` that check alone is asked: a scan that is done and has one ended with `check_answer`, since the
-    check is still open, and has no snapshot. Where it no longer was open, the whole cluster was read.
+    With `only_check` that check alone is asked: a scan that is done and still has one ended with `check_answer`, since
+    the check is as open as before, and has no snapshot. In every other case the whole cluster is read.
     """
 
     id: uuid.UUID
@@ -63,10 +63,10 @@ class CheckedAgain:
     by: str
 
 
-def checked_again(cluster_id: uuid.UUID, *, since: datetime | None) -> CheckedAgain | None:
-    """The newest answer of one check alone after that moment, if the newest scan that was done is one."""
+def checked_again(cluster_id: uuid.UUID, check: str, *, since: datetime) -> CheckedAgain | None:
+    """The newest answer that this check gave alone after that moment; None without one."""
     done = Scan.objects.filter(cluster_id=cluster_id, state=Scan.State.DONE, snapshot=None, finished_at__gt=since)
-    row = done.exclude(check_answer=None).order_by("-finished_at").first() if since else None
+    row = done.filter(only_check=check).order_by("-finished_at").first()
     answer = _answer(row) if row else None
     if row is None or answer is None or row.finished_at is None:
         return None

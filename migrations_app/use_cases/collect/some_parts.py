@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
-from migrations_app.inventory.parts import NOT_ASKED, Part
+from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
 from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect import unconverted
 from migrations_app.use_cases.collect.collect import PartsRun, Progress, side_by_side, taken_at
@@ -27,9 +27,9 @@ class PartsOnDemand:
         self._run = PartsRun(Reading(api, time.monotonic() + deadline), on_part, {}, {}, None)
 
     @property
-    def read(self) -> frozenset[str]:
-        """The names of the parts that were read, or tried."""
-        return frozenset(self._run.parts)
+    def seen(self) -> int:
+        """How many parts were read."""
+        return sum(isinstance(part, Seen) for part in self._run.parts.values())
 
     def inventory(self, names: Iterable[str]) -> Inventory:
         """The inventory with these parts and all that were read before; the others are Unseen (`not_asked`)."""

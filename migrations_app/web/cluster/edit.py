@@ -15,7 +15,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details
-from migrations_app.use_cases.scans.check_again import known_check
+from migrations_app.use_cases.scans.check_again import is_asked
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.register import start_scan
 from migrations_app.web.forms import ChangeForm, RemoveForm
@@ -27,10 +27,10 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Enqueues a scan unless one is already active; with a `check` in the form, of what that check reads."""
     check = request.POST.get("check", "")
     try:
-        only = known_check(check) if check else ""
-        if not start_scan(cluster_id, by=request.user.get_username(), only_check=only):
+        # A page may be older than this release, which does not ask that check any more: then all is read.
+        if not start_scan(cluster_id, by=request.user.get_username(), only_check=check if is_asked(check) else ""):
             messages.info(request, _("A scan of this cluster was already under way."))
-    except (Conflict, InvalidInput) as refused:
+    except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
     return redirect("cluster", cluster_id)
 

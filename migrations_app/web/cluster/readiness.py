@@ -16,7 +16,7 @@ from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nod
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
-from migrations_app.queries.scans.scans import CheckedAgain, checked_again
+from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
@@ -61,16 +61,16 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
         context |= offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
-        context["again"] = _checked_again(context["head"], context["next"])
+        head = context["head"]
+        alone = _asked_alone(head, context["next"], kubernetes=context["kubernetes"])
+        since = head.last_success_at
+        context |= {"alone": alone, "again": checked_again(head.id, alone, since=since) if alone and since else None}
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
-def _checked_again(head: ClusterHead, told: NextThing | None) -> CheckedAgain | None:
-    """What the check of the next thing said alone since this snapshot; None where it was not asked."""
-    if told is None or not told.asked_alone or not head.is_latest:
-        return None
-    found = checked_again(head.id, since=head.last_success_at)
-    return found if found and (found.answer.check == told.check) else None
+def _asked_alone(head: ClusterHead, told: NextThing | None, *, kubernetes: str) -> str:
+    """The check of the next thing, where it can be asked again alone: not on a page of the past or of a plan."""
+    return told.asked_alone if told is not None and head.is_latest and not kubernetes else ""
 
 
 @require_right()
