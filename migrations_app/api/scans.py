@@ -117,7 +117,7 @@ class ScanRequestSerializer(StrictSerializer):
     check = serializers.CharField(
         required=False,
         max_length=80,
-        help_text="The id of a check: only what it reads is read, and while it is as open as before its answer ends the scan.",
+        help_text="The id of a check: only that is asked, and while it is as open as before its answer ends the scan.",
     )
 
 
