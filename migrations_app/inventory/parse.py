@@ -224,7 +224,7 @@ class _Whole(msgspec.Struct, frozen=True):
 def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
     """The CRD with the `fields` of its versions and `conversion_owners`; UnparsableObject as in `read_one`."""
     found = read_one(item, CRD, take=decoder(CRD).decode)
-    return found if isinstance(found, UnparsableObject) else with_marks(found, bytes(item))
+    return found if isinstance(found, UnparsableObject) else with_marks(found, _storable(bytes(item)))
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:

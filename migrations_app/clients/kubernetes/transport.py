@@ -46,9 +46,9 @@ _VERBS: dict[str, Verb] = {
 }  # fmt: skip
 _MOST_SAID = 64 * KIB
 """Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
-# These libraries log requests with their headers at debug level (K17).
+# These libraries log requests with their headers at debug level (K17), and what a server's odd headers hold as warnings.
 for _name in ("urllib3", "kubernetes", "client"):
-    logging.getLogger(_name).setLevel(logging.WARNING)
+    logging.getLogger(_name).setLevel(logging.ERROR)
 
 
 def agent() -> str:
