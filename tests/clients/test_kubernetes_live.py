@@ -96,6 +96,38 @@ def test_a_repeated_token_ends_the_list() -> None:  # K10
     assert how_it_ends(book(page("a", token="0"), page("b"))) == (InvalidResponse, "endless_list")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"kind": "NodeList"},
+        {"kind": "Pod"},
+        {"apiVersion": "v2"},
+        {"metadata": {"resourceVersion": "7", "remainingItemCount": 3}},
+    ],
+    ids=["another kind", "one object", "another version", "more remain"],
+)
+def test_what_is_not_the_whole_list_that_was_asked_for_is_no_list(told: dict[str, Any]) -> None:  # K18
+    assert how_it_ends(book(page("a", **told))) == (InvalidResponse, "garbled")
+
+
+@pytest.mark.parametrize("second", [("a", "b"), ("b", "c"), ("c", "a")], ids=["a page", "its end", "its beginning"])
+def test_objects_that_come_again_end_the_list(second: tuple[str, ...]) -> None:  # K10
+    assert how_it_ends(book(page("a", "b", token="1"), page(*second))) == (InvalidResponse, "listed_twice")
+
+
+def test_an_answer_that_nobody_asked_for_is_never_taken() -> None:
+    def script(request: Request, wire: Wire) -> None:
+        name = "first" if len(evil.requests) == 1 else "second"
+        body = page(name)
+        whole = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        wire.raw(whole + body)
+        if name == "first":
+            wire.raw(whole.replace(b"%d" % len(body), b"%d" % len(page("forged"))) + page("forged"))
+
+    with live(script) as (api, evil):
+        assert [names(api.pages(PODS)) for _ in range(2)] == [["first"], ["second"]]
+
+
 def test_ever_new_tokens_end_after_so_many_pages() -> None:  # K10, T06
     def script(request: Request, wire: Wire) -> None:
         number = int(request.query.get("continue", "0"))

@@ -46,8 +46,11 @@ _VERBS: dict[str, Verb] = {
 }  # fmt: skip
 _MOST_SAID = 64 * KIB
 """Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
-# These libraries log requests with their headers at debug level (K17), and what a server's odd headers hold as warnings.
+# These libraries log requests with their headers at debug level (K17).
 for _name in ("urllib3", "kubernetes", "client"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+# These warn of odd headers with all that a server put into them, as long as it likes.
+for _name in ("urllib3.connection", "urllib3.response"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 

@@ -123,7 +123,7 @@ def _webhooks(reading: Reading) -> Parts:
         for item in seen.items
         if controller.is_karpenter_webhook(item)
     ]
-    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name)
+    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name or bad.nameless)
     return {"webhooks": Seen(tuple(labelled), both[0].served, bad)}
 
 

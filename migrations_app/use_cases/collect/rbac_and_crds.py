@@ -61,7 +61,7 @@ def controller_rbac(reading: Reading) -> Parts:
     bad = tuple(
         unparsable
         for unparsable in (*bindings.quarantined, *roles.quarantined)
-        if unparsable.name in named or "karpenter" in unparsable.name
+        if unparsable.name in named or "karpenter" in unparsable.name or unparsable.nameless
     )
     return {"controller_rbac": Seen(kept, roles.served, bad)}
 

@@ -29,8 +29,6 @@ class Way:
     why: frozenset[str] = GARBLED
     lie: bool = False
     on: str = "lists"
-    renames: bool = False
-    """Whether an object gets another name: among CRDs it is another project's then, and none of the scan's."""
     harmless: bool = False
     """Whether a client may find the honest answer in it, or gets it when it asks again."""
     pages: bool = False
