@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.trust import addresses, files, fleet, kills, log, orders, releases, scans, servers, texts
+from tests.trust import addresses, files, fleet, kills, log, orders, releases, scans, servers, shortage, simulated, texts
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
 PARTS: tuple[Part, ...] = (
@@ -16,6 +16,8 @@ PARTS: tuple[Part, ...] = (
     *orders.PARTS,
     *kills.PARTS,
     *scans.PARTS,
+    *shortage.PARTS,
+    *simulated.PARTS,
     *releases.PARTS,
     *fleet.PARTS,
 )

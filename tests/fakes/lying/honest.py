@@ -9,6 +9,7 @@ from typing import Any
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.index import is_built_in
 from migrations_app.clients.kubernetes.api import Resource, api_request
+from migrations_app.errors import NotServed
 from migrations_app.karpenter import kinds
 from migrations_app.samples.kubernetes_objects import server_version
 from tests.acceptance.clusters import find, objects
@@ -21,6 +22,7 @@ REVISION = "4711"
 NOT_FOUND = "404 Not Found"
 OK = "200 OK"
 Document = dict[str, Any]
+MISSING: Document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404}
 Key = tuple[str, str, str]
 """Group, version and plural."""
 
@@ -63,12 +65,20 @@ class Honest:
         version = request.path.split("/")[3 if asked.group else 2]
         kind = self.served.get((asked.group, version, asked.plural))
         if kind is None:
-            return Answer(NOT_FOUND, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404})
+            return Answer(NOT_FOUND, MISSING)
+        if asked.name:
+            return self.one(request.path)
         told = Resource(
             asked.group, version, asked.plural, asked.namespace,
             request.query.get("labelSelector", ""), request.query.get("fieldSelector", ""),
         )  # fmt: skip
         return Answer(OK, self.page(told, kind, start=int(request.query.get("continue", "0"))))
+
+    def one(self, path: str) -> Answer:
+        try:
+            return Answer(OK, json.loads(self.bundle.get(path)))
+        except NotServed:
+            return Answer(NOT_FOUND, MISSING)
 
     def page(self, resource: Resource, kind: str, *, start: int) -> Document:
         items = [json.loads(bytes(raw)) for page in self.bundle.pages(resource) for raw in page.items]
