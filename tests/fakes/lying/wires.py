@@ -92,10 +92,13 @@ def twice(turn: Turn, wire: Wire) -> None:
 
 
 def one_late(turn: Turn, wire: Wire) -> None:
-    """Each answer is that to the request before it."""
-    known = turn.kept.get("last", b'{"kind": "LeaseList", "apiVersion": "v1", "items": []}')
-    turn.kept["last"] = turn.body
-    wire.answer(known)
+    """Each answer is the last one to a request for something else: for the same kind it would be a list of that kind,
+    and as good as any."""
+    plural = turn.request.path.rpartition("/")[2]
+    known = [answer for kind, answer in turn.kept.items() if kind != plural]
+    turn.kept.pop(plural, None)
+    turn.kept[plural] = turn.body
+    wire.answer(known[-1] if known else b'{"kind": "LeaseList", "apiVersion": "v1", "items": []}')
 
 
 def packed(make: Callable[[bytes, Turn], bytes], encoding: str = "gzip") -> Act:
