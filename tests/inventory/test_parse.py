@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.objects.karpenter import Node, Pod, Provisioner
-from migrations_app.inventory.parse import LONGEST_OBJECT, read_items
+from migrations_app.inventory.objects.karpenter import Node, NodePool, Pod, Provisioner
+from migrations_app.inventory.parse import LONGEST_OBJECT, read_crd, read_items
 from migrations_app.inventory.parts import UnparsableObject
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -4,7 +4,20 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.trust import addresses, files, fleet, kills, log, orders, releases, scans, servers, shortage, simulated, texts
+from tests.trust import (
+    addresses,
+    files,
+    fleet,
+    kills,
+    log,
+    orders,
+    releases,
+    scans,
+    servers,
+    shortage,
+    simulated,
+    texts,
+)
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
 PARTS: tuple[Part, ...] = (

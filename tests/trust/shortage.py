@@ -36,6 +36,8 @@ class _Worker:
     env: dict[str, str]
     said: Path
     ends: int = 0
+    short: int = 0
+    """Scans that did not succeed for want of it."""
     _process: "subprocess.Popen[str] | None" = None
     truth: dict[str, int] = field(default_factory=dict)
 
@@ -44,7 +46,8 @@ class _Worker:
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.trust.starved"],
-                cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said.open("a"), text=True,
+                cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=self.said.open("a"), text=True,
             )  # fmt: skip
         process = self._process
         assert process.stdin is not None
@@ -68,7 +71,7 @@ class _Worker:
 
 
 @contextmanager
-def _place() -> Iterator[tuple[_Worker, str]]:
+def place() -> Iterator[tuple[_Worker, str]]:
     """A worker, and the cluster that it scans: registered, and scanned once as it should be."""
 
     def script(request: Request, wire: Wire) -> None:
@@ -84,7 +87,10 @@ def _place() -> Iterator[tuple[_Worker, str]]:
     worker = _Worker(env | {"PYTHONPATH": str(ROOT)}, where / "stderr")
     with EvilServer(script) as server:
         try:
-            given = {"server": server.url, "certificate-authority-data": base64.b64encode(AUTHORITY.pem.encode()).decode()}
+            given = {
+                "server": server.url,
+                "certificate-authority-data": base64.b64encode(AUTHORITY.pem.encode()).decode(),
+            }
             cluster = worker.ask("register", json.dumps(kubeconfig(cluster=given)))
             assert worker.ask("scan", cluster, "", 0)[0] == "done", (where / "stderr").read_text()[-500:]
             found = worker.ask("told")
@@ -98,15 +104,17 @@ def _place() -> Iterator[tuple[_Worker, str]]:
 
 def starved(count: int, dice: random.Random, *, what: str) -> Sequence[str]:
     """That many scans with too little of it, each followed by one with enough."""
-    with _place() as (worker, cluster):
+    with place() as (worker, cluster):
         told = [_one(worker, cluster, what=what, spare=dice.randrange(MOST[what] + 1)) for _ in range(count)]
-        sys.stderr.write(f"{what} short: the process ended in {worker.ends} of {count}\n")
+        ended = f"the process ended in {worker.ends}"
+        sys.stderr.write(f"{what}: {worker.short} of {count} scans did not succeed at once; {ended}\n")
     return told
 
 
 def _one(worker: _Worker, cluster: str, *, what: str, spare: int) -> str:
     first = worker.ask("scan", cluster, what, spare)
     state, code, _ = first or ("running", "", 0)
+    worker.short += state != "done"
     if state == "failed" and not code:
         return f"{spare} left: failed without a reason"
     if state not in ("done", "failed", "running", "queued"):

@@ -35,5 +35,7 @@ def played(count: int, dice: random.Random, *, what: str, size: tuple[str, ...] 
 
 PARTS = (
     Part(name="clocks that jump", full=1_000, rules="R10, R13, R18, T28", series=partial(played, what="clock")),
-    Part(name="hours of a fleet of 1,000", full=HOURS, rules="R10, R11, R20, R26", series=partial(played, what="fleet")),
+    Part(
+        name="hours of a fleet of 1,000", full=HOURS, rules="R10, R11, R20, R26", series=partial(played, what="fleet")
+    ),
 )

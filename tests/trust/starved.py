@@ -111,7 +111,7 @@ def _held() -> int:
 
 def _descriptors(spare: int) -> int:
     """The limit at which `spare` more can be opened."""
-    used = {int(name) for name in os.listdir("/proc/self/fd")}
+    used = {int(entry.name) for entry in Path("/proc/self/fd").iterdir()}
     free = (number for number in range(1 << 16) if number not in used)
     return next(number for left, number in enumerate(free) if left == spare)
 

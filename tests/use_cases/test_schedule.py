@@ -138,7 +138,9 @@ def test_a_clock_that_went_back_keeps_no_cluster_waiting(cluster, settings):  # 
 
 def test_a_cluster_with_a_longer_interval_of_its_own_waits_for_it(cluster, settings):  # R10
     settings.ENV = replace(settings.ENV, scan_interval=3600)
-    Cluster.objects.create(name="weekly", source="sample", interval_seconds=7 * 86_400, next_due_at=timezone.now() + AHEAD)
+    Cluster.objects.create(
+        name="weekly", source="sample", interval_seconds=7 * 86_400, next_due_at=timezone.now() + AHEAD
+    )
     Cluster.objects.filter(pk=cluster.pk).update(next_due_at=timezone.now() + timedelta(minutes=10))
     assert queue.due_scans() == ()
 

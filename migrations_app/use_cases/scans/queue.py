@@ -14,7 +14,13 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries.cluster.detail import ACTIVE
-from migrations_app.queries.fleet.scan_interval import farthest_slot, interval_of, next_slot, on_a_timetable, with_intervals
+from migrations_app.queries.fleet.scan_interval import (
+    farthest_slot,
+    interval_of,
+    next_slot,
+    on_a_timetable,
+    with_intervals,
+)
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.notifications.publish import publish_scan_failures
 from migrations_app.use_cases.runtime import counters, disk_space

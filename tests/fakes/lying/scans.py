@@ -52,7 +52,9 @@ SHORT = frozenset({"pods", "nodes", "customresourcedefinitions"})
 """Lists that are read in three ways, and are worth several pages in each cluster."""
 
 
-def scan(name: str, act: Callable[[Turn, Wire], object], *, bites: Callable[[Request], bool], dice: random.Random) -> Collected:
+def scan(
+    name: str, act: Callable[[Turn, Wire], object], *, bites: Callable[[Request], bool], dice: random.Random
+) -> Collected:
     """A scan of that clean cluster whose server answers the requests that are bitten in that way."""
     server, kept = honest(name), {}
 
@@ -114,7 +116,11 @@ def _untrue(way: Way, found: Collected, *, right: Collected) -> Iterator[str]:
         part = found.inventory.part(line.name)
         if told_whole(part) and _items(part) != _items(right.inventory.part(line.name)):
             yield f"{line.name} is told whole with {line.count} objects"
-        if not line.seen and line.why not in {*way.why, LATE} and not (line.why in FOLLOWS and line.name in TOLD_BY_OTHERS):
+        if (
+            not line.seen
+            and line.why not in {*way.why, LATE}
+            and not (line.why in FOLLOWS and line.name in TOLD_BY_OTHERS)
+        ):
             yield f"{line.name} is told as {line.why}: {line.detail}"
         if not line.seen and not line.detail:
             yield f"{line.name} is told without words"

@@ -148,7 +148,8 @@ WAYS: tuple[Way, ...] = (
     Way(name="length of another alphabet", act=framed(lambda turn: turn.body, Content_Length="\xb2")),
     Way(name="two lengths", act=framed(lambda t: t.body, Content_Length="7, 99999"), why=CUT),
     Way(
-        name="length and chunks", why=CUT,
+        name="length and chunks",
+        why=CUT,
         act=framed(lambda t: t.body[:9], Content_Length="9", Transfer_Encoding="chunked"),
     ),
     Way(name="unknown transfer coding", act=framed(lambda t: t.body[:9], Transfer_Encoding="gzip"), why=CUT),
