@@ -42,6 +42,11 @@ app.conf.update(
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         "socket_connect_timeout": 2,
+        # Who sends a message while the broker is down hears so at once: the row waits for the sweep (R05).
+        "max_retries": 1,
+        "interval_start": 0.2,
+        "interval_step": 0.0,
+        "interval_max": 0.2,
     },
     broker_connection_retry_on_startup=True,
     task_publish_retry=False,

@@ -25,7 +25,6 @@ from migrations_app.api.framework.idempotency import replayed
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.api.scans import NoFieldsSerializer
 from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, told_of
@@ -192,7 +191,7 @@ class FleetScansView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
-        body_params(request, NoFieldsSerializer)
+        body_params(request, StrictSerializer)
         fleet_asked = request_fleet_scan(by=request.user.get_username())
         if fleet_asked.created:
             transaction.on_commit(partial(wake_fleet_scan, fleet_asked.id))

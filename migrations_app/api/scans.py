@@ -42,9 +42,11 @@ from migrations_app.queries.scans.snapshot_findings import FindingDetail, Snapsh
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
+from migrations_app.readiness.plan.one_check import OneCheckAnswer
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import wake
+from migrations_app.use_cases.scans.check_again import known_check
 from migrations_app.use_cases.scans.queue import request_scan
 
 FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
@@ -92,8 +94,15 @@ class FindingsView(Endpoint):
         return page_answer(request, page, shape=FindingLineSerializer)
 
 
+class OneCheckAnswerSerializer(StructSerializer):
+    """What one check said when it was asked alone."""
+
+    struct = OneCheckAnswer
+
+
 class ScanStateSerializer(StructSerializer):
-    """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done."""
+    """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done, unless the
+    answer of one check ended it."""
 
     struct = ScanAttempt
 
@@ -102,8 +111,14 @@ class ScanQuerySerializer(PagedSerializer):
     ordering = ordering(SCAN_ORDERS, default="-created_at")
 
 
-class NoFieldsSerializer(StrictSerializer):
+class ScanRequestSerializer(StrictSerializer):
     """Nothing has to be said."""
+
+    check = serializers.CharField(
+        required=False,
+        max_length=80,
+        help_text="The id of a check: only that is asked, and while it is as open as before its answer ends the scan.",
+    )
 
 
 class ClusterScansView(Endpoint):
@@ -113,7 +128,7 @@ class ClusterScansView(Endpoint):
     tag = "scans"
     operations = {
         "GET": Operation("cluster_scans_list", query=ScanQuerySerializer, answer=page_of("Scan", ScanStateSerializer)),
-        "POST": Operation("cluster_scans_create", answer=ScanStateSerializer, status=202),
+        "POST": Operation("cluster_scans_create", body=ScanRequestSerializer, answer=ScanStateSerializer, status=202),
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
@@ -124,9 +139,11 @@ class ClusterScansView(Endpoint):
 
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Queues a scan; one that is under way already is answered instead of a second one."""
-        body_params(request, NoFieldsSerializer)
-        asked_for = request_scan(id, by=request.user.get_username())
+        """Queues a scan; one that is under way already is answered instead of a second one, and then reads at least
+        what is asked for here.
+        """
+        check = body_params(request, ScanRequestSerializer).get("check", "")
+        asked_for = request_scan(id, by=request.user.get_username(), only_check=known_check(check) if check else "")
         transaction.on_commit(partial(wake, asked_for.scan_id))
         answer = Response(ScanStateSerializer(scan_attempt(asked_for.scan_id)).data, status=202)
         answer["Location"] = reverse("api-scan", kwargs={"id": asked_for.scan_id}, request=request)

@@ -134,6 +134,12 @@ class Scan(models.Model):
     error_code = models.CharField(max_length=60, blank=True, default="")
     error_detail = models.CharField(max_length=2000, blank=True, default="")
     snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")
+    only_check = models.CharField(max_length=80, blank=True, default="", db_default="")
+    """The check that alone is asked, and ends the scan while it is as open as before; empty where the whole cluster is
+    read. A scan that is done and has one left no snapshot, unless a worker of the release before ran it.
+    """
+    check_answer = models.JSONField(null=True)
+    """What that check said; it stays where the whole cluster was read afterwards."""
 
     class Meta:
         ordering = ["-created_at"]

@@ -104,9 +104,9 @@ def scanned(db: None) -> Callable[..., Cluster]:
     return make
 
 
-def scan(row: Cluster) -> uuid.UUID:
-    """Scans it here and now; the scan's id."""
-    asked = queue.request_scan(row.pk, by="test")
+def scan(row: Cluster, *, check: str = "") -> uuid.UUID:
+    """Scans it here and now, or asks that check alone; the scan's id."""
+    asked = queue.request_scan(row.pk, by="test", only_check=check)
     claim = queue.claim(asked.scan_id)
     assert claim is not None
     scan_claimed(claim)

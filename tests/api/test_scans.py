@@ -60,3 +60,19 @@ def test_a_scan_of_no_cluster(api: Tool) -> None:
 def test_a_scan_takes_no_fields(api: Tool, blue: Cluster) -> None:
     said = api("POST", f"clusters/{blue.pk}/scans", {"force": True})
     assert (said.status_code, Scan.objects.count()) == (400, 0)
+
+
+def test_one_check_is_asked_alone(api: Tool, blue: Cluster) -> None:
+    scan(blue)
+    said = api("POST", f"clusters/{blue.pk}/scans", {"check": "hop_crds_installed"}).json()
+    assert (said["state"], said["only_check"], said["check_answer"]) == ("queued", "hop_crds_installed", None)
+    told = api("GET", f"scans/{scan(blue, check='hop_crds_installed')}").json()
+    assert (told["id"], told["state"], told["snapshot"]) == (said["id"], "done", None)
+    answer = told["check_answer"]
+    assert (answer["check"], answer["status"]) == ("hop_crds_installed", "fail")
+    assert answer["parts"] < answer["parts_total"]
+
+
+def test_a_check_that_is_none_is_refused(api: Tool, blue: Cluster) -> None:
+    said = api("POST", f"clusters/{blue.pk}/scans", {"check": "no_such_check"})
+    assert (said.status_code, said.json()["code"], Scan.objects.count()) == (400, "bad_input", 0)

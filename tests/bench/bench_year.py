@@ -225,8 +225,8 @@ def _changed(first: Any, nodes: Sequence[Any], number: int, *, like: Any) -> Any
     if like is None:
         return Content(digest=digest, report=first.report, nodes=packed, iam=first.iam)
     return Content(
-        digest=digest, report=like.report, nodes=packed, texts_id=like.texts_id, sheet_id=like.sheet_id,
-        history_since=like.history_since,
+        digest=digest, report=like.report, nodes=packed, texts_id=like.texts_id, statuses_id=like.statuses_id,
+        sheet_id=like.sheet_id, history_since=like.history_since,
     )  # fmt: skip
 
 

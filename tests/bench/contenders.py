@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from tests.bench.measure import FailedError, Figures, measured, memory, tell
 
+STILL_FAILS = "legacy_provisioners_gone"
 PAGE = 500
 LISTS = (
     "/api/v1/pods",
@@ -106,22 +107,28 @@ def rescan(folder: Path) -> Figures:
     return _scanned(folder, before=1)
 
 
+def check_again(folder: Path) -> Figures:
+    """One check that is asked alone after a scan, and still fails: what "Done, check again" costs."""
+    _worker()
+    cluster = _registered(folder)
+    _asked(cluster)
+
+    def alone() -> tuple[int, int]:
+        row = _asked(cluster, only_check=STILL_FAILS)
+        if row.snapshot is not None or row.check_answer["status"] != "fail":
+            raise FailedError(f"{STILL_FAILS} is not open any more: {row.check_answer}")
+        return 0, row.check_answer["parts"]
+
+    return measured(alone)
+
+
 def _scanned(folder: Path, *, before: int) -> Figures:
     """The figures of a scan, after so many others of the same cluster."""
     _worker()
-    from migrations_app import tasks
-    from migrations_app.models.scan import Scan
-    from migrations_app.use_cases.clusters import registration
-    from migrations_app.use_cases.scans import queue
-
-    name = f"bench-{Scan.objects.count()}"
-    kubeconfig = (folder / "kubeconfig").read_bytes()
-    cluster = registration.register_kubeconfig(kubeconfig, registration.Details(name=name))
+    cluster = _registered(folder)
 
     def scanned() -> tuple[int, int]:
-        asked = queue.request_scan(cluster).scan_id
-        tasks.scan_cluster(str(asked))
-        return 0, len(_taken(Scan.objects.select_related("snapshot").get(pk=asked)))
+        return 0, len(_taken(_asked(cluster)))
 
     for _ in range(before):
         scanned()
@@ -129,6 +136,27 @@ def _scanned(folder: Path, *, before: int) -> Figures:
     if bool(figures.objects) != bool(before):
         raise FailedError(f"{figures.objects} lists were taken from an earlier scan")
     return figures
+
+
+def _registered(folder: Path) -> Any:
+    """The key of a new registration of the cluster."""
+    from migrations_app.models.scan import Scan
+    from migrations_app.use_cases.clusters import registration
+
+    name = f"bench-{Scan.objects.count()}"
+    kubeconfig = (folder / "kubeconfig").read_bytes()
+    return registration.register_kubeconfig(kubeconfig, registration.Details(name=name))
+
+
+def _asked(cluster: Any, *, only_check: str = "") -> Any:
+    """The row of a scan that the worker's own task has done."""
+    from migrations_app import tasks
+    from migrations_app.models.scan import Scan
+    from migrations_app.use_cases.scans import queue
+
+    asked = queue.request_scan(cluster, only_check=only_check).scan_id
+    tasks.scan_cluster(str(asked))
+    return Scan.objects.select_related("snapshot").get(pk=asked)
 
 
 def _taken(row: Any) -> dict[str, str]:
@@ -165,6 +193,7 @@ CONTENDERS: dict[str, Callable[[Path], Figures]] = {
     "idle": idle,
     "scan": scan,
     "rescan": rescan,
+    "check_again": check_again,
 }
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ from tests.bench.measure import Figures
 
 REACHED = Figures(seconds=100.0, cpu=8.0, peak=250 << 20)
 FOUND = ScaleFigures(
-    size=FULL, plain=replace(REACHED, seconds=96.0), scan=REACHED, again=replace(REACHED, seconds=30.0), busy=2.0
+    size=FULL,
+    plain=replace(REACHED, seconds=96.0),
+    scan=REACHED,
+    again=replace(REACHED, seconds=30.0),
+    alone=replace(REACHED, seconds=10.0),
+    busy=2.0,
 )
 
 
@@ -49,6 +54,7 @@ def test_the_full_size_is_that_of_the_targets():
         ({"scan": replace(REACHED, peak=301 << 20)}, [1]),
         ({"plain": replace(REACHED, seconds=95.0)}, [2]),
         ({"again": replace(REACHED, seconds=34.0)}, [3]),
+        ({"alone": replace(REACHED, seconds=21.0)}, [4]),
     ],
 )
 def test_figures_reach_their_targets_or_miss_them(changed, missed):

@@ -29,6 +29,17 @@ def test_scan_now_queues_one_and_wakes_a_worker(cleo, shop, woken, django_captur
     assert woken == [row.pk]
 
 
+def test_one_check_is_asked_again_alone(cleo, shop, woken, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        cleo.post(f"/clusters/{shop.pk}/scan", {"check": "legacy_provisioners_gone"})
+    assert (Scan.objects.get().only_check, len(woken)) == ("legacy_provisioners_gone", 1)
+
+
+def test_for_a_check_that_is_not_asked_any_more_all_is_read(cleo, shop, woken):
+    cleo.post(f"/clusters/{shop.pk}/scan", {"check": "x' or 1"})
+    assert Scan.objects.get().only_check == ""
+
+
 def test_a_scan_under_way_is_not_doubled(ada, shop, woken):
     a_scan(shop)
     answer = ada.post(f"/clusters/{shop.pk}/scan", follow=True)

@@ -366,7 +366,7 @@ def test_query_count_of_the_page(ada, shop, size, django_assert_num_queries):
     a_snapshot(shop, a_report(checks=[*many, *findings()]))
     # session, user, one-time password, cluster, scan under way, content, waivers, kill switch, rollouts, labels,
     # groups, the tool of fixes
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         page_of(ada, shop)
 
 

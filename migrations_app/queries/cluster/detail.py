@@ -65,6 +65,7 @@ class ScanRow:
     now: str
     error_code: str
     error_detail: str
+    only_check: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Coalesce
 
@@ -13,6 +14,7 @@ from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.readiness.plan.one_check import OneCheckAnswer
 
 SCAN_ORDERS = orders(
     {
@@ -29,7 +31,11 @@ _NOT_ENDED = datetime(9999, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanAttempt:
-    """One scan; `snapshot` is None until it is done, and if it failed."""
+    """One scan; `snapshot` is None until it is done, and if it failed.
+
+    With `only_check` that check alone is asked: a scan that is done and still has one ended with `check_answer`, since
+    the check is as open as before, and has no snapshot. In every other case the whole cluster is read.
+    """
 
     id: uuid.UUID
     cluster: uuid.UUID
@@ -44,6 +50,35 @@ class ScanAttempt:
     error_code: str
     error_detail: str
     snapshot: uuid.UUID | None
+    only_check: str
+    check_answer: OneCheckAnswer | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAgain:
+    """What a check said alone since the newest snapshot, when, and who asked for it."""
+
+    answer: OneCheckAnswer
+    at: datetime
+    by: str
+
+
+def checked_again(cluster_id: uuid.UUID, check: str, *, since: datetime) -> CheckedAgain | None:
+    """The newest answer that this check gave alone after that moment; None without one."""
+    done = Scan.objects.filter(cluster_id=cluster_id, state=Scan.State.DONE, snapshot=None, finished_at__gt=since)
+    row = done.filter(only_check=check).order_by("-finished_at").first()
+    answer = _answer(row) if row else None
+    if row is None or answer is None or row.finished_at is None:
+        return None
+    return CheckedAgain(answer=answer, at=row.finished_at, by=row.requested_by)
+
+
+def _answer(row: Scan) -> OneCheckAnswer | None:
+    """The stored answer; None for one of a release that told it otherwise."""
+    try:
+        return msgspec.convert(row.check_answer, OneCheckAnswer | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def scan_attempt(scan_id: uuid.UUID) -> ScanAttempt:
@@ -72,4 +107,5 @@ def _row(row: Scan) -> ScanAttempt:
         parts_done=int(progress.get("parts_done") or 0),
         parts_total=int(progress.get("parts_total") or 0),
         snapshot=row.snapshot_id,
+        check_answer=_answer(row),
     )

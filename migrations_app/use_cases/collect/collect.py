@@ -32,7 +32,9 @@ Progress = Callable[[str, int], None]
 
 
 @dataclass(slots=True)
-class _Run:
+class PartsRun:
+    """The parts that were read so far, and how long each one took, in seconds."""
+
     reading: Reading
     on_part: Progress | None
     parts: dict[str, Part[Any]]
@@ -94,22 +96,22 @@ def collect(
 
     With a `memory`, lists that are proven to hold what they held are not read again.
     """
-    run = _Run(Reading(api, time.monotonic() + deadline), on_part, {}, {}, memory)
+    run = PartsRun(Reading(api, time.monotonic() + deadline), on_part, {}, {}, memory)
     run.read(readers.VERSION)
     run.read(readers.DISCOVERY)
     run.reading.learn(run.parts)
     for stage in (readers.FIRST, readers.SECOND):
-        with _side_by_side() as pool:
+        with side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
     run.parts |= unconverted.as_content_shows(run.reading)
     parts: dict[str, Any] = {**run.parts}
-    inventory = Inventory(cluster=cluster, taken_at=_taken_at(api, now), **parts)
+    inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
     return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
 
 
 @contextmanager
-def _side_by_side() -> Iterator[ThreadPoolExecutor]:
+def side_by_side() -> Iterator[ThreadPoolExecutor]:
     """A small thread pool. On exit, reads under way are not waited for."""
     build_structs()
     pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
@@ -119,7 +121,8 @@ def _side_by_side() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _taken_at(api: ClusterApi, now: str) -> str:
+def taken_at(api: ClusterApi, now: str) -> str:
+    """The moment of a scan: `now`, else the server's clock, else this machine's. RFC 3339, UTC."""
     return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -141,7 +144,7 @@ def _read_as(part: Seen[Any]) -> str:
     return f"{part.served}, because {other.wanted} fails: {other.why} ({other.detail})"
 
 
-def _line(name: str, run: _Run) -> PartLine:
+def _line(name: str, run: PartsRun) -> PartLine:
     part = run.parts[name]
     seconds = run.seconds[name]
     if isinstance(part, Seen):

@@ -50,13 +50,18 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
+    """`only_check` is the check that alone is asked first; empty where the whole cluster is read."""
+
     scan_id: uuid.UUID
     cluster_id: uuid.UUID
     fence: int
+    only_check: str = ""
 
 
-def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) -> ScanRequest:
+def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False, only_check: str = "") -> ScanRequest:
     """Enqueues a scan; single-flight per cluster by a unique constraint.
+
+    With `only_check` that check alone is asked, and the scan ends there while it is open (`check_again.py`).
 
     Raises NotFound, and Conflict `disk_full` while the disk is full unless the scan `waits` for space.
     """
@@ -65,23 +70,39 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False) ->
         raise NotFound("no such cluster")
     if not waits:
         disk_space.refuse_when_full()
-    return enqueue(cluster, by=by, told=by != "")
+    return enqueue(cluster, by=by, told=by != "", only_check=only_check)
 
 
-def enqueue(cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None) -> ScanRequest:
-    """Enqueues a scan, or returns the active one. `told` records an audit event, for a scan that a person requested."""
+def enqueue(
+    cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None, only_check: str = ""
+) -> ScanRequest:
+    """Enqueues a scan, or returns the active one, which then reads at least what is asked for here.
+
+    `told` records an audit event, for a scan that a person requested.
+    """
+    alone = {"check": only_check} if only_check else {}
     while True:
         try:
             with transaction.atomic():
-                scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at)
+                scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at, only_check=only_check)
                 if told:
-                    record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk))
+                    record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk), **alone)
                 _first_is_under_way(cluster)
                 return ScanRequest(scan.pk, created=True)
         except IntegrityError:
-            active = Scan.objects.filter(cluster=cluster, state__in=ACTIVE).first()
+            active = _joined(cluster, only_check=only_check)
             if active:
-                return ScanRequest(active.pk, created=False)
+                return ScanRequest(active, created=False)
+
+
+def _joined(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
+    """The active scan. One that asks another check alone reads the whole cluster from now on. None if it has ended."""
+    active = Scan.objects.filter(cluster=cluster, state__in=ACTIVE)
+    row = active.first()
+    if row is None or row.only_check in ("", only_check):
+        return row.pk if row else None
+    # Its end asks for the check again, so that it cannot end in between without the whole.
+    return row.pk if active.filter(pk=row.pk).update(only_check="") else None
 
 
 def _first_is_under_way(cluster: Cluster) -> None:
@@ -107,7 +128,7 @@ def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B0
     if not taken:
         return None
     row = Scan.objects.get(pk=scan_id)
-    return ScanClaim(row.pk, row.cluster_id, row.fence)
+    return ScanClaim(row.pk, row.cluster_id, row.fence, row.only_check)
 
 
 def _lease() -> timedelta:

@@ -15,7 +15,7 @@ from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import hand_in
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.runtime.connections import connect
-from migrations_app.use_cases.scans.worker import look_into_aws
+from migrations_app.use_cases.scans.aws_access import look_into_aws
 
 
 def look_again(

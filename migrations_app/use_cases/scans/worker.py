@@ -2,6 +2,8 @@
 
 import logging
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,52 +15,44 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from migrations_app.clients.agents.agent_line import NO_LINE
-from migrations_app.clients.bundle.bundle import Bundle
-from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
-from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import remaining
 from migrations_app.readiness.report import Collected, PartLine, Scanned
-from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
 from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.runtime.connections import connect, connect_aws
+from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
+from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
 from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
-
-
-def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
-    """Adds what AWS shows, or a bundle's policy documents. AWS errors become Unseen parts and fail nothing."""
-    if isinstance(api, Bundle):
-        collected = hand_in(collected, api.iam_documents())
-    try:
-        with connect_aws(cluster) as aws:
-            return add_aws(collected, aws)
-    except (ReadError, InvalidInput, InvalidSetting) as reason:
-        return refuse_aws(collected, Unseen(reason.code, reason.message))
-
 
 log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 1.0
 
 
 def scan_claimed(claim: ScanClaim) -> None:
-    """Runs the scan. It ends with a published snapshot, or fails with a code and leaves the previous snapshot.
+    """Runs the scan. It ends with a published snapshot, or with the answer of the one check that is asked alone, or
+    fails with a code; the last two leave the previous snapshot.
 
     1. Start the heartbeat, which renews the lease and stores progress every second.
-    2. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.
-    3. Evaluate the inventory against the cluster's target release.
-    4. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
+    2. Where one check alone is asked, read what it needs. While it is as open as before, its answer ends the scan.
+    3. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.
+    4. Evaluate the inventory against the cluster's target release.
+    5. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
     """
-    cluster = Cluster.objects.get(pk=claim.cluster_id)
+    began = time.monotonic()
+    cluster = Cluster.objects.select_related("latest").get(pk=claim.cluster_id)
     with _heart(claim) as heart:
         try:
-            collected, behind, lists = _collected(cluster, heart)
+            if end_if_open(claim, cluster, watch=ScanWatch(heart.note, heart.add_calls)):
+                return
+            left = float(settings.ENV.scan_deadline) - (time.monotonic() - began)
+            collected, behind, lists = _collected(cluster, heart, deadline=left)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
             return
@@ -81,14 +75,13 @@ class _Looked(NamedTuple):
     lists: Mapping[str, bytes]
 
 
-def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
-    """Reads the cluster. Raises OtherCluster if another one than the registered one answers."""
+def _collected(cluster: Cluster, heart: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
+    """Reads the cluster in so many seconds. Raises OtherCluster if another one than the registered one answers."""
     with connect(cluster) as api:
         try:
             api.get("/version")
             behind = answering(api)
             refuse_other(cluster, behind)
-            deadline = float(settings.ENV.scan_deadline)
             memory = memory_of(cluster, api, behind=behind, now=timezone.now())
             collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note, memory=memory)
             _refuse_lost(collected)
@@ -98,7 +91,7 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat") -> _Looked:
             whole = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
             return _Looked(whole, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
-            heart.calls = api.clock().calls
+            heart.add_calls(api.clock().calls)
 
 
 def _refuse_lost(collected: Collected) -> None:
@@ -152,6 +145,10 @@ class _LeaseHeartbeat:
 
     def note(self, name: str, done: int) -> None:
         self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}
+
+    def add_calls(self, calls: Mapping[tuple[str, str], int]) -> None:
+        """Counts these requests as well; a scan may connect twice."""
+        self.calls = Counter(self.calls) + Counter(calls)
 
     def beat(self) -> None:
         # Progress every second for the page; the same write renews the lease.

@@ -15,6 +15,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import registration as clusters
 from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details
+from migrations_app.use_cases.scans.check_again import is_asked
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.register import start_scan
 from migrations_app.web.forms import ChangeForm, RemoveForm
@@ -23,9 +24,11 @@ from migrations_app.web.forms import ChangeForm, RemoveForm
 @require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Enqueues a scan unless one is already active."""
+    """Enqueues a scan unless one is already active; with a `check` in the form, of what that check reads."""
+    check = request.POST.get("check", "")
     try:
-        if not start_scan(cluster_id, by=request.user.get_username()):
+        # A page may be older than this release, which does not ask that check any more: then all is read.
+        if not start_scan(cluster_id, by=request.user.get_username(), only_check=check if is_asked(check) else ""):
             messages.info(request, _("A scan of this cluster was already under way."))
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")

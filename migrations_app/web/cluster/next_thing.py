@@ -28,6 +28,11 @@ class NextThing:
     upgrades: bool = False
     group: FindingGroup | None = None
 
+    @property
+    def asked_alone(self) -> str:
+        """The check that can be asked again alone; empty where a person has to look, or the upgrade itself is next."""
+        return self.check if self.group is not None and self.group.status in ("fail", "unknown") else ""
+
 
 def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
     """The next thing for that upgrade; None where there is no upgrade to speak of."""

@@ -16,6 +16,7 @@ from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nod
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
+from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
@@ -25,7 +26,7 @@ from migrations_app.texts import text as _
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
-from migrations_app.web.cluster.next_thing import commands_of, next_thing
+from migrations_app.web.cluster.next_thing import NextThing, commands_of, next_thing
 from migrations_app.web.cluster.node_map import node_map, ownership_tree
 from migrations_app.web.cluster.pull_request_offers import offered_requests
 from migrations_app.web.cluster.sections import by_phase, by_urgency
@@ -60,7 +61,16 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
         context |= offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
+        head = context["head"]
+        alone = _asked_alone(head, context["next"], kubernetes=context["kubernetes"])
+        since = head.last_success_at
+        context |= {"alone": alone, "again": checked_again(head.id, alone, since=since) if alone and since else None}
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
+
+
+def _asked_alone(head: ClusterHead, told: NextThing | None, *, kubernetes: str) -> str:
+    """The check of the next thing, where it can be asked again alone: not on a page of the past or of a plan."""
+    return told.asked_alone if told is not None and head.is_latest and not kubernetes else ""
 
 
 @require_right()

@@ -158,11 +158,12 @@ def explain(form: RegisterForm, refused: KarpdashError) -> None:
         form.add_error(source, str(refused))
 
 
-def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False) -> bool:
+def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False, only_check: str = "") -> bool:
     """Enqueues a scan and wakes a worker after the commit. False if one was already active.
 
-    Raises Conflict while the disk is full, unless the scan `waits` for space.
+    With `only_check` only what that check reads is read, while it is open. Raises Conflict while the disk is full,
+    unless the scan `waits` for space.
     """
-    asked = request_scan(cluster_id, by=by, waits=waits)
+    asked = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
     transaction.on_commit(partial(wake, asked.scan_id))
     return asked.created

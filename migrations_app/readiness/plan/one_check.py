@@ -1,0 +1,66 @@
+"""Puts one check alone to an inventory of which only some parts were read: what a person asks for after a fix."""
+
+from dataclasses import dataclass
+
+from migrations_app.checks.base import Check, CheckContext, Finding
+from migrations_app.checks.runner import answer
+from migrations_app.errors import InvalidInput
+from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.karpenter.detection import DetectedRelease
+from migrations_app.karpenter.upgrade_path import Path, path
+from migrations_app.karpenter.versions import kubernetes_minor
+from migrations_app.readiness.stage import detect_running_release, stage_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneCheckAnswer:
+    """What one check said alone. `parts` is how many data sources of the cluster were read for it, of `parts_total`."""
+
+    check: str
+    hop: str
+    status: str
+    summary: str
+    evidence_total: int
+    evidence_exact: bool
+    parts: int
+    parts_total: int
+
+
+def alone(finding: Finding, *, parts: int) -> OneCheckAnswer:
+    """The answer in the form that is stored."""
+    return OneCheckAnswer(
+        check=finding.id,
+        hop=finding.hop,
+        status=finding.status,
+        summary=finding.summary,
+        evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
+        parts=parts,
+        parts_total=len(PART_NAMES),
+    )
+
+
+def ask_alone(inventory: Inventory, *, check: Check, hop: str, target: str = "") -> Finding | None:
+    """What the check says at the next hop, in the state that it begins in.
+
+    None where the next hop is not the given one any more, or does not ask this check: then all has to be judged anew.
+    A part that was not read is Unseen here; who asks reads it and asks again.
+    """
+    running = detect_running_release(inventory)
+    found = _path(running, inventory, target=target)
+    step = found.steps[0] if found and found.steps else None
+    if step is None or step.hop != hop or not check.applies(hop):
+        return None
+    stage = stage_of(inventory, running)
+    return answer(check, CheckContext(inventory, step, running, stage, inventory.taken_at)).finding
+
+
+def _path(running: DetectedRelease, inventory: Inventory, *, target: str) -> Path | None:
+    version = next(iter(inventory.version.items), None)
+    kubernetes = kubernetes_minor(version.git_version or None) if version else None
+    for wanted in dict.fromkeys((target or None, None)):  # without its target once the cluster has passed it
+        try:
+            return path(running, target=wanted, kubernetes=kubernetes)
+        except InvalidInput:
+            continue
+    return None

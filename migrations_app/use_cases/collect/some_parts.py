@@ -1,0 +1,62 @@
+"""Reads the parts of a cluster that are asked for, and those that it takes to read them, and nothing else."""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.inventory.inventory import PART_NAMES, Inventory
+from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
+from migrations_app.use_cases.collect import parts as readers
+from migrations_app.use_cases.collect import unconverted
+from migrations_app.use_cases.collect.collect import PartsRun, Progress, side_by_side, taken_at
+from migrations_app.use_cases.collect.reading import Reading
+
+ALWAYS = ("version", "discovery", "crds", "controller")
+"""Parts that the readers of others look into."""
+_STAGES = ((readers.VERSION,), (readers.DISCOVERY,), readers.FIRST, readers.SECOND)
+
+
+class PartsOnDemand:
+    """One reading of a cluster to which parts can be added. `deadline` is in seconds, for all of it."""
+
+    def __init__(
+        self, api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None
+    ) -> None:
+        self._cluster = cluster
+        self._run = PartsRun(Reading(api, time.monotonic() + deadline), on_part, {}, {}, None)
+
+    @property
+    def seen(self) -> int:
+        """How many parts were read."""
+        return sum(isinstance(part, Seen) for part in self._run.parts.values())
+
+    def inventory(self, names: Iterable[str]) -> Inventory:
+        """The inventory with these parts and all that were read before; the others are Unseen (`not_asked`)."""
+        run, jobs = self._run, _jobs_for(names)
+        for stage in _STAGES:
+            new = [job for job in stage if job in jobs and job.gives[0] not in run.parts]
+            with side_by_side() as pool:
+                list(pool.map(run.read, new))
+            run.reading.learn(_every(run.parts))
+        run.parts |= unconverted.as_content_shows(run.reading)
+        parts: dict[str, Any] = _every(run.parts)
+        return Inventory(cluster=self._cluster, taken_at=taken_at(run.reading.api, ""), **parts)
+
+
+def _every(parts: dict[str, Part[Any]]) -> dict[str, Part[Any]]:
+    return {name: parts.get(name, NOT_ASKED) for name in PART_NAMES}
+
+
+def _jobs_for(names: Iterable[str]) -> tuple[readers.Job, ...]:
+    """The jobs that give these parts, with those whose parts they need; a job needs parts of earlier stages alone."""
+    wanted = {*ALWAYS, *names}
+
+    def asked() -> Iterator[readers.Job]:
+        for stage in reversed(_STAGES):
+            for job in stage:
+                if wanted.intersection(job.gives):
+                    wanted.update(job.needs)
+                    yield job
+
+    return tuple(asked())

@@ -1,0 +1,21 @@
+"""Adds what AWS shows about a registered cluster to what was read of the cluster itself."""
+
+from migrations_app.clients.bundle.bundle import Bundle
+from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
+from migrations_app.inventory.parts import Unseen
+from migrations_app.models.cluster import Cluster
+from migrations_app.readiness.report import Collected
+from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
+from migrations_app.use_cases.runtime.connections import connect_aws
+
+
+def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
+    """Adds what AWS shows, or a bundle's policy documents. AWS errors become Unseen parts and fail nothing."""
+    if isinstance(api, Bundle):
+        collected = hand_in(collected, api.iam_documents())
+    try:
+        with connect_aws(cluster) as aws:
+            return add_aws(collected, aws)
+    except (ReadError, InvalidInput, InvalidSetting) as reason:
+        return refuse_aws(collected, Unseen(reason.code, reason.message))
