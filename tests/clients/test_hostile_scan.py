@@ -12,7 +12,8 @@ NAME = "v1-10"
 LISTS = [way for way in WAYS if way.on == "lists"]
 EVERYWHERE = (
     "silence", "cut before the first byte", "endless", "packed bomb", "another protocol", "redirects",
-    "not who it knows", "forbidden", "not found", "throttles for hours", "fails for ever", "nothing", "null", "brackets", "NUL bytes",
+    "not who it knows", "forbidden", "not found", "throttles for hours", "fails for ever", "nothing", "null",
+    "brackets", "NUL bytes",
     "list of another kind",
 )  # fmt: skip
 
