@@ -16,6 +16,7 @@ import msgspec
 from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
 from migrations_app.inventory.objects.karpenter import CRD, CRDVersion, Metadata, NamedObject, Node, WholeObject
 from migrations_app.inventory.parts import NO_NAME, UnparsableObject
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import has, paths_of
 
 KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
@@ -79,6 +80,8 @@ def applied_version(text: str) -> str:
 
 LONGEST_OBJECT = 2 * 1024 * 1024
 """API servers refuse objects above their default request limit of 1.5 MiB, so a longer object is not genuine."""
+OWN_KINDS = frozenset(row.kind for row in kinds.KARPENTER_KINDS)
+"""Their projections have the same names, and what is changed in them is found by the kind that they say they are."""
 REFUSED_NAME = "Kubernetes refuses such a name"
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
@@ -118,6 +121,8 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
         return _quarantine(body, kind, problem=str(wrong))
     if not found.metadata.name:
         return _quarantine(body, kind, problem="missing - at `$.metadata.name`")
+    if found.kind and kind.__name__ in OWN_KINDS and found.kind != kind.__name__:
+        return _quarantine(body, kind, problem="of another kind than its list - at `$.kind`")
     if problem := name_problem(found):
         return _quarantine(body, kind, problem=problem)
     return _lean(found)
@@ -126,7 +131,7 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _EMPTY_LABEL = re.compile(r"\.[.-]|-\.")
-_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%\x00-\x1f\x7f-\x9f\u2028\u2029]{1,253}")
+_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]{1,253}")
 LOOSELY_NAMED = (ClusterRole, ClusterRoleBinding)
 """Kinds of RBAC: Kubernetes accepts every name that can stand in a path."""
 
@@ -224,7 +229,7 @@ class _Whole(msgspec.Struct, frozen=True):
 def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
     """The CRD with the `fields` of its versions and `conversion_owners`; UnparsableObject as in `read_one`."""
     found = read_one(item, CRD, take=decoder(CRD).decode)
-    return found if isinstance(found, UnparsableObject) else with_marks(found, bytes(item))
+    return found if isinstance(found, UnparsableObject) else with_marks(found, _storable(bytes(item)))
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:

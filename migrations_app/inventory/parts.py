@@ -24,7 +24,8 @@ class UnparsableObject:
 
     @property
     def nameless(self) -> bool:
-        return self.name == NO_NAME
+        """Whether nothing tells whose object it is: it has no name, or one that no API server could have stored."""
+        return self.name == NO_NAME or self.field == "$.metadata.name"
 
 
 NOT_CONVERTED = "not_converted"

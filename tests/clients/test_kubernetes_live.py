@@ -82,8 +82,8 @@ def test_all_pages_are_read_in_order() -> None:
 
 def test_a_list_is_asked_for_in_500s_and_never_from_a_cache() -> None:  # K10
     with live(book(page())) as (api, evil):
-        assert names(api.pages(Resource("apps", "v1", "deployments", "shop", "a=b", "c=d"))) == []
-    assert evil.requests[0].path == "/apis/apps/v1/namespaces/shop/deployments"
+        assert names(api.pages(Resource("", "v1", "pods", "shop", "a=b", "c=d"))) == []
+    assert evil.requests[0].path == "/api/v1/namespaces/shop/pods"
     assert evil.requests[0].query == {"limit": "500", "labelSelector": "a=b", "fieldSelector": "c=d"}
 
 
@@ -96,9 +96,36 @@ def test_a_repeated_token_ends_the_list() -> None:  # K10
     assert how_it_ends(book(page("a", token="0"), page("b"))) == (InvalidResponse, "endless_list")
 
 
+@pytest.mark.parametrize(
+    "told",
+    [{"kind": "NodeList"}, {"kind": "Pod"}, {"apiVersion": "v2"}, {"metadata": {"remainingItemCount": 3}}],
+    ids=["another kind", "one object", "another version", "more remain"],
+)
+def test_what_is_not_the_whole_list_that_was_asked_for_is_no_list(told: dict[str, Any]) -> None:  # K18
+    assert how_it_ends(book(page("a", **told))) == (InvalidResponse, "garbled")
+
+
+@pytest.mark.parametrize("second", [("a", "b"), ("b", "c"), ("c", "a")], ids=["a page", "its end", "its beginning"])
+def test_objects_that_come_again_end_the_list(second: tuple[str, ...]) -> None:  # K10
+    assert how_it_ends(book(page("a", "b", token="1"), page(*second))) == (InvalidResponse, "listed_twice")
+
+
+def test_what_came_before_it_was_asked_for_is_no_answer() -> None:
+    def whole(body: bytes) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+    def script(_: Request, wire: Wire) -> None:
+        first = len(evil.requests) == 1
+        wire.raw(whole(page("first")) + whole(page("forged" * 9)) * 40 if first else whole(page("second")))
+
+    with live(script) as (api, evil):
+        assert [names(api.pages(PODS)) for _ in range(2)] == [["first"], ["second"]]
+
+
 def test_ever_new_tokens_end_after_so_many_pages() -> None:  # K10, T06
     def script(request: Request, wire: Wire) -> None:
-        wire.answer(page("a", token=str(int(request.query.get("continue", "0")) + 1)))
+        number = int(request.query.get("continue", "0"))
+        wire.answer(page(f"a-{number}", token=str(number + 1)))
 
     limits = ClientLimits(pages=50)
     with live(script, limits=limits) as (api, evil), pytest.raises(InvalidResponse) as caught:
@@ -171,7 +198,7 @@ def test_an_odd_object_comes_through_with_the_others(item: bytes) -> None:  # K1
 
 def test_an_object_nested_too_deep_is_set_aside_alone() -> None:  # K12
     deep = b'{"metadata": {"name": "deep"}, "spec": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
-    body = b'{"kind": "NodePoolList", "items": [' + deep + b', {"metadata": {"name": "good"}}]}'
+    body = b'{"kind": "PodList", "items": [' + deep + b', {"metadata": {"name": "good"}}]}'
     with live(book(body)) as (api, _):
         (found,) = api.pages(PODS)
     good, bad = read_items(found.items, NodePool)

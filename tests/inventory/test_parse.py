@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.objects.karpenter import Node, Pod, Provisioner
-from migrations_app.inventory.parse import LONGEST_OBJECT, read_items
+from migrations_app.inventory.objects.karpenter import Node, NodePool, Pod, Provisioner
+from migrations_app.inventory.parse import LONGEST_OBJECT, read_crd, read_items
 from migrations_app.inventory.parts import UnparsableObject
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -89,3 +89,18 @@ json_values = st.recursive(
 def test_nothing_is_lost_whatever_comes(objects):
     good, aside = read_items(raw(*objects), Pod)
     assert len(good) + len(aside) == len(objects)
+
+
+def test_an_object_of_another_kind_than_its_list_is_set_aside():  # K12
+    items = [msgspec.Raw(b'{"kind": "%s", "metadata": {"name": "a"}}' % kind) for kind in (b"NodePool", b"Lease", b"")]
+    good, bad = read_items(items, NodePool)
+    assert ([one.kind for one in good], [one.field for one in bad]) == (["NodePool", ""], ["$.kind"])
+
+
+def test_a_crd_with_half_a_surrogate_keeps_its_fields():  # T07
+    spec = {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {"type": "object"}}}}}]}
+    crd = {"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"group": "karpenter.sh"} | spec}
+    whole = read_crd(msgspec.Raw(json.dumps(crd).encode()))
+    odd = read_crd(msgspec.Raw(json.dumps(crd | {"odd": "@"}).encode().replace(b"@", b"\\ud800")))
+    assert whole.spec.versions[0].fields is not None
+    assert odd == whole

@@ -4,17 +4,33 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.trust import addresses, files, fleet, kills, log, orders, releases, scans, texts
+from tests.trust import (
+    addresses,
+    files,
+    fleet,
+    kills,
+    log,
+    orders,
+    releases,
+    scans,
+    servers,
+    shortage,
+    simulated,
+    texts,
+)
 from tests.trust.parts import Part, PartResult, asked_of, tried
 
 PARTS: tuple[Part, ...] = (
     *files.PARTS,
     *texts.PARTS,
     *addresses.PARTS,
+    *servers.PARTS,
     *log.PARTS,
     *orders.PARTS,
     *kills.PARTS,
     *scans.PARTS,
+    *shortage.PARTS,
+    *simulated.PARTS,
     *releases.PARTS,
     *fleet.PARTS,
 )

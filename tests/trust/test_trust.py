@@ -1,6 +1,7 @@
 """The programme itself: a small part of it is tried, what does not hold is counted and told, and can be tried again."""
 
 import os
+import random
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -10,6 +11,9 @@ import pytest
 from tests.measures import ROOT
 from tests.trust import parts
 from tests.trust.parts import Part, case, dice_of, tried
+from tests.trust.shortage import place
+from tests.trust.simulated import played
+from tests.trust.starved import FILES
 from tests.trust.table import page
 from tests.trust.tampering import changed_tree
 
@@ -33,6 +37,30 @@ def test_a_small_part_of_the_programme_holds(tmp_path):  # T01, T05, T23, T26, K
     assert "7 of 7 parts held" in told.stdout
     asked = [line.split(" | ")[2:5] for line in told.stdout.splitlines() if line.startswith("| ")][2:]
     assert asked == [[one, one, "0"] for one in ("400", "40", "40", "40", "40", "2", "4")]
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "asked"),
+    [
+        ("lying servers", "0.001", 3),
+        ("descriptors out", "0.01", 3),
+        ("clocks that jump", "0.002", 2),
+    ],
+)
+def test_one_part_holds(name: str, scale: str, asked: int) -> None:  # T06, R10, R18, R36
+    told = command("--scale", scale, "--seed", "7", "--part", name)
+    assert (told.returncode, f"| {asked} | {asked} | 0 |" in told.stdout) == (0, True), told.stdout + told.stderr
+
+
+def test_a_small_fleet_is_scanned_in_every_interval():  # R10, R20, R26
+    assert list(played(3, random.Random(7), what="fleet", size=("30",))) == ["", "", ""]
+
+
+def test_a_shortage_is_felt():
+    """The positive control: without a descriptor no scan sees the whole cluster."""
+    with place() as (worker, cluster):
+        told = worker.ask("scan", cluster, FILES, 0)
+        assert told is None or told[0] != "done" or worker.ask("told")["whole"] != worker.truth
 
 
 @pytest.mark.postgres

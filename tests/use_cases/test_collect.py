@@ -210,3 +210,50 @@ def test_where_no_version_answers_the_first_reason_counts():
     broken = ServerFailed("no", code="conversion_failed")
     found = inventory_of(objects=CORE | {ONE: [], BETA: []}, wrong={"nodepools": broken})
     assert found.nodepools == Unseen("conversion_failed", "no")
+
+
+CONTROLLER = {
+    "metadata": {"name": "karpenter", "namespace": "kube-system", "labels": {"app.kubernetes.io/name": "karpenter"}},
+    "spec": {"replicas": "many"},
+}
+
+
+def test_where_the_controller_cannot_be_read_what_depends_on_it_is_in_doubt():  # K12
+    found = collect(Cluster({("apps", "v1", "deployments"): [CONTROLLER]}), cluster="c").inventory
+    doubted = found.part("controller").quarantined
+    assert [one.name for one in doubted] == ["karpenter"]
+    seen = [found.part(name) for name in ("controller_accounts", "settings", "controller_rbac", "network_policies")]
+    assert [part.quarantined for part in seen if isinstance(part, Seen)] == [doubted] * 4
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ("webhooks", ("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")),
+        ("controller", ("apps", "v1", "deployments")),
+        ("crds", ("apiextensions.k8s.io", "v1", "customresourcedefinitions")),
+        ("controller_rbac", ("rbac.authorization.k8s.io", "v1", "clusterroles")),
+    ],
+)
+@pytest.mark.parametrize("metadata", [{}, {"name": "../x"}, {"name": "a\0b"}], ids=["none", "path", "NUL"])
+def test_an_object_whose_name_tells_nothing_may_be_one_of_karpenter(part, key, metadata):  # K12
+    if part == "controller_rbac" and metadata:
+        metadata = {"name": "a/b"}
+    found = collect(Cluster({key: [{"metadata": metadata}]}), cluster="c").inventory
+    assert len(found.part(part).quarantined) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ("nodes", ("", "v1", "nodes")),
+        ("pods", ("", "v1", "pods")),
+        ("crds", ("apiextensions.k8s.io", "v1", "customresourcedefinitions")),
+        ("volumes", ("", "v1", "persistentvolumes")),
+    ],
+)
+def test_a_list_that_holds_an_object_twice_is_not_whole(part, key):  # K10
+    names = {"name": "one.karpenter.sh"}, {"name": "two.karpenter.sh"}
+    objects = [{"metadata": one, "spec": {"group": "karpenter.sh"}} for one in (*names, names[0])]
+    assert isinstance(collect(Cluster({key: objects[:2]}), cluster="c").inventory.part(part), Seen)
+    assert collect(Cluster({key: objects}), cluster="c").inventory.part(part).why == "listed_twice"

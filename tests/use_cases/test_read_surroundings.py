@@ -156,6 +156,9 @@ def test_what_may_not_be_read_is_unknown_and_what_is_not_installed_is_empty(part
     api.refuse(plural, Forbidden(f"may not list {plural}"))
     assert collect(api, cluster="c").inventory.part(part) == Unseen("forbidden", f"may not list {plural}")
     api.refuse(plural, NotServed(plural))
+    contradicted = collect(api, cluster="c").inventory.part(part)
+    assert isinstance(contradicted, Unseen)  # discovery names it still
+    api.without.add(plural)
     if plural != CONSTRAINT.plural:
         assert isinstance(collect(api, cluster="c").inventory.part(part), Seen)
 

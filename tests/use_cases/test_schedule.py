@@ -1,5 +1,6 @@
 """Scans as rows: one at a time, claimed by compare-and-set, ended after three lost workers (R01, R07, R10, R36)."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -118,3 +119,34 @@ def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):
         Scan.objects.filter(pk=scan).update(created_at=now - timedelta(hours=age))
     woken = [Scan.objects.get(pk=scan).cluster.name for scan in queue.stranded()]
     assert woken == ["c5", "c4"]
+
+
+AHEAD = timedelta(days=3)
+
+
+def test_a_clock_that_went_back_keeps_no_cluster_waiting(cluster, settings):  # R10
+    settings.ENV = replace(settings.ENV, scan_interval=3600)
+    now = timezone.now()
+    Cluster.objects.filter(pk=cluster.pk).update(next_due_at=now + timedelta(minutes=80))
+    assert queue.due_scans() == ()
+    Cluster.objects.filter(pk=cluster.pk).update(next_due_at=now + AHEAD)
+    (scan,) = queue.due_scans()
+    cluster.refresh_from_db()
+    assert cluster.next_due_at < now + timedelta(hours=2)
+    assert Scan.objects.get(pk=scan).due_at < now + timedelta(minutes=1)
+
+
+def test_a_cluster_with_a_longer_interval_of_its_own_waits_for_it(cluster, settings):  # R10
+    settings.ENV = replace(settings.ENV, scan_interval=3600)
+    Cluster.objects.create(
+        name="weekly", source="sample", interval_seconds=7 * 86_400, next_due_at=timezone.now() + AHEAD
+    )
+    Cluster.objects.filter(pk=cluster.pk).update(next_due_at=timezone.now() + timedelta(minutes=10))
+    assert queue.due_scans() == ()
+
+
+def test_a_scan_from_a_clock_that_was_ahead_is_woken(cluster):  # R05
+    scan = queue.request_scan(cluster.pk).scan_id
+    assert queue.stranded() == ()
+    Scan.objects.filter(pk=scan).update(created_at=timezone.now() + AHEAD)
+    assert queue.stranded() == (scan,)

@@ -82,6 +82,12 @@ def current_deadline() -> ResponseDeadline:
 class DeadlineSocket(ssl.SSLSocket):
     """A TLS socket whose reads respect the deadline set for their thread."""
 
+    def sendall(self, *args: Any, **named: Any) -> None:  # noqa: ANN401 - the parameters are those of ssl
+        # It would be taken for the answer to what is sent now.
+        if self.pending():
+            raise ConnectionResetError("the server said more than was asked")
+        super().sendall(*args, **named)
+
     def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
         pace = _pace.get()
         if pace is None:

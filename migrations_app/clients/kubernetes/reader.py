@@ -17,6 +17,7 @@ from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
 from migrations_app.errors import Expired, InvalidResponse, TooLarge
+from migrations_app.karpenter import kinds
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
@@ -27,11 +28,13 @@ _DISCOVERY_TRIES = 2
 class _ListMetadata(msgspec.Struct, frozen=True):
     resource_version: str = msgspec.field(default="", name="resourceVersion")
     token: str = msgspec.field(default="", name="continue")
+    remaining: int | None = msgspec.field(default=None, name="remainingItemCount")
 
 
 class _ListPage(msgspec.Struct, frozen=True):
     metadata: _ListMetadata = _ListMetadata()
     kind: str = ""
+    api_version: str = msgspec.field(default="", name="apiVersion")
     items: list[msgspec.Raw] | None = None
 
 
@@ -45,6 +48,8 @@ class _Review(msgspec.Struct, frozen=True):
 
 _lists = msgspec.json.Decoder(_ListPage)
 _reviews = msgspec.json.Decoder(_Review)
+_LIST_KINDS = {(kind.group, kind.plural): f"{kind.kind}List" for kind in kinds.KINDS}
+_ANY_KIND = ("", "List")
 
 
 @dataclass(slots=True)
@@ -55,9 +60,15 @@ class _Pagination:
     count: int = 0
     version: str = ""
     tokens: set[str] = field(default_factory=set)
+    edges: set[int] = field(default_factory=set)
+    """The first and the last object of each page, by their digests."""
 
-    def follow(self, metadata: _ListMetadata) -> str:
-        """The token of the next page, empty after the last. Raises Expired, and InvalidResponse for an endless list."""
+    def follow(self, page: _ListPage) -> str:
+        """The token of the next page, empty after the last.
+
+        Raises Expired, and InvalidResponse for a list that is endless, goes back, or ends before its end.
+        """
+        metadata = page.metadata
         if self.count and metadata.resource_version != self.version:
             raise Expired("the server changed the list's version between pages")
         self.count, self.version = self.count + 1, metadata.resource_version
@@ -65,8 +76,18 @@ class _Pagination:
             raise InvalidResponse("the server gives the same page again and again", code="endless_list")
         if metadata.token and self.count >= self.most:
             raise InvalidResponse(f"the list does not end after {self.most} pages", code="endless_list")
+        if not metadata.token and (metadata.remaining or 0) > 0:
+            raise InvalidResponse("the server says that more objects remain, and gives no way to them")
+        self._go_on(page.items or [])
         self.tokens.add(metadata.token)
         return metadata.token
+
+    def _go_on(self, items: list[msgspec.Raw]) -> None:
+        """Refuses a page that begins or ends with an object at which another one began or ended."""
+        edges = {hash(bytes(item)) for item in (*items[:1], *items[-1:])}
+        if edges & self.edges:
+            raise InvalidResponse("the server lists the same objects again", code="listed_twice")
+        self.edges |= edges
 
 
 Body: TypeAlias = tuple[bytearray, int]
@@ -118,7 +139,7 @@ class LiveApi:
             body, size = self._page(resource, "", size=resource.page_size)
             while True:
                 list_page = _decoded(body, resource)
-                token = trail.follow(list_page.metadata)
+                token = trail.follow(list_page)
                 read = partial(self._page, resource, token, size=size)
                 coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
                 yield ListPage(list_page.items or [], list_page.metadata.resource_version, len(body), list_page.kind)
@@ -184,6 +205,9 @@ def _decoded(body: bytearray, resource: Resource) -> _ListPage:
         raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
     if list_page.items is None and not list_page.kind.endswith("List"):
         raise InvalidResponse(f"the list of {resource.plural} holds no items")
+    wanted = _LIST_KINDS.get((resource.group, resource.plural), list_page.kind)
+    if list_page.kind not in (*_ANY_KIND, wanted) or list_page.api_version not in ("", resource.group_version):
+        raise InvalidResponse(f"what the server answers is not the list of {resource.plural} that was asked for")
     return list_page
 
 

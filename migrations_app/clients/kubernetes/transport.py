@@ -49,6 +49,9 @@ _MOST_SAID = 64 * KIB
 # These libraries log requests with their headers at debug level (K17).
 for _name in ("urllib3", "kubernetes", "client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
+# These warn of odd headers with all that a server put into them, as long as it likes.
+for _name in ("urllib3.connection", "urllib3.response"):
+    logging.getLogger(_name).setLevel(logging.ERROR)
 
 
 def agent() -> str:

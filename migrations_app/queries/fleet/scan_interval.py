@@ -5,7 +5,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from migrations_app.models.cluster import Cluster, ClusterGroup
 
@@ -37,6 +37,13 @@ def _shortest(cluster_id: uuid.UUID) -> int | None:
 
 def _timed() -> QuerySet[ClusterGroup]:
     return ClusterGroup.objects.filter(interval_seconds__gt=0)
+
+
+def farthest_slot(*, now: datetime) -> datetime:
+    """No due time is later, unless it was made by a clock that was ahead: `next_slot` for the longest interval."""
+    own = Cluster.objects.aggregate(most=Max("interval_seconds"))["most"]
+    of_groups = _timed().aggregate(most=Max("interval_seconds"))["most"]
+    return now + timedelta(seconds=1.5 * max(own or 0, of_groups or 0, int(settings.ENV.scan_interval)))
 
 
 def on_a_timetable() -> Q:

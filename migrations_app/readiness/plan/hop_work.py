@@ -23,6 +23,13 @@ REPLACED = ("nodeclaims", "aws.instances")
 """Parts that nobody knows once nodes are replaced."""
 SUCCESSORS = ("nodepools", "ec2nodeclasses")
 """Parts that nobody knows once a person has made them."""
+FIRST_WITHOUT_ALPHA = "0.33"
+PREDECESSORS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("provisioners", "awsnodetemplates"), SUCCESSORS),
+    (("machines",), REPLACED),
+)
+"""Parts whose objects are made anew before that minor, and what they become. Where they were not seen nobody knows
+what there will be, though it seems to be nothing."""
 _ASKS = ("fail", "manual")
 
 
@@ -74,6 +81,10 @@ class HopWork:
         for one in taken_back(findings):
             self._make([one])
         self._make_parts(findings, findings, parts=("after",))
+        if FIRST_WITHOUT_ALPHA in self.step.entered:
+            for before, after in PREDECESSORS:
+                if any(isinstance(self.inventory.part(name), Unseen) for name in before):
+                    self._take(self._ahead(after))
 
     def _make_parts(self, mine: Iterable[Finding], every: Sequence[Finding], *, parts: tuple[Part, ...]) -> None:
         part = parts_of(every, release=str(self.step.release))

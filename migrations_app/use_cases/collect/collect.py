@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,7 +44,7 @@ class PartsRun:
     def read(self, job: "readers.Job") -> None:
         """Runs one job and stores its parts. Read errors are stored as Unseen, not raised."""
         started = time.monotonic()
-        found = self._blocked(job) or self._asked(job)
+        found = self._blocked(job) or self._doubted(job, self._asked(job))
         for name in job.gives:
             self.parts[name] = found[name]
             self.seconds[name] = round(time.monotonic() - started, 3)
@@ -59,6 +59,18 @@ class PartsRun:
             return job.read(self.reading)
         except ReadError as reason:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
+
+    def _doubted(self, job: "readers.Job", found: "Parts") -> "Parts":
+        """Objects that tell where to look and could not be read leave what was found there in doubt as well.
+
+        Not those of discovery: what it fails to tell is refused where it is needed.
+        """
+        needed = (self.parts[name] for name in job.needs if name != "discovery")
+        bad = tuple(one for part in needed if isinstance(part, Seen) for one in part.quarantined)
+        return {
+            name: replace(part, quarantined=(*part.quarantined, *bad)) if isinstance(part, Seen) and bad else part
+            for name, part in found.items()
+        }
 
     def _blocked(self, job: "readers.Job") -> "Parts":
         for name in job.needs:

@@ -24,7 +24,7 @@ from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.use_cases.collect import helm_releases, rbac_and_crds, surroundings
-from migrations_app.use_cases.collect.reading import Parts, Reading
+from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
 
 N = TypeVar("N", bound=o.NamedObject)
 F = TypeVar("F", PodGrouper, MetricQueryCollector)
@@ -79,7 +79,9 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 
 def _pods(reading: Reading) -> Parts:
     resource = reading.resource(kinds.POD)
-    return {"pods": _folded(reading, resource, fresh=PodGrouper).seen(resource.group_version)}
+    pods = _folded(reading, resource, fresh=PodGrouper)
+    refuse_repeated(resource, is_repeated=pods.is_repeated)
+    return {"pods": pods.seen(resource.group_version)}
 
 
 def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> F:
@@ -121,7 +123,7 @@ def _webhooks(reading: Reading) -> Parts:
         for item in seen.items
         if controller.is_karpenter_webhook(item)
     ]
-    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name)
+    bad = tuple(bad for seen in both for bad in seen.quarantined if "karpenter" in bad.name or bad.nameless)
     return {"webhooks": Seen(tuple(labelled), both[0].served, bad)}
 
 
@@ -182,6 +184,7 @@ def _metric_users(
             return _folded(reading, resource, fresh=fresh).seen(resource.group_version)
         except NotServed:
             continue
+    reading.refuse_contradicted(kind)
     return Seen((), None)
 
 

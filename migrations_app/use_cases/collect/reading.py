@@ -6,7 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
-from migrations_app.errors import CONVERSION_FAILED, Expired, NotServed, ReadError, ServerFailed, TimedOut
+from migrations_app.errors import (
+    CONVERSION_FAILED,
+    Expired,
+    InvalidResponse,
+    NotServed,
+    ReadError,
+    ServerFailed,
+    TimedOut,
+)
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import OtherVersion, Part, Seen, UnparsableObject
@@ -33,6 +41,12 @@ class ListNote:
 
     resource: Resource
     version: str
+
+
+def refuse_repeated(resource: Resource, *, is_repeated: bool) -> None:
+    """Raises InvalidResponse if a list holds an object more than once: then others may be missing in it."""
+    if is_repeated:
+        raise InvalidResponse(f"the list of {resource.plural} holds objects more than once", code="listed_twice")
 
 
 @dataclass(slots=True)
@@ -103,6 +117,7 @@ class Reading:
                 continue
             except ReadError as reason:
                 return self._in_another_version(kind, resource, projection=projection, reason=reason)
+        self.refuse_contradicted(kind)
         return Seen((), None)
 
     def _in_another_version(self, kind: Kind, resource: Resource, *, projection: type[N], reason: ReadError) -> Seen[N]:
@@ -129,6 +144,12 @@ class Reading:
             if bad.name.partition("/")[0] == kind.group and kind.group:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
 
+    def refuse_contradicted(self, kind: Kind) -> None:
+        """Raises ServerFailed if discovery names the kind whose list is not found: one of both is not true."""
+        named = getattr(self.found.get("discovery"), "items", ())
+        if any((one.group, one.plural) == (kind.group, kind.plural) for one in named):
+            raise ServerFailed(f"discovery names {kind.plural}, but no list of them in a version that karpdash reads")
+
     def listed(self, resource: Resource, projection: type[N]) -> Seen[N]:
         """Every object of the list. Raises ReadError."""
         good: list[N] = []
@@ -146,6 +167,7 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
+        refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
         hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
         return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
 

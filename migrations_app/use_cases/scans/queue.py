@@ -14,7 +14,13 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.queries.cluster.detail import ACTIVE
-from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, on_a_timetable, with_intervals
+from migrations_app.queries.fleet.scan_interval import (
+    farthest_slot,
+    interval_of,
+    next_slot,
+    on_a_timetable,
+    with_intervals,
+)
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.notifications.publish import publish_scan_failures
 from migrations_app.use_cases.runtime import counters, disk_space
@@ -26,6 +32,8 @@ SCHEDULE = "schedule"
 """Value of `requested_by` for scheduled scans."""
 MAX_SCANS_PER_TICK = 200
 """Maximum number of scans that one beat tick requests."""
+LONGEST_PAUSE = 1.2 * store.LONGEST_PAUSE
+"""After a failure no attempt is farther away (`store.next_attempt_at`)."""
 MAX_WAKE_UPS = 100
 """Maximum number of scans that one sweep wakes, so that a long queue does not get all its messages twice."""
 # Leases use the database's clock, so that workers with different clocks agree on them.
@@ -162,12 +170,14 @@ def due_scans() -> tuple[uuid.UUID, ...]:
     """Requests a scan of each cluster that is due, oldest success first, and returns the scans' ids.
 
     Each due time is claimed only once, even with several beat processes. While the disk is full nothing is claimed; the
-    clusters stay due.
+    clusters stay due. A due time that lies too far ahead was made by a clock that went back since: it is due now.
     """
     now = timezone.now()
     if disk_space.why_full():
         return ()
-    due = Cluster.objects.filter(on_a_timetable(), Q(next_due_at__lte=now) | Q(next_due_at=None))
+    latest = max(farthest_slot(now=now), now + LONGEST_PAUSE)
+    is_due = Q(next_due_at__lte=now) | Q(next_due_at=None) | Q(next_due_at__gt=latest)
+    due = Cluster.objects.filter(on_a_timetable(), is_due)
     oldest_first = with_intervals(due).order_by(F("last_success_at").asc(nulls_first=True), "pk")
     return tuple(scan for cluster in oldest_first[:MAX_SCANS_PER_TICK] if (scan := _claim_due(cluster, now)))
 
@@ -176,7 +186,7 @@ def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
     """Requests one scan however many intervals have passed. None if another beat process claimed the due time first."""
     following = next_slot(cluster.pk, interval_of(cluster), now=now)
     mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
-    return enqueue(cluster, by=SCHEDULE, due_at=cluster.next_due_at or now).scan_id if mine else None
+    return enqueue(cluster, by=SCHEDULE, due_at=min(cluster.next_due_at or now, now)).scan_id if mine else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
@@ -187,7 +197,9 @@ def stranded() -> tuple[uuid.UUID, ...]:
     if disk_space.why_full():
         return ()
     # A scan queued for a whole sweep interval lost its message or waits behind others; an extra message is harmless.
-    waiting = Q(state=Scan.State.QUEUED, created_at__lt=now - timedelta(seconds=settings.ENV.sweep_interval))
+    # So does one of the future: the clock went back since, and nobody wakes it until then.
+    pause = timedelta(seconds=settings.ENV.sweep_interval)
+    waiting = Q(state=Scan.State.QUEUED) & (Q(created_at__lt=now - pause) | Q(created_at__gt=now + pause))
     oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
     return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
 

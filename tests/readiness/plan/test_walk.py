@@ -195,3 +195,18 @@ def _circular(needs: dict[str, str]) -> bool:
             seen.add(first)
             here = first
     return False
+
+
+@pytest.mark.parametrize(
+    ("part", "check"),
+    [("machines", "condition_reasons_given"), ("provisioners", "drift_not_held_off")],
+)
+def test_what_was_not_seen_before_it_is_made_anew_does_not_pass_after_it(part: str, check: str) -> None:
+    one = clean("alpha-031")
+    found = collected(one.name, as_list(objects(one), kubernetes=one.kubernetes))
+    unseen = replace(found.inventory, **{part: Unseen("timeout", "no answer")})
+    later = {
+        each.hop: each.status for each in evaluate(replace(found, inventory=unseen)).report.checks if each.id == check
+    }
+    assert later["1.0"] == "unknown"
+    assert "pass" not in later.values()

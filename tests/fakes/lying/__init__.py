@@ -1,0 +1,1 @@
+"""API servers that cut, delay, lie and replay: one way each, on top of a server that answers honestly."""

@@ -1,0 +1,145 @@
+"""One scan of a server that lies in one way, and what did not hold of it."""
+
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
+from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.inventory.parts import Part, Seen, is_whole
+from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.report import Collected, Report
+from migrations_app.use_cases.collect import parts
+from migrations_app.use_cases.collect.collect import collect
+from tests.acceptance.judging import crashes
+from tests.clients.rig import HERE, connection
+from tests.fakes.evilk8s import EvilServer, Request, Wire
+from tests.fakes.lying import answers, lists, places, wires
+from tests.fakes.lying.honest import Turn, honest
+from tests.fakes.lying.way import Way, on_top
+from tests.servers.waiting import AT_ONCE
+
+LIMITS = ClientLimits(
+    connect_seconds=1,
+    read_seconds=0.5,
+    call_seconds=1,
+    scan_seconds=4,
+    slow_start_seconds=0.2,
+    first_pause_seconds=0.01,
+    longest_pause_seconds=0.02,
+    retry_after_seconds=0.5,
+    page_bytes=4 * MIB,
+    in_flight_bytes=8 * MIB,
+    scan_bytes=40 * MIB,
+    pages=30,
+)
+Finding = tuple[str, str, str]
+UNSURE = ("unknown", "fail", "manual")
+"""What must not become a pass because something was not seen."""
+MOST_GROWN = 100 * MIB
+LATE = "timeout"
+"""A machine whose cores are busy may make any answer late: told with a reason as well."""
+FOLLOWS = frozenset({"not_asked"})
+"""For parts whose place is told by a part that was forbidden."""
+TOLD_BY_OTHERS = {name for job in (*parts.FIRST, *parts.SECOND) if job.needs for name in job.gives}
+WAYS: tuple[Way, ...] = (
+    *wires.WAYS, *answers.STATUSES, *answers.FORMATS, *lists.WAYS, *places.DISCOVERY, *places.OTHERS,
+)  # fmt: skip
+CLUSTERS = ("v1-10", "alpha-031", "beta-037")
+SHORT = frozenset({"pods", "nodes", "customresourcedefinitions"})
+"""Lists that are read in three ways, and are worth several pages in each cluster."""
+
+
+def scan(
+    name: str, act: Callable[[Turn, Wire], object], *, bites: Callable[[Request], bool], dice: random.Random
+) -> Collected:
+    """A scan of that clean cluster whose server answers the requests that are bitten in that way."""
+    server, kept = honest(name), {}
+
+    def script(request: Request, wire: Wire) -> None:
+        if bites(request):
+            act(Turn(request, server, dice, kept), wire)
+        else:
+            answer = server.answer(request)
+            wire.answer(answer.body, status=answer.status)
+
+    with EvilServer(script) as evil:
+        api = open_live(connection(evil), reach=HERE, limits=LIMITS)
+        try:
+            return collect(api, cluster=name, deadline=LIMITS.scan_seconds)
+        finally:
+            api.close()
+
+
+@cache
+def truth(name: str) -> Collected:
+    """What an honest server shows of the cluster; its parts are all whole."""
+    found = scan(name, lambda turn, wire: None, bites=lambda _: False, dice=random.Random(0))
+    assert found.complete, [line for line in found.parts if not line.seen]
+    return found
+
+
+@cache
+def _findings(name: str) -> frozenset[Finding]:
+    """What a check says of the honest cluster at each upgrade; which upgrades there are depends on what is seen."""
+    return findings(evaluate(truth(name)).report)
+
+
+def findings(report: Report) -> frozenset[Finding]:
+    """Without what only the work of an earlier upgrade would show, which depends on what that work is."""
+    return frozenset((one.id, one.hop, one.status) for one in report.checks if not one.asked_at)
+
+
+def told_whole(part: Part[object]) -> bool:
+    return isinstance(part, Seen) and is_whole(part) and part.other_version is None
+
+
+def complaints(way: Way, dice: random.Random, *, name: str, plurals: frozenset[str] = frozenset()) -> list[str]:
+    """What did not hold in one scan; empty where all did. With `plurals` only these lists are bitten."""
+    right, grown, started = truth(name), _peak(), time.monotonic()
+    found = scan(name, way.act, bites=on_top(way, plurals), dice=dice)
+    took = time.monotonic() - started
+    return [
+        *([f"took {took:.1f} s"] if took > LIMITS.scan_seconds + AT_ONCE else []),
+        *([f"grew by {(_peak() - grown) // MIB} MiB"] if _peak() - grown > MOST_GROWN else []),
+        *([] if way.lie else _untrue(way, found, right=right)),
+        *_judged(way, found, name=name),
+    ]
+
+
+def _untrue(way: Way, found: Collected, *, right: Collected) -> Iterator[str]:
+    for line in found.parts:
+        if (line.name, way.on) == ("discovery", "discovery"):
+            continue
+        part = found.inventory.part(line.name)
+        if told_whole(part) and _items(part) != _items(right.inventory.part(line.name)):
+            yield f"{line.name} is told whole with {line.count} objects"
+        if (
+            not line.seen
+            and line.why not in {*way.why, LATE}
+            and not (line.why in FOLLOWS and line.name in TOLD_BY_OTHERS)
+        ):
+            yield f"{line.name} is told as {line.why}: {line.detail}"
+        if not line.seen and not line.detail:
+            yield f"{line.name} is told without words"
+    reasons = {line.why for line in found.parts if not line.seen} - {LATE}
+    if not way.why and reasons:
+        yield f"harm where none was done: {sorted(reasons)}"
+
+
+def _items(part: Part[object]) -> object:
+    """Without how many there are of others, of which none is kept."""
+    return sorted(map(repr, part.items))
+
+
+def _judged(way: Way, found: Collected, *, name: str) -> list[str]:
+    report = evaluate(found).report
+    right = set() if way.lie else {(check, hop) for check, hop, status in _findings(name) if status in UNSURE}
+    more = right & {(check, hop) for check, hop, status in findings(report) if status == "pass"}
+    return [*crashes(report), *(f"{check} passes at {hop}" for check, hop in sorted(more))]
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
