@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from msgspec import UNSET
 
@@ -9,7 +10,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Change, HelmChange, KarpdashAction
 from migrations_app.checks.remedies.successors import CONVERTS
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
-from migrations_app.inventory.parts import AHEAD, Seen, Unseen
+from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.effects.effect import after_all
 from migrations_app.readiness.plan.effects.landing import landed
@@ -28,8 +29,8 @@ PREDECESSORS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("provisioners", "awsnodetemplates"), SUCCESSORS),
     (("machines",), REPLACED),
 )
-"""Parts whose objects are made anew before that minor, and what they become. Where they were not seen nobody knows
-what there will be, though it seems to be nothing."""
+"""Parts whose objects are made anew before that minor, and what they become. Where they were not seen there will be
+more than was seen: what fails among the others is certain, and nothing passes."""
 _ASKS = ("fail", "manual")
 
 
@@ -83,8 +84,9 @@ class HopWork:
         self._make_parts(findings, findings, parts=("after",))
         if FIRST_WITHOUT_ALPHA in self.step.entered:
             for before, after in PREDECESSORS:
-                if any(isinstance(self.inventory.part(name), Unseen) for name in before):
-                    self._take(self._ahead(after))
+                unread = [name for name in before if isinstance(self.inventory.part(name), Unseen)]
+                if unread:
+                    self._take(self._doubted(after, unread=unread[0]))
 
     def _make_parts(self, mine: Iterable[Finding], every: Sequence[Finding], *, parts: tuple[Part, ...]) -> None:
         part = parts_of(every, release=str(self.step.release))
@@ -141,6 +143,21 @@ class HopWork:
             aws = replace(aws, instances=unseen)
         own = {name: unseen for name in names if not name.startswith(AWS_PREFIX)}
         return with_parts(replace(self.inventory, aws=aws), own)
+
+    def _doubted(self, names: Sequence[str], *, unread: str) -> Inventory:
+        """With these parts as read but for what the unread part becomes."""
+        what = f"what the unread {unread} become"
+        more = UnparsableObject("", "", what, f"hop {self.step.hop}", "its predecessors were not read")
+        aws = self.inventory.aws
+        if "aws.instances" in names and isinstance(aws.instances, Seen):
+            aws = replace(aws, instances=_with_unread(aws.instances, more))
+        own = {name: self.inventory.part(name) for name in names if not name.startswith(AWS_PREFIX)}
+        doubted = {name: _with_unread(part, more) for name, part in own.items() if isinstance(part, Seen)}
+        return with_parts(replace(self.inventory, aws=aws), doubted)
+
+
+def _with_unread(part: Seen[Any], more: UnparsableObject) -> Seen[Any]:
+    return replace(part, quarantined=(*part.quarantined, more))
 
 
 def ready_to_land(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
