@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from migrations_app import __version__
@@ -14,9 +16,9 @@ from migrations_app.api.framework.openapi_summaries import SUMMARIES, TAGS
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from tests.api.conftest import Tool
-from tests.api.operations import DOCUMENT
 
 Scanned = Callable[..., Cluster]
+DOCUMENT = yaml.load((Path(__file__).parents[2] / "docs/schema/openapi-v1.yaml").read_text(), yaml.CSafeLoader)
 SCHEMAS = DOCUMENT["components"]["schemas"]
 
 

@@ -1,24 +1,22 @@
 """Made-up requests by a person of each role, also to things that they may not see: no 5xx, and the schema holds."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections, transaction
+from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
 
 from migrations_app.api import feed
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
-from tests.api.operations import LABELS, operations_of, try_out
 
 # What a role may not is refused before anything is looked at, so these three say nothing here.
 EXCLUDED = [missing_required_header, negative_data_rejection, positive_data_acceptance]
@@ -27,35 +25,15 @@ THINGS = {
     "rollouts": "rollout", "waivers": "waiver",
 }  # fmt: skip
 
-SETTINGS = examples(
-    max_examples=1,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-    derandomize=True,
-    database=None,
-)
+schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+schema.app = get_wsgi_application()
 
 
-@pytest.fixture(scope="module")
-def operations() -> dict[str, Any]:
-    """As the server generates them, with the server behind them."""
-    found = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
-    found.app = get_wsgi_application()
-    return operations_of(found)
-
-
-@pytest.fixture(scope="module")
-def stage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Stage]:
-    """Made once for the module; what a test changes is rolled back with the test."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield set_up()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture(autouse=True)
-def no_throttle(settings: Settings) -> None:
+@pytest.fixture
+def stage(db: None, settings: Settings) -> Stage:
     settings.API_BURST = 1_000_000
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    return set_up()
 
 
 @pytest.fixture(autouse=True)
@@ -74,15 +52,20 @@ def one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
-@pytest.mark.parametrize("label", LABELS)
-def test_each_role(label: str, operations: dict[str, Any], stage: Stage, db: None) -> None:
-    def tried(case: schemathesis.Case) -> None:
-        kind = THINGS.get(case.path.split("/")[3], "") if "id" in (case.path_parameters or {}) else ""
-        for role in ROLES[1:]:
-            secret = tokens.issue(stage.users[role], name="fuzz", scopes=SCOPES, days=1).secret
-            for subject in SUBJECTS if kind and "{id}" in case.path else ("",):
-                if subject:
-                    case.path_parameters["id"] = str(stage.things[kind, subject].pk)
-                case.call_and_validate(headers={"Authorization": f"Bearer {secret}"}, excluded_checks=EXCLUDED)
-
-    try_out(operations[label], tried, SETTINGS)
+@schema.parametrize()
+@examples(
+    max_examples=1,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    database=None,
+)
+def test_each_role(case: schemathesis.Case, stage: Stage) -> None:
+    kind = THINGS.get(case.path.split("/")[3], "") if "id" in (case.path_parameters or {}) else ""
+    for role in ROLES[1:]:
+        secret = tokens.issue(stage.users[role], name="fuzz", scopes=SCOPES, days=1).secret
+        for subject in SUBJECTS if kind and "{id}" in case.path else ("",):
+            if subject:
+                case.path_parameters["id"] = str(stage.things[kind, subject].pk)
+            case.call_and_validate(headers={"Authorization": f"Bearer {secret}"}, excluded_checks=EXCLUDED)

@@ -2,19 +2,33 @@
 not see whole."""
 
 import random
+import time
 
 import pytest
 
-from tests.fakes.lying.scans import LATE, SHORT, TOLD_BY_OTHERS, WAYS, complaints, scan, told_whole
+from tests.fakes.lying.scans import (
+    LATE,
+    LIMITS,
+    MOST_GROWN,
+    SHORT,
+    TOLD_BY_OTHERS,
+    WAYS,
+    complaints,
+    peak,
+    scan,
+    told_whole,
+    truth,
+)
 from tests.fakes.lying.way import Way, listed, on_top
+from tests.servers.waiting import AT_ONCE
 
 NAME = "v1-10"
 LISTS = [way for way in WAYS if way.on == "lists"]
 EVERYWHERE = (
-    "silence", "cut before the first byte", "endless", "packed bomb", "another protocol", "redirects",
-    "not who it knows", "forbidden", "not found", "throttles for hours", "fails for ever", "nothing", "null",
-    "brackets", "NUL bytes",
-    "list of another kind",
+    "silence", "body byte by byte", "head byte by byte", "cut before the first byte", "cut in the body", "endless",
+    "packed bomb", "another protocol", "redirects", "not who it knows", "forbidden", "not found",
+    "throttles for hours", "fails for ever", "nothing", "null", "brackets", "NUL bytes", "list of another kind",
+    "the same token for ever", "new tokens for ever", "gone before it begins",
 )  # fmt: skip
 
 
@@ -45,9 +59,14 @@ def test_every_harm_is_told(way: Way) -> None:
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_where_every_answer_is_bad_nothing_but_the_version_is_seen(name: str) -> None:
     (way,) = (way for way in LISTS if way.name == name)
+    truth(NAME)  # what is read once is no growth
+    grown, started = peak(), time.monotonic()
     found = scan(NAME, way.act, bites=lambda request: request.path != "/version", dice=random.Random(name))
+    assert time.monotonic() - started < LIMITS.scan_seconds + AT_ONCE
+    assert peak() - grown < MOST_GROWN
     reasons = {line.why for line in found.parts if not line.seen}
     assert reasons <= {*way.why, LATE, "not_asked"}
+    assert reasons
     assert {line.name for line in found.parts if line.why == "not_asked"} <= TOLD_BY_OTHERS
     assert not found.complete
     assert [line.name for line in found.parts if line.seen and line.count] == ["version"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
+from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Served
 from migrations_app.errors import Expired, Forbidden, NotServed, ReadError, ServerFailed
 from migrations_app.inventory.inventory import PART_NAMES
@@ -13,6 +14,9 @@ from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.inventory.parts import OtherVersion, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.use_cases.collect.collect import collect
+from tests.acceptance.clusters import find as clean
+from tests.acceptance.clusters import objects
+from tests.acceptance.judging import as_list
 
 
 @dataclass
@@ -257,3 +261,11 @@ def test_a_list_that_holds_an_object_twice_is_not_whole(part, key):  # K10
     objects = [{"metadata": one, "spec": {"group": "karpenter.sh"}} for one in (*names, names[0])]
     assert isinstance(collect(Cluster({key: objects[:2]}), cluster="c").inventory.part(part), Seen)
     assert collect(Cluster({key: objects}), cluster="c").inventory.part(part).why == "listed_twice"
+
+
+def test_of_an_object_that_a_bundle_holds_twice_one_is_read():
+    one = clean("beta-037")
+    pool = next(doc for doc in objects(one) if doc["kind"] == "NodePool")
+    files = as_list(objects(one), kubernetes=one.kubernetes) | {"again.json": json.dumps(pool).encode()}
+    pools = collect(open_bundle(files), cluster=one.name).inventory.nodepools
+    assert [found.name for found in pools.items] == [pool["metadata"]["name"]]

@@ -24,7 +24,7 @@ from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.use_cases.collect import helm_releases, rbac_and_crds, surroundings
-from migrations_app.use_cases.collect.reading import Parts, Reading
+from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
 
 N = TypeVar("N", bound=o.NamedObject)
 F = TypeVar("F", PodGrouper, MetricQueryCollector)
@@ -80,7 +80,7 @@ def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
 def _pods(reading: Reading) -> Parts:
     resource = reading.resource(kinds.POD)
     pods = _folded(reading, resource, fresh=PodGrouper)
-    reading.refuse_repeated(resource, is_repeated=pods.is_repeated)
+    refuse_repeated(resource, is_repeated=pods.is_repeated)
     return {"pods": pods.seen(resource.group_version)}
 
 

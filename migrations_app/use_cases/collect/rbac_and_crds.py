@@ -11,7 +11,7 @@ from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.inventory.parse import read_crd
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-from migrations_app.use_cases.collect.reading import Parts, Reading
+from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
 
 N = TypeVar("N", bound=NamedObject)
 
@@ -45,7 +45,7 @@ def crds(reading: Reading) -> Parts:
     except NotServed:
         reading.refuse_contradicted(kinds.CRD)
         return {"crds": Seen((), None)}
-    reading.refuse_repeated(resource, is_repeated=len({crd.name for crd in good}) < len(good))
+    refuse_repeated(resource, is_repeated=len({crd.name for crd in good}) < len(good))
     # Unparsable objects that do not belong to Karpenter do not make its part doubtful.
     mine = tuple(unparsable for unparsable in bad if "karpenter" in unparsable.name or unparsable.nameless)
     return {"crds": Seen(tuple(good), resource.group_version, mine)}

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
 from migrations_app.errors import (
     CONVERSION_FAILED,
@@ -42,6 +41,15 @@ class ListNote:
 
     resource: Resource
     version: str
+
+
+def refuse_repeated(resource: Resource, *, is_repeated: bool) -> None:
+    """Raises InvalidResponse if a list holds an object more than once: then others may be missing in it.
+
+    Of an object that the files of a bundle hold twice, the bundle gives one.
+    """
+    if is_repeated:
+        raise InvalidResponse(f"the list of {resource.plural} holds objects more than once", code="listed_twice")
 
 
 @dataclass(slots=True)
@@ -145,14 +153,6 @@ class Reading:
         if any((one.group, one.plural) == (kind.group, kind.plural) for one in named):
             raise ServerFailed(f"discovery names {kind.plural}, but no list of them in a version that karpdash reads")
 
-    def refuse_repeated(self, resource: Resource, *, is_repeated: bool) -> None:
-        """Raises InvalidResponse if a server lists an object more than once: then others may be missing in its list.
-
-        The files of a bundle may well hold an object twice.
-        """
-        if is_repeated and not isinstance(self.api, Bundle):
-            raise InvalidResponse(f"the list of {resource.plural} holds objects more than once", code="listed_twice")
-
     def listed(self, resource: Resource, projection: type[N]) -> Seen[N]:
         """Every object of the list. Raises ReadError."""
         good: list[N] = []
@@ -170,7 +170,7 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
-        self.refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
+        refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
         hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
         return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
 

@@ -23,7 +23,7 @@ from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.use_cases.collect.reading import Parts, Reading
+from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
 
 N = TypeVar("N", bound=NamedObject)
 ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]
@@ -140,7 +140,7 @@ def _listed(reading: Reading, resource: Resource, *, read: ItemReader[N]) -> See
                 good.append(found)
 
     reading.each_page(resource, begin)
-    reading.refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
+    refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
     return Seen(tuple(good), resource.group_version, tuple(bad), total=total)
 
 

@@ -41,7 +41,7 @@ FOR_AWS: Final = frozenset(
         *("controller_accounts", "settings", "aws_auth", "deliveries", "helm_releases"),
     }
 )
-"""Parts that say what to ask AWS for. AWS is asked last, once all else that the check reads is there."""
+"""Parts that say what to ask AWS for: they are read before, and AWS is asked once."""
 STILL_OPEN: Final = ("fail", "unknown")
 SHARE: Final = 4
 """A quarter of the time of a scan is for the check alone; the whole has what is left."""

@@ -98,12 +98,12 @@ def told_whole(part: Part[object]) -> bool:
 
 def complaints(way: Way, dice: random.Random, *, name: str, plurals: frozenset[str] = frozenset()) -> list[str]:
     """What did not hold in one scan; empty where all did. With `plurals` only these lists are bitten."""
-    right, grown, started = truth(name), _peak(), time.monotonic()
+    right, grown, started = truth(name), peak(), time.monotonic()
     found = scan(name, way.act, bites=on_top(way, plurals), dice=dice)
     took = time.monotonic() - started
     return [
         *([f"took {took:.1f} s"] if took > LIMITS.scan_seconds + AT_ONCE else []),
-        *([f"grew by {(_peak() - grown) // MIB} MiB"] if _peak() - grown > MOST_GROWN else []),
+        *([f"grew by {(peak() - grown) // MIB} MiB"] if peak() - grown > MOST_GROWN else []),
         *([] if way.lie else _untrue(way, found, right=right)),
         *_judged(way, found, name=name),
     ]
@@ -141,5 +141,6 @@ def _judged(way: Way, found: Collected, *, name: str) -> list[str]:
     return [*crashes(report), *(f"{check} passes at {hop}" for check, hop in sorted(more))]
 
 
-def _peak() -> int:
+def peak() -> int:
+    """The most memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

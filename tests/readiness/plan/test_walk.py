@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.registry import all_checks
+from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.inventory.inventory import FIELDS, Inventory, noting, once
 from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
@@ -22,6 +23,8 @@ from migrations_app.readiness.plan.work_order import in_turn
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
+from migrations_app.samples import fleet
+from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.judging import as_list, collected
@@ -210,3 +213,15 @@ def test_what_was_not_seen_before_it_is_made_anew_does_not_pass_after_it(part: s
     }
     assert later["1.0"] == "unknown"
     assert "pass" not in later.values()
+
+
+def test_what_fails_among_the_others_is_certain_though_provisioners_were_not_seen() -> None:
+    found = collect(open_bundle(fleet.files(fleet.find("halfway_032"))), cluster="halfway")
+    unseen = replace(found.inventory, provisioners=Unseen("timeout", "no answer"))
+    whole, partly = (
+        {(one.id, one.status): one.summary for one in evaluate(each).report.checks if one.hop == "1.0"}
+        for each in (found, replace(found, inventory=unseen))
+    )
+    assert {("images_pinned", "fail"), ("consolidation_calm", "fail")} <= whole.keys() & partly.keys()
+    assert ("pool_keys_accepted", "pass") in whole
+    assert "what the unread provisioners become at hop 0.33+" in partly["pool_keys_accepted", "unknown"]
