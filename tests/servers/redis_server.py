@@ -26,9 +26,13 @@ class RedisServer:
 
     def crash(self) -> None:
         """kill -9, then a new one on the same port that knows nothing of the messages of the first."""
+        self.kill()
+        self.child = self._started()
+
+    def kill(self) -> None:
+        """kill -9: nobody listens any more."""
         self.child.process.kill()
         self.child.process.wait()
-        self.child = self._started()
 
     def _started(self) -> Child:
         child = Child([program("redis-server"), self._configuration], log=self.folder / "redis.log")
