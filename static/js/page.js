@@ -219,13 +219,22 @@
     for (const box of picks()) box.checked = chosen;
     pick();
   }
+  const kept = (part) => part.hasAttribute("data-keep-while-picked") && (document.hidden
+    || picks().some((box) => box.checked)
+    || one("#clusters:focus-within, #fleet-head:focus-within, #status-tabs:focus-within"));
   document.addEventListener("htmx:beforeRequest", (event) => {
-    if (!event.target.hasAttribute("data-keep-while-picked")) return;
-    const read = one("#clusters:focus-within, #fleet-head:focus-within, #status-tabs:focus-within");
-    if (document.hidden || picks().some((box) => box.checked) || read) {
-      event.preventDefault();
-      heard.set(event.target, Date.now());
-    }
+    if (!kept(event.target)) return;
+    event.preventDefault();
+    heard.set(event.target, Date.now());
+  });
+
+  // ---- what somebody presses stays until it is released: a click on a part that was replaced meanwhile would be lost
+  const PRESSED = ":is(a, button, input, label, select, summary):active";
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { elt, triggeringEvent } = event.detail.requestConfig;
+    if (triggeringEvent || !(one(PRESSED) || kept(elt))) return;
+    event.detail.shouldSwap = false;
+    heard.set(elt, Date.now());
   });
 
   // ---- messages: what worked leaves by itself, unless it is being read; what went wrong stays until it is closed

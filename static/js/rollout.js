@@ -16,6 +16,9 @@
     setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
   });
 
+  // A click on a part that is replaced between press and release would be lost: the next answer comes soon enough.
+  const pressed = () => document.querySelector(":is(a, button, input, label, select, summary):active");
+
   function lost(yes) {
     if (!yes) lostSince = null;
     else if (!lostSince) lostSince = new Date();
@@ -27,7 +30,7 @@
 
   // Never by sending a form anew: what a refused form brought up stands at the address of that form.
   function again() {
-    if (leaving) return;
+    if (leaving || pressed()) return;
     if (location.pathname === live.dataset.page) location.reload();
     else location.replace(live.dataset.page);
   }
@@ -60,6 +63,7 @@
       // What may be done depends on the state: the whole page is asked for anew, once it moved.
       const version = answer.headers.get("X-Rollout-Version");
       if (version && version !== live.dataset.version) { again(); return false; }
+      if (pressed()) { lost(false); return false; }
       tag = answer.headers.get("ETag") || "";
       pause = 1000 * (Number(answer.headers.get("X-Rollout-Pause")) || 0);
       if (answer.status === 200) {

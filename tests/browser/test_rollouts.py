@@ -279,3 +279,16 @@ def test_a_refusal_is_left_for_the_page_itself_and_its_form_is_not_sent_again(ha
     page.wait_for_url(re.compile(f"/rollouts/{row.pk}/$"))
     expect(page.get_by_role("heading", name="Paused")).to_be_visible()
     assert sent == []
+
+
+def test_a_button_pressed_while_the_page_renews_itself_is_pressed(hand, shop):  # R33
+    page = hand("ada", "operate_rollout")
+    row = a_rollout(shop, taint(), state="running", picture=a_picture())
+    page.goto(f"/rollouts/{row.pk}/")
+    page.get_by_role("button", name="Pause after this step").hover()
+    page.mouse.down()
+    Rollout.objects.filter(pk=row.pk).update(version=2)  # the page would be loaded anew
+    for _ in range(2):  # the second one comes when the first one was used
+        page.wait_for_event("response", lambda response: response.url.endswith("/live"))
+    page.mouse.up()
+    expect(page.locator("#live")).to_contain_text("It pauses")
