@@ -1,8 +1,6 @@
 """The disk of `karpdash up` fills while it works: nothing is lost, and all goes on once there is room (R25)."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import urllib.error
@@ -13,23 +11,20 @@ from typing import Any
 import pytest
 
 from tests.journeys.running import Up
+from tests.servers import small_disk
 from tests.servers.waiting import eventually
 
 SIZE = "32m"
 QUICK = {"free_mib": "0", "free_percent": "0", "sweep_interval": "1", "scan_interval": "4"}
-WITHIN = ("unshare", "--mount", "--propagation", "private", "sh", "-ec")
 ASK = """
 import json, sqlite3, sys
 database = sqlite3.connect(sys.argv[1] + "?mode=ro", uri=True, timeout=20)
 print(json.dumps(database.execute(sys.argv[2]).fetchall()))
 """
-MOUNTED = f'mount -t tmpfs -o size={SIZE},mode=700 none "$0"; exec "$@"'
 
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.skipif(
-        os.getuid() != 0 or shutil.which("unshare") is None, reason="a small disk of our own needs root"
-    ),
+    pytest.mark.skipif(not small_disk.POSSIBLE, reason="a small disk of our own needs root"),
 ]
 
 
@@ -38,7 +33,7 @@ class SmallDisk(Up):
 
     def command(self) -> list[str]:
         self.data.mkdir()
-        return [*WITHIN, MOUNTED, str(self.data), *super().command()]
+        return small_disk.on_small_disk(self.data, *super().command(), size=SIZE)
 
     @property
     def seen(self) -> Path:
@@ -63,7 +58,7 @@ class SmallDisk(Up):
     def rows(self, question: str) -> list[tuple[Any, ...]]:
         """What the database answers, read where its processes see it."""
         assert self.process is not None
-        inside = ["nsenter", "--mount", "--target", str(self.process.pid), sys.executable, "-c", ASK]
+        inside = [*small_disk.beside(self.process.pid), sys.executable, "-c", ASK]
         told = subprocess.run(
             [*inside, f"file:{self.data}/karpdash.sqlite3", question], capture_output=True, check=True
         )

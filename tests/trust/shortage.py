@@ -1,4 +1,4 @@
-"""Workers without descriptors or memory: each scan ends with a reason or is tried again, and nothing that was not read
+"""Workers without descriptors, memory or disk: each scan ends with a reason or is tried again, and nothing that was not read
 is told whole (R36, T06)."""
 
 import base64
@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,15 @@ from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 from tests.fakes.lying.honest import honest
 from tests.journeys.running import ROOT, bare_environment
 from tests.servers.processes import discard, folder
+from tests.servers.small_disk import small_disk
 from tests.trust.parts import Part
-from tests.trust.starved import FILES, MEMORY
+from tests.trust.starved import DISK, FILES, MEMORY
 
 NAME = "v1-10"
-MOST = {FILES: 12, MEMORY: 48}
-"""Of descriptors, or of MiB, that a scan has left; with all of them it usually succeeds."""
+MOST = {FILES: 12, MEMORY: 48, DISK: 60}
+"""Of descriptors, MiB or pages of disk that a scan has left; with all of them it usually succeeds."""
+SIZE = "64m"
+"""Of the disk where the database is, in the part that fills it."""
 PATIENCE = 45
 """Seconds until a process that stands still is killed: Python waits for ever for a thread that had no memory to begin.
 The lease of its scan ends meanwhile, for nobody renews it."""
@@ -39,6 +42,8 @@ class _Worker:
 
     env: dict[str, str]
     said: Path
+    before: Sequence[str] = ()
+    """Of its command: where it is to see a disk of its own."""
     ends: int = 0
     short: int = 0
     """Scans that did not succeed, or not whole, for want of it."""
@@ -50,7 +55,7 @@ class _Worker:
         if self._process is None:
             with self.said.open("a") as said:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.trust.starved"],
+                    [*self.before, sys.executable, "-m", "tests.trust.starved"],
                     cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True,
                 )  # fmt: skip
         process = self._process
@@ -75,21 +80,25 @@ class _Worker:
 
 
 @contextmanager
-def place() -> Iterator[tuple[_Worker, str]]:
-    """A worker, and the cluster that it scans: registered, and scanned once as it should be."""
+def place(what: str) -> Iterator[tuple[_Worker, str]]:
+    """A worker that is to be short of that, and the cluster that it scans: registered, and scanned once as it should be.
+
+    Where it is the disk, the database has a small one of its own, which needs root.
+    """
 
     def script(request: Request, wire: Wire) -> None:
         answer = honest(NAME).answer(request)
         wire.answer(answer.body, status=answer.status)
 
     where = folder("trust")
-    data = datadir.prepare(where / "d")
+    data, disk = datadir.prepare(where / "d"), where / "disk"
+    disk.mkdir()
     env = bare_environment(
         data_dir=str(data), broker_url="memory://", allow_loopback="1", scan_interval="0", log_level="ERROR",
-        database_url=f"sqlite:///{data}/karpdash.sqlite3",
+        free_mib="0", free_percent="0", database_url=f"sqlite:///{disk}/karpdash.sqlite3",
     )  # fmt: skip
-    worker = _Worker(env | {"PYTHONPATH": str(ROOT)}, where / "stderr")
-    with EvilServer(script) as server:
+    with EvilServer(script) as server, small_disk(disk, size=SIZE) if what == DISK else nullcontext([]) as before:
+        worker = _Worker(env | {"PYTHONPATH": str(ROOT)}, where / "stderr", before)
         try:
             given = {
                 "server": server.url,
@@ -108,7 +117,7 @@ def place() -> Iterator[tuple[_Worker, str]]:
 
 def starved(count: int, dice: random.Random, *, what: str) -> Sequence[str]:
     """That many scans with too little of it, each followed by one with enough."""
-    with place() as (worker, cluster):
+    with place(what) as (worker, cluster):
         told = [_one(worker, cluster, what=what, spare=dice.randrange(MOST[what] + 1)) for _ in range(count)]
         ended = f"the process ended in {worker.ends}"
         sys.stderr.write(f"{what}: {worker.short} of {count} scans were not whole at once; {ended}\n")
@@ -150,5 +159,6 @@ def _wrong(worker: _Worker) -> str:
 
 PARTS = (
     Part(name="descriptors out", full=300, rules="R36, T06", series=partial(starved, what=FILES)),
+    Part(name="disk full", full=300, rules="R25, R36", series=partial(starved, what=DISK)),
     Part(name="memory short", full=300, rules="R36, T06", series=partial(starved, what=MEMORY)),
 )

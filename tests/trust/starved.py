@@ -1,4 +1,4 @@
-"""A scan worker whose process gets too few file descriptors or too little memory: a program of its own.
+"""A scan worker whose process gets too few file descriptors, too little memory or disk: a program of its own.
 
 Run as `python -m tests.trust.starved` with an installation's settings; each line is [word, argument, ...], each answer
 a JSON value. What is tried are the tasks that a worker runs; the limit ends with the task.
@@ -10,7 +10,7 @@ import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 import django
 
 MIB = 1024 * 1024
-MEMORY, FILES = "memory", "files"
+PAGE = 4096
+MEMORY, FILES, DISK = "memory", "files", "disk"
 
 
 def register(kubeconfig: str) -> str:
@@ -91,9 +92,10 @@ def _halves() -> list[str]:
 
 @contextmanager
 def limited(what: str, spare: int) -> Iterator[None]:
-    """So many more descriptors, or MiB of address space, than there are now."""
-    if not what:
-        yield
+    """So many more descriptors, MiB of address space, or pages of 4 KiB of disk, than there are now."""
+    if what in ("", DISK):
+        with _filled(spare) if what else nullcontext():
+            yield
         return
     kind = resource.RLIMIT_AS if what == MEMORY else resource.RLIMIT_NOFILE
     before = resource.getrlimit(kind)
@@ -102,6 +104,22 @@ def limited(what: str, spare: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(kind, before)
+
+
+@contextmanager
+def _filled(spare: int) -> Iterator[None]:
+    """The disk of the database is full but for so many pages."""
+    from django.db import connection
+
+    connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the old log has room enough
+    filling = Path(connection.settings_dict["NAME"]).parent / "filling"
+    disk = os.statvfs(filling.parent)
+    try:
+        with filling.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, disk.f_bavail * disk.f_frsize - spare * PAGE))
+        yield
+    finally:
+        filling.unlink(missing_ok=True)
 
 
 def _held() -> int:

@@ -9,14 +9,16 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.measures import ROOT
+from tests.servers import small_disk
 from tests.trust import parts
 from tests.trust.parts import Part, case, dice_of, tried
 from tests.trust.shortage import place
 from tests.trust.simulated import played
-from tests.trust.starved import FILES
+from tests.trust.starved import DISK, FILES
 from tests.trust.table import page
 from tests.trust.tampering import changed_tree
 
+SMALL_DISK = pytest.mark.skipif(not small_disk.POSSIBLE, reason="a small disk of our own needs root")
 AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
@@ -44,10 +46,11 @@ def test_a_small_part_of_the_programme_holds(tmp_path):  # T01, T05, T23, T26, K
     [
         ("lying servers", "0.001", 3),
         ("descriptors out", "0.01", 3),
+        pytest.param("disk full", "0.01", 3, marks=SMALL_DISK),
         ("clocks that jump", "0.002", 2),
     ],
 )
-def test_one_part_holds(name: str, scale: str, asked: int) -> None:  # T06, R10, R18, R36
+def test_one_part_holds(name: str, scale: str, asked: int) -> None:  # T06, R10, R18, R25, R36
     told = command("--scale", scale, "--seed", "7", "--part", name)
     assert (told.returncode, f"| {asked} | {asked} | 0 |" in told.stdout) == (0, True), told.stdout + told.stderr
 
@@ -56,10 +59,11 @@ def test_a_small_fleet_is_scanned_in_every_interval():  # R10, R20, R26
     assert list(played(3, random.Random(7), what="fleet", size=("30",))) == ["", "", ""]
 
 
-def test_a_shortage_is_felt():
-    """The positive control: without a descriptor no scan sees the whole cluster."""
-    with place() as (worker, cluster):
-        told = worker.ask("scan", cluster, FILES, 0)
+@pytest.mark.parametrize("what", [FILES, pytest.param(DISK, marks=SMALL_DISK)])
+def test_a_shortage_is_felt(what):
+    """The positive control: with nothing left no scan sees the whole cluster."""
+    with place(what) as (worker, cluster):
+        told = worker.ask("scan", cluster, what, 0)
         assert told is None or told[0] != "done" or worker.ask("told")["whole"] != worker.truth
 
 
