@@ -1,6 +1,7 @@
 """Sessions in the database, under a digest of their key: a copy of the database signs nobody in.
 
-A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did.
+A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did. One of a
+clock that was ahead ends when the clock goes back, since nobody could tell how old it is.
 """
 
 import hashlib
@@ -68,7 +69,8 @@ def is_over(data: dict[str, Any]) -> bool:
     """Whether a signed-in session with that data has ended by now; never for one that holds no times."""
     now = _now()
     began, active = int(data.get(BEGAN, now)), int(data.get(ACTIVE, now))
-    return now - began >= LONGEST.total_seconds() or now - active >= IDLE.total_seconds()
+    ahead = max(began, active) - now > SEEN_EVERY.total_seconds()
+    return ahead or now - began >= LONGEST.total_seconds() or now - active >= IDLE.total_seconds()
 
 
 def is_by_person(request: HttpRequest) -> bool:

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import sys
+import uuid
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,12 +18,16 @@ from typing import Any
 
 import django
 
+from tests.trust.person import LONGEST_LIFE, Person
+
 INTERVAL = 3600
 NAME = "v1-10"
 WAITED = 1800.0
 """Seconds that a scan may begin after it was due: all clusters are due at once in the first hour."""
 JUMPS = (61, 3700, 90_000, 300_000)
 """Seconds, in both directions."""
+STALLING = 0.2
+"""Share of the claims whose worker stands still, while clocks jump."""
 SLOTS = {"probe": 4, "scan": 10}
 HANGS, PASSES, BEAT, DEADLINE = 5.0, 0.3, 15.0, 600.0
 """Seconds: of a probe that gets no answer, of one that does, between two ticks, and of the longest scan."""
@@ -89,18 +94,21 @@ class _Clocks:
 
 @dataclass(slots=True)
 class _Jumping:
-    """Some clusters, their workers, two that want to change one of them, and a person with tokens."""
+    """Some clusters, their workers, two that want to change one of them, and a person who signs in."""
 
     clocks: _Clocks
     scanned: Any
     dice: random.Random
     messages: deque[Any] = field(default_factory=deque)
     stalled: list[Any] = field(default_factory=list)
+    person: Person = field(init=False)
     published: Counter[Any] = field(default_factory=Counter)
     leases: list[Any] = field(default_factory=list)
-    secrets: list[tuple[str, datetime]] = field(default_factory=list)
-    """Each token, and when the clock by which it was made says that it ends."""
+    stalling: float = 0.0
     wrong: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.person = Person(self.dice, wrong=self.wrong)
 
     def tick(self) -> None:
         from migrations_app.use_cases.scans import queue
@@ -119,10 +127,17 @@ class _Jumping:
 
         while self.messages:
             held = queue.claim(self.messages.popleft())
-            if held is not None and self.dice.random() < 0.2:
+            if held is not None and self.dice.random() < self.stalling:
                 self.stalled.append(held)
             elif held is not None:
                 self._publish(held)
+
+    def retain(self) -> None:
+        from django.utils import timezone
+
+        from migrations_app.use_cases.scans.retention import sweep_old
+
+        sweep_old(within=60.0, now=timezone.now())
 
     def late(self) -> None:
         """Workers that stood still go on, after others perhaps have taken over."""
@@ -152,26 +167,6 @@ class _Jumping:
         if valid > 1:
             self.wrong.append("two workers hold one cluster")
 
-    def token(self) -> None:
-        from django.contrib.auth.models import User
-
-        from migrations_app.use_cases.accounts import tokens
-
-        ada, _ = User.objects.get_or_create(username="ada")
-        days = self.dice.choice((1, 30, 90))
-        made = tokens.issue(ada, name="t", scopes=["read"], days=days)
-        self.secrets.append((made.secret, made.expires_at))
-        if made.expires_at > self.clocks.time.now + self.clocks.skew + timedelta(days=days):
-            self.wrong.append("a token lives longer than it was made for")
-
-    def ask(self) -> None:
-        from migrations_app.use_cases.accounts import tokens
-
-        for secret, ends in self.secrets:
-            over = ends <= self.clocks.time.now + self.clocks.skew
-            if (tokens.authenticate(secret) is None) is not over:
-                self.wrong.append("a token that is over is taken" if over else "a token that lives is refused")
-
     def jump(self) -> None:
         self.clocks.both = self.dice.random() < 0.5
         self.clocks.skew = timedelta(seconds=self.dice.choice((1, -1)) * self.dice.choice(JUMPS))
@@ -186,15 +181,18 @@ class _Jumping:
         from tests.journeys.errands import chain
 
         self.wrong.clear()
-        every = (self.tick, self.sweep, self.work, self.late, self.lease, self.token, self.ask, self.jump, self.right)
+        published, before = self.published.total(), [*Snapshot.objects.values_list("pk", flat=True)]
+        self.stalling = STALLING
+        every = (self.tick, self.sweep, self.work, self.late, self.lease, self.jump, self.right, *self.person.events)
         for _ in range(40):
             self.clocks.time.pass_by(self.dice.choice((1, 30, 400, 2000)))
             self.dice.choice(every)()
         self.right()
         self.late()
+        self.stalling = 0.0
         for _ in range(3 * INTERVAL // 300):
             self.clocks.time.pass_by(300)
-            for event in (self.tick, self.sweep, self.work):
+            for event in (self.tick, self.sweep, self.work, self.retain):
                 event()
         since = self.clocks.time.now - timedelta(seconds=2 * INTERVAL)
         if lost := Cluster.objects.exclude(last_success_at__gte=since).count():
@@ -202,22 +200,22 @@ class _Jumping:
         done = Scan.objects.filter(state="done")
         if done.filter(snapshot=None).exists() or len({*done.values_list("snapshot", flat=True)}) != len(done):
             self.wrong.append("a scan that is done has no snapshot of its own")
-        if Snapshot.objects.count() != len(done):
-            self.wrong.append(f"{len(done)} scans and {Snapshot.objects.count()} snapshots")
+        stored, said = Snapshot.objects.exclude(pk__in=before).count(), self.published.total() - published
+        if stored != said:  # old ones were deleted meanwhile
+            self.wrong.append(f"{said} scans were published as {stored} snapshots")
         self._grow_old()
         if not chain():
             self.wrong.append("the audit log has a gap")
         return "; ".join(dict.fromkeys(self.wrong))
 
     def _grow_old(self) -> None:
-        """No token is left after the longest life that one can have, and the farthest jump."""
-        from migrations_app.use_cases.accounts import tokens
-
+        """What may no longer be taken: a session within a day, a token after its longest life and the farthest jump."""
         before = self.clocks.time.now
-        self.clocks.time.pass_by(90 * 86_400 + JUMPS[-1] + 1)
-        if any(tokens.authenticate(secret) for secret, _ in self.secrets):
-            self.wrong.append("a token lives for ever")
-        self.secrets.clear()
+        self.person.locked()
+        self.clocks.time.pass_by(86_400)
+        self.person.signed_in()
+        self.clocks.time.pass_by(LONGEST_LIFE.total_seconds() + JUMPS[-1] + 1)
+        self.person.trusted()
         self.clocks.time.now = before
 
 
@@ -229,7 +227,8 @@ def clock(count: int, dice: random.Random, clusters: int = 6) -> list[str]:
     clocks = _Clocks(FrozenTime())
     clocks.install()
     for number in range(clusters):
-        Cluster.objects.create(name=f"c-{number}", source="sample")
+        key = uuid.UUID(int=dice.getrandbits(128), version=4)  # its place in the timetable goes by it
+        Cluster.objects.create(pk=key, name=f"c-{number}", source="sample")
     jumping = _Jumping(clocks, scanned, dice)
     return [jumping.case() for _ in range(count)]
 

@@ -1,5 +1,5 @@
-"""Workers without descriptors, memory or disk: each scan ends with a reason or is tried again, and nothing that was not read
-is told whole (R36, T06)."""
+"""Workers without descriptors, memory or disk: each scan ends with a reason or is tried again, and nothing that was not
+read is told whole (R25, R36, T06)."""
 
 import base64
 import json
@@ -81,7 +81,7 @@ class _Worker:
 
 @contextmanager
 def place(what: str) -> Iterator[tuple[_Worker, str]]:
-    """A worker that is to be short of that, and the cluster that it scans: registered, and scanned once as it should be.
+    """A worker that is to be short of that, and the cluster that it scans, which was scanned once as it should be.
 
     Where it is the disk, the database has a small one of its own, which needs root.
     """

@@ -4,9 +4,11 @@ import uuid
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, models
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,7 +225,7 @@ def test_rows_that_are_kept_for_a_while():
     for hours in (23, 25):
         ApiIdempotency.objects.create(owner=ada, key=f"{hours}", digest="d", created_at=NOW - timedelta(hours=hours))
     for age in (-1, 1):
-        Session.objects.create(session_key=f"s{age}", session_data="", expire_date=NOW - days(age))
+        Session.objects.create(session_key=f"s{age}", session_data="", expire_date=NOW - timedelta(hours=age))
     Pulse.objects.bulk_create([Pulse(name=f"{hours}", seen_at=NOW - timedelta(hours=hours)) for hours in (1, 25)])
     channel = Channel.objects.create(name="ops", kind="slack", place="x", made_by_name="ada", made_at=NOW)
     for state, age in (("sent", 29), ("sent", 31), ("failed", 31), ("waiting", 31)):
@@ -314,3 +316,18 @@ def test_the_database_is_small_again_for_those_who_write():
         )
         sweep()
     assert pages() <= first + 10
+
+
+# --- what a clock that was ahead left behind
+
+
+@database
+@pytest.mark.parametrize(("minutes", "left"), [(14, 1), (16, 0)])
+def test_sessions_and_wrong_passwords_of_a_clock_that_was_ahead_go(settings, minutes, left):  # R18
+    ahead = timezone.now() + timedelta(minutes=minutes)
+    ends = ahead + timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    Session.objects.create(session_key="a" * 40, session_data="", expire_date=ends)
+    AccessAttempt.objects.create(username="ada", failures_since_start=1)
+    AccessAttempt.objects.update(attempt_time=ahead)
+    sweep_old(within=60.0)
+    assert (Session.objects.count(), AccessAttempt.objects.count()) == (left, left)

@@ -15,8 +15,8 @@ class WrongTries:
     newest: datetime | None
 
 
-def wrong_tries(address: str, *, since: datetime) -> WrongTries:
+def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries:
     """Wrong passwords from that address for whatever names."""
-    rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__gte=since)
+    rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
     found = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
     return WrongTries(found["count"] or 0, found["newest"])

@@ -1,0 +1,22 @@
+"""How wrong passwords are counted: as django-axes does, without those of a clock that was ahead."""
+
+from datetime import timedelta
+from typing import Any
+
+from axes.handlers.database import AxesDatabaseHandler
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+
+class Handler(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
+    """Wrong tries that claim to come from the future count no more once the clock went back (R18).
+
+    Otherwise nobody could sign in until the clock had come so far again.
+    """
+
+    def get_user_attempts(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[QuerySet[Any]]:
+        """The wrong tries that count for each way to lock out, as django-axes asks for them."""
+        latest = timezone.now() + timedelta(hours=settings.AXES_COOLOFF_TIME)
+        return [tries.filter(attempt_time__lte=latest) for tries in super().get_user_attempts(request, credentials)]
