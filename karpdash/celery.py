@@ -11,7 +11,9 @@ from celery import Celery
 from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
 from celery.signals import task_postrun, worker_before_create_process, worker_init, worker_shutdown
+from celery.utils.threads import bound_open_broker_sockets  # type: ignore[attr-defined]  # not in the stubs
 from celery.worker.consumer import Consumer as CeleryConsumer
+from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT  # type: ignore[attr-defined]  # as above
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -95,6 +97,8 @@ class Consumer(CeleryConsumer):
     def on_connection_error_after_connected(self, exc: Exception) -> None:
         """Closes the channel of the tasks while it has its transport, then does what Celery does."""
         if self.connection is not None and self.task_consumer is not None:
+            # A broker that is silent rather than gone would be read from for ever.
+            bound_open_broker_sockets(self.connection, COLLECT_SOCKET_TIMEOUT)
             for _ in range(2):  # the first time may end at the reply that it still waits for
                 self.connection.maybe_close_channel(self.task_consumer.channel)
         super().on_connection_error_after_connected(exc)

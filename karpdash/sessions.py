@@ -1,7 +1,7 @@
 """Sessions in the database, under a digest of their key: a copy of the database signs nobody in.
 
-A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did. One of a
-clock that was ahead ends when the clock goes back, since nobody could tell how old it is.
+A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did. One that
+claims to come from the future is not taken, since nobody can tell how old it is; `retention.py` deletes it.
 """
 
 import hashlib

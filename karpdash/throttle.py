@@ -1,10 +1,9 @@
 """How wrong passwords are counted: as django-axes does, without those of a clock that was ahead."""
 
-from datetime import timedelta
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
-from django.conf import settings
+from axes.helpers import get_cool_off
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -18,5 +17,5 @@ class Handler(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
 
     def get_user_attempts(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[QuerySet[Any]]:
         """The wrong tries that count for each way to lock out, as django-axes asks for them."""
-        latest = timezone.now() + timedelta(hours=settings.AXES_COOLOFF_TIME)
+        latest = (getattr(request, "axes_attempt_time", None) or timezone.now()) + get_cool_off(request)
         return [tries.filter(attempt_time__lte=latest) for tries in super().get_user_attempts(request, credentials)]

@@ -204,7 +204,24 @@
     leaving = true;
     setTimeout(() => { leaving = false; }, 10000);  // a download leaves the page where it is
   });
-  document.addEventListener("htmx:beforeOnLoad", (event) => { if (leaving) event.preventDefault(); });
+  // ---- nor what somebody presses at that moment: a click on a part that was replaced meanwhile would be lost
+  const HELD = 10000;
+  let released = 0;
+  const release = () => { delete root.dataset.pressed; };
+  addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("a, button, input, label, select, summary")) return;
+    clearTimeout(released);
+    root.dataset.pressed = "";
+    released = setTimeout(release, HELD);
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => setTimeout(release), true);
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    const { requestConfig: { elt, triggeringEvent }, xhr } = event.detail;
+    const asked = !triggeringEvent && elt.matches("[data-polls]");
+    const held = asked && xhr.status < 400 && ("pressed" in root.dataset || kept(elt));
+    if (held) heard.set(elt, Date.now());
+    if (held || leaving) event.preventDefault();
+  });
 
   // ---- clusters chosen in the fleet's list: the bar of bulk actions rises, and the list is not swapped meanwhile
   const picks = () => all(".pick");
@@ -226,15 +243,6 @@
     if (!kept(event.target)) return;
     event.preventDefault();
     heard.set(event.target, Date.now());
-  });
-
-  // ---- what somebody presses stays until it is released: a click on a part that was replaced meanwhile would be lost
-  const PRESSED = ":is(a, button, input, label, select, summary):active";
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const { elt, triggeringEvent } = event.detail.requestConfig;
-    if (triggeringEvent || !(one(PRESSED) || kept(elt))) return;
-    event.detail.shouldSwap = false;
-    heard.set(elt, Date.now());
   });
 
   // ---- messages: what worked leaves by itself, unless it is being read; what went wrong stays until it is closed

@@ -17,7 +17,7 @@
   });
 
   // A click on a part that is replaced between press and release would be lost: the next answer comes soon enough.
-  const pressed = () => document.querySelector(":is(a, button, input, label, select, summary):active");
+  const pressed = () => "pressed" in document.documentElement.dataset;
 
   function lost(yes) {
     if (!yes) lostSince = null;
@@ -63,12 +63,11 @@
       // What may be done depends on the state: the whole page is asked for anew, once it moved.
       const version = answer.headers.get("X-Rollout-Version");
       if (version && version !== live.dataset.version) { again(); return false; }
+      const text = answer.status === 200 && await answer.text();
       if (pressed()) { lost(false); return false; }
       tag = answer.headers.get("ETag") || "";
       pause = 1000 * (Number(answer.headers.get("X-Rollout-Pause")) || 0);
-      if (answer.status === 200) {
-        take(await answer.text());
-      }
+      if (text) take(text);
       lost(false);
       return answer.status === 200;
     } catch (refused) {

@@ -45,7 +45,7 @@ def test_figures_reach_their_targets_or_miss_them(changed, missed):
 @pytest.mark.postgres
 @pytest.mark.redis
 def test_readers_beside_rollouts_are_counted():
-    found = bench_crowd.measured(6, 2, 8.0)
+    found = bench_crowd.measured(6, 2, 20.0)
     assert set(found.answers) <= bench_crowd.GOOD
     assert (found.answered, found.running, found.moved) == (6, 2, 2)
     assert sum(found.answers.values()) == len(found.seconds) >= 6

@@ -55,3 +55,22 @@ def test_otherwise_the_answer_takes_its_place(polled):
     page.evaluate("document.querySelector('#clusters').dataset.old = 'yes'")
     answer()
     expect(page.locator("#clusters[data-old]")).to_have_count(0)
+
+
+def test_the_end_of_a_scan_does_not_reload_what_is_pressed(browse, fleet):
+    page = browse()
+    page.goto(f"/clusters/{fleet['running'].pk}/")
+    press(page, page.get_by_role("link", name="Catalogue").first)
+    page.route("**/progress", lambda route: route.fulfill(status=200, headers={"HX-Refresh": "true"}, body=""))
+    for _ in range(2):  # the second one comes when the first one was used
+        page.wait_for_event("response", lambda response: response.url.endswith("/progress"))
+    page.mouse.up()
+    page.wait_for_url("**/catalogue/")
+
+
+def test_what_is_pressed_for_long_is_renewed_in_the_end(browse, fleet):
+    page = browse()
+    page.goto(f"/clusters/{fleet['running'].pk}/")
+    press(page, page.get_by_role("link", name="Catalogue").first)
+    page.evaluate("document.querySelector('#progress').dataset.old = 'yes'")
+    expect(page.locator("#progress[data-old]")).to_have_count(0)

@@ -1,5 +1,7 @@
 """A worker whose broker is lost while a task runs goes on."""
 
+import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
@@ -21,6 +23,40 @@ pytestmark = [
 QUEUE = app.amqp.queues["probe"]
 
 
+class Way:
+    """A way to the broker that becomes silent: nothing comes through any more, and nobody is told."""
+
+    def __init__(self, port: int) -> None:
+        self._to, self._ends = port, []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        with suppress(OSError):
+            while True:
+                near = self._listener.accept()[0]
+                far = socket.create_connection(("127.0.0.1", self._to))
+                self._ends += [near, far]
+                for source, goal in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(source, goal), daemon=True).start()
+
+    def _carry(self, source: socket.socket, goal: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if self._listener.fileno() >= 0:
+                    goal.sendall(data)
+
+    def fall_silent(self) -> None:
+        """New connections are refused; what is open stays so."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def close(self) -> None:
+        for end in self._ends:
+            end.close()
+
+
 @pytest.fixture
 def broker():
     server = RedisServer()
@@ -28,12 +64,12 @@ def broker():
     server.stop()
 
 
-def at_work(kind: Callable[..., Any], broker: RedisServer) -> Any:
-    """A consumer of that class: it has a message that is not acknowledged, and its broker was killed since."""
+def at_work(kind: Callable[..., Any], url: str) -> Any:
+    """A consumer of that class that has a message which is not acknowledged, and waits for the next one."""
     taken: list[object] = []
     worker = SimpleNamespace(use_eventloop=False)
     consumer = kind(lambda request: None, app=app, controller=worker, pool=TaskPool(1))
-    consumer.connection = connection = app.connection_for_read(broker.url)
+    consumer.connection = connection = app.connection_for_read(url)
     app.amqp.Producer(connection).publish("a task", exchange=QUEUE.exchange, routing_key=QUEUE.name, declare=[QUEUE])
     consumer.task_consumer = app.amqp.TaskConsumer(connection, queues=[QUEUE], on_message=taken.append)
     consumer.task_consumer.consume()
@@ -44,7 +80,6 @@ def at_work(kind: Callable[..., Any], broker: RedisServer) -> Any:
     with suppress(TimeoutError):
         while True:  # until only the reply that brings the next message is still to come
             connection.drain_events(timeout=0.2)
-    broker.kill()
     return consumer
 
 
@@ -53,15 +88,27 @@ def test_a_worker_uses_ours():
 
 
 def test_a_broker_lost_while_a_task_runs_does_not_end_the_worker(broker):  # R05
-    consumer = at_work(Consumer, broker)
+    consumer = at_work(Consumer, broker.url)
+    broker.kill()
     consumer.on_connection_error_after_connected(ConnectionError())
     assert consumer.connection is None  # what makes it connect again
     assert consumer.task_consumer.channel.closed
 
 
+@pytest.mark.timeout(60)
+def test_a_broker_that_falls_silent_does_not_hold_the_worker(broker):  # R05
+    way = Way(broker.port)
+    consumer = at_work(Consumer, broker.url.replace(str(broker.port), str(way.port)))
+    way.fall_silent()
+    consumer.on_connection_error_after_connected(ConnectionError())
+    assert consumer.task_consumer.channel.closed
+    way.close()
+
+
 def test_celerys_own_consumer_would_end(broker):
     """Fails once Celery is corrected: then the class of ours can go."""
-    consumer = at_work(CeleryConsumer, broker)
+    consumer = at_work(CeleryConsumer, broker.url)
+    broker.kill()
     with pytest.raises(AttributeError, match="hostname"):
         consumer.on_connection_error_after_connected(ConnectionError())
     consumer.task_consumer.channel.do_restore = False  # not at the end of this process either

@@ -8,8 +8,6 @@ from typing import Any
 NAME = "ada"
 LONGEST_LIFE = timedelta(days=90)
 """Of a token that is made here."""
-TRIES = 10
-"""Wrong passwords after which a name is locked."""
 
 
 @dataclass(slots=True)
@@ -67,16 +65,17 @@ class Person:
         self.sessions.append(session.session_key)
 
     def forget_password(self) -> None:
+        from django.conf import settings
         from django.contrib.auth.signals import user_login_failed
 
-        for _ in range(TRIES):
+        for _ in range(settings.AXES_FAILURE_LIMIT):
             user_login_failed.send(type(self), credentials={"username": NAME}, request=_request())
+        if _may_try():
+            self.wrong.append("wrong passwords lock nobody out")
 
     def locked(self) -> None:
         """Asked when the time is right and the last try was hours ago."""
-        from axes.handlers.proxy import AxesProxyHandler
-
-        if not AxesProxyHandler.is_allowed(_request(), {"username": NAME}):
+        if not _may_try():
             self.wrong.append("a person is locked out for days")
 
     def signed_in(self) -> None:
@@ -94,6 +93,12 @@ class Person:
         if any(tokens.authenticate(secret) for secret, _ in self.secrets):
             self.wrong.append("a token lives for ever")
         self.secrets.clear()
+
+
+def _may_try() -> bool:
+    from axes.handlers.proxy import AxesProxyHandler
+
+    return bool(AxesProxyHandler.is_allowed(_request(), {"username": NAME}))
 
 
 def _request() -> Any:

@@ -4,7 +4,6 @@ import uuid
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection, models
@@ -323,11 +322,9 @@ def test_the_database_is_small_again_for_those_who_write():
 
 @database
 @pytest.mark.parametrize(("minutes", "left"), [(14, 1), (16, 0)])
-def test_sessions_and_wrong_passwords_of_a_clock_that_was_ahead_go(settings, minutes, left):  # R18
-    ahead = timezone.now() + timedelta(minutes=minutes)
-    ends = ahead + timedelta(seconds=settings.SESSION_COOKIE_AGE)
+def test_sessions_of_a_clock_that_was_ahead_go(settings, minutes, left):  # R18
+    ends = timezone.now() + timedelta(minutes=minutes, seconds=settings.SESSION_COOKIE_AGE)
     Session.objects.create(session_key="a" * 40, session_data="", expire_date=ends)
-    AccessAttempt.objects.create(username="ada", failures_since_start=1)
-    AccessAttempt.objects.update(attempt_time=ahead)
+    sweep_old(within=60.0, now=timezone.now() - timedelta(days=3))  # a worker's clock alone decides nothing
     sweep_old(within=60.0)
-    assert (Session.objects.count(), AccessAttempt.objects.count()) == (left, left)
+    assert Session.objects.count() == left

@@ -29,6 +29,12 @@ def quick(settings, monkeypatch):
 
 
 @pytest.fixture
+def long_slice(quick, monkeypatch):
+    """For a test that asks for one slice: it does not end early where others keep the cores busy."""
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 60.0)
+
+
+@pytest.fixture
 def server(clean_apiserver):
     return clean_apiserver
 

@@ -88,6 +88,7 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
     assert outcomes(row) == APPLIED
 
 
+@pytest.mark.usefixtures("long_slice")
 def test_deletions_wait_for_the_next_hour(server, cluster, complaints):  # A33
     steps = [deleting(*config_map(server, f"map-{number}")) for number in range(3)]
     row = rollout(cluster, *steps, limits=RolloutLimits(per_hour=2))

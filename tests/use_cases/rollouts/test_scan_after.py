@@ -23,6 +23,7 @@ def scans(cluster):
     return list(Scan.objects.filter(cluster=cluster).values_list("state", "requested_by"))
 
 
+@pytest.mark.usefixtures("long_slice")
 def test_after_the_end_the_cluster_is_looked_at_anew(server, cluster, monkeypatch):  # R09
     woken = []
     monkeypatch.setattr(tasks, "wake", woken.append)
