@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 
-class Handler(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
+class PasswordThrottle(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
     """Wrong tries that claim to come from the future count no more once the clock went back (R18).
 
     Otherwise nobody could sign in until the clock had come so far again.
