@@ -4,6 +4,7 @@ import random
 import resource
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 
 from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
@@ -35,6 +36,8 @@ LIMITS = ClientLimits(
     scan_bytes=40 * MIB,
     pages=30,
 )
+PATIENT = replace(LIMITS, connect_seconds=60, read_seconds=60, call_seconds=60, scan_seconds=240)
+"""For the scan of an honest server, which has to see everything, however busy the cores are."""
 Finding = tuple[str, str, str]
 UNSURE = ("unknown", "fail", "manual")
 """What must not become a pass because something was not seen."""
@@ -53,7 +56,12 @@ SHORT = frozenset({"pods", "nodes", "customresourcedefinitions"})
 
 
 def scan(
-    name: str, act: Callable[[Turn, Wire], object], *, bites: Callable[[Request], bool], dice: random.Random
+    name: str,
+    act: Callable[[Turn, Wire], object],
+    *,
+    bites: Callable[[Request], bool],
+    dice: random.Random,
+    limits: ClientLimits = LIMITS,
 ) -> Collected:
     """A scan of that clean cluster whose server answers the requests that are bitten in that way."""
     server, kept = honest(name), {}
@@ -66,9 +74,9 @@ def scan(
             wire.answer(answer.body, status=answer.status)
 
     with EvilServer(script) as evil:
-        api = open_live(connection(evil), reach=HERE, limits=LIMITS)
+        api = open_live(connection(evil), reach=HERE, limits=limits)
         try:
-            return collect(api, cluster=name, deadline=LIMITS.scan_seconds)
+            return collect(api, cluster=name, deadline=limits.scan_seconds)
         finally:
             api.close()
 
@@ -76,7 +84,7 @@ def scan(
 @cache
 def truth(name: str) -> Collected:
     """What an honest server shows of the cluster; its parts are all whole."""
-    found = scan(name, lambda turn, wire: None, bites=lambda _: False, dice=random.Random(0))
+    found = scan(name, lambda turn, wire: None, bites=lambda _: False, dice=random.Random(0), limits=PATIENT)
     assert found.complete, [line for line in found.parts if not line.seen]
     return found
 
