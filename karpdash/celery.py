@@ -11,9 +11,6 @@ from celery import Celery
 from celery.beat import Scheduler, Service
 from celery.bootsteps import StartStopStep
 from celery.signals import task_postrun, worker_before_create_process, worker_init, worker_shutdown
-from celery.utils.threads import bound_open_broker_sockets  # type: ignore[attr-defined]  # not in the stubs
-from celery.worker.consumer import Consumer as CeleryConsumer
-from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT  # type: ignore[attr-defined]  # as above
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
@@ -61,7 +58,7 @@ app.conf.update(
     task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
     task_default_queue="upkeep",
     task_routes=ROUTES,
-    worker_consumer="karpdash.celery:Consumer",
+    worker_consumer="karpdash.consumer:Consumer",
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",
@@ -83,25 +80,6 @@ app.conf.update(
 app.autodiscover_tasks()
 
 HEARTBEAT_SECONDS = 10.0
-
-
-class Consumer(CeleryConsumer):
-    """Celery's consumer, which goes on when the broker is lost while a task runs.
-
-    Celery 5.7 closes the connection twice. Where the first time fails on the way, the second one wants to give back
-    the messages that are not acknowledged, through a transport that is gone: an AttributeError, and the worker ends.
-    """
-
-    task_consumer: Any = None
-
-    def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """Closes the channel of the tasks while it has its transport, then does what Celery does."""
-        if self.connection is not None and self.task_consumer is not None:
-            # A broker that is silent rather than gone would be read from for ever.
-            bound_open_broker_sockets(self.connection, COLLECT_SOCKET_TIMEOUT)
-            for _ in range(2):  # the first time may end at the reply that it still waits for
-                self.connection.maybe_close_channel(self.task_consumer.channel)
-        super().on_connection_error_after_connected(exc)
 
 
 class Heartbeat(StartStopStep):

@@ -12,7 +12,8 @@ from celery.concurrency.solo import TaskPool
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer as CeleryConsumer
 
-from karpdash.celery import Consumer, app
+from karpdash.celery import app
+from karpdash.consumer import Consumer
 from tests.servers.redis_server import RedisServer
 
 pytestmark = [
