@@ -83,6 +83,7 @@ LONGEST_OBJECT = 2 * 1024 * 1024
 OWN_KINDS = frozenset(row.kind for row in kinds.KARPENTER_KINDS)
 """Their projections have the same names, and what is changed in them is found by the kind that they say they are."""
 REFUSED_NAME = "Kubernetes refuses such a name"
+OTHER_NAMESPACE = "of another namespace than its list"
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _REPLACEMENT = rb"\\ufffd"
@@ -96,8 +97,13 @@ def decoder(kind: type[N]) -> "msgspec.json.Decoder[N]":
     return msgspec.json.Decoder(kind)
 
 
-def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list[UnparsableObject]]:
-    """The objects that could be read, and those that could not, with the invalid field."""
+def read_items(
+    raw: Iterable[msgspec.Raw], kind: type[N], *, namespace: str = ""
+) -> tuple[list[N], list[UnparsableObject]]:
+    """The objects that could be read, and those that could not, with the invalid field.
+
+    In the list of a namespace, an object of another one is among the latter.
+    """
     good: list[N] = []
     bad: list[UnparsableObject] = []
     take = decoder(kind).decode
@@ -105,6 +111,8 @@ def read_items(raw: Iterable[msgspec.Raw], kind: type[N]) -> tuple[list[N], list
         found = read_one(item, kind, take=take)
         if isinstance(found, UnparsableObject):
             bad.append(found)
+        elif namespace and found.namespace != namespace:
+            bad.append(_quarantine(bytes(item), kind, problem=f"{OTHER_NAMESPACE} - at `$.metadata.namespace`"))
         else:
             good.append(found)
     return good, bad

@@ -97,6 +97,14 @@ def test_an_object_of_another_kind_than_its_list_is_set_aside():  # K12
     assert ([one.kind for one in good], [one.field for one in bad]) == (["NodePool", ""], ["$.kind"])
 
 
+def test_an_object_of_another_namespace_than_its_list_is_set_aside():  # K12
+    items = raw(*({"metadata": {"name": name, "namespace": name}} for name in ("a", "b")), {"metadata": {"name": "c"}})
+    good, bad = read_items(items, Pod, namespace="a")
+    assert ([one.name for one in good], [one.name for one in bad]) == (["a"], ["b", "c"])
+    assert {one.field for one in bad} == {"$.metadata.namespace"}
+    assert len(read_items(items, Pod)[0]) == 3
+
+
 def test_a_crd_with_half_a_surrogate_keeps_its_fields():  # T07
     spec = {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {"type": "object"}}}}}]}
     crd = {"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"group": "karpenter.sh"} | spec}

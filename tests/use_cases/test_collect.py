@@ -230,6 +230,40 @@ def test_where_the_controller_cannot_be_read_what_depends_on_it_is_in_doubt():  
     assert [part.quarantined for part in seen if isinstance(part, Seen)] == [doubted] * 4
 
 
+SERVICES = ("", "v1", "services")
+
+
+def controlled(deployment, *, services):
+    """An inventory with that controller and these Services."""
+    return collect(Cluster({("apps", "v1", "deployments"): [deployment], SERVICES: services}), cluster="c").inventory
+
+
+def deployed(**metadata):
+    labels = {"app.kubernetes.io/name": "karpenter"}
+    image = "public.ecr.aws/karpenter/controller:v0.37.0"
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "controller", "image": image}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return {"metadata": {"name": "karpenter", "labels": labels, **metadata}, "spec": spec}
+
+
+def service(name, namespace):
+    selector = {"app.kubernetes.io/name": "karpenter"}
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}
+
+
+def test_what_a_list_of_one_namespace_says_of_another_one_is_set_aside():  # T06, K12
+    told = [service("karpenter", "karpenter"), service("other", "kube-system")]
+    found = controlled(deployed(namespace="karpenter"), services=told).part("services")
+    assert [one.name for one in found.items] == ["karpenter"]
+    assert [(bad.name, bad.field) for bad in found.quarantined] == [("other", "$.metadata.namespace")]
+
+
+def test_a_controller_in_no_namespace_does_not_end_the_scan():  # T06
+    found = controlled(deployed(), services=[service("karpenter", "karpenter"), service("mine", "")])
+    assert [one.name for one in found.part("controller").items] == ["karpenter"]
+    assert [one.name for one in found.part("services").items] == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("part", "key"),
     [

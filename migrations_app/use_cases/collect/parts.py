@@ -209,7 +209,7 @@ def _services(reading: Reading) -> Parts:
     homes = sorted({home for home, _ in named} | {workload.namespace for workload in reading.controllers})
     every = _joined(reading.whole(kinds.SERVICE, o.Service, namespace=home) for home in homes)
     labels = {home: _selectors(reading, home) for home in homes}
-    mine = _keep(every, lambda item: (item.namespace, item.name) in named or _selects(item, labels[item.namespace]))
+    mine = _keep(every, lambda item: (item.namespace, item.name) in named or _selects(item, labels.get(item.namespace)))
     wanted = {(item.namespace, item.name) for item in mine.items} | named
     ends = _joined(reading.whole(kinds.ENDPOINTS, o.Endpoints, namespace=home) for home in homes)
     return {"services": mine, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in wanted)}
@@ -230,9 +230,13 @@ def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:
     return tuple(found)
 
 
-def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
+def _selects(service: o.Service, labels: tuple[o.Strings, ...] | None) -> bool:
+    """Whether it selects pods with one of these sets of labels; `labels` is None where no controller runs.
+
+    A controller without a namespace, which no API server stores, makes its list one of all namespaces.
+    """
     wanted = (service.spec.selector or {}).items()
-    return bool(wanted) and any(wanted <= given.items() for given in labels)
+    return bool(wanted) and any(wanted <= given.items() for given in labels or ())
 
 
 VERSION = Job(("version",), _version)

@@ -163,7 +163,7 @@ class Reading:
             bad.clear()
 
             def take(page: ListPage) -> None:
-                read, refused = read_items(page.items, projection)
+                read, refused = read_items(page.items, projection, namespace=resource.namespace)
                 good.extend(read)
                 bad.extend(refused)
 

@@ -153,6 +153,8 @@ WAYS: tuple[Way, ...] = (
     Way(name="objects whose name holds NUL", act=_first({"name": "a\0b"})),
     Way(name="objects whose name is a number", act=_first({"name": 7})),
     Way(name="objects in no namespace there is", act=_first({"namespace": "A/b"})),
+    Way(name="objects in no namespace", act=_first({"namespace": ""}), lie=True),
+    Way(name="objects of another namespace", act=_first({"namespace": "elsewhere"}), lie=True),
     Way(name="objects without a uid", act=_first({"uid": None}), lie=True),
     Way(name="objects of another kind", act=listed(lambda d, _: d["items"][0].update(kind="Lease")), lie=True),
     Way(name="an object twice", act=listed(_doubled), why=AGAIN),
