@@ -8,7 +8,6 @@ import ipaddress
 import os
 import socketserver
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 
@@ -39,7 +38,6 @@ serialise()
 close_in_threads()
 
 FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
-APISERVER_WORKERS = 2
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname"}
 _SENDING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 
@@ -96,19 +94,19 @@ def pytest_report_header() -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks a test by the servers it uses. Under `--dist loadgroup` those of one server stay together, and those of a
-    module that share what is made once for it: each worker would make it anew.
+    """Marks a test by the servers it uses. Under `--dist loadgroup` those of a module stay together if they use one, or
+    share what is made once for the module: each worker would make it anew.
     """
     used = [name for name in FIXTURE_MARKERS if name in getattr(item, "fixturenames", ())]
     for name in used:
         item.add_marker(FIXTURE_MARKERS[name])
     if (used or _shares_in_module(item)) and item.get_closest_marker("xdist_group") is None:
-        item.add_marker(pytest.mark.xdist_group(_group(item, used[0] if used else "")))
+        item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(item.config.rootpath))))
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: many tests wait for processes they have started."""
-    return (os.cpu_count() or 1) + 1
+    """More workers than there are cores: half of the time they wait for processes and servers they have started."""
+    return (os.cpu_count() or 1) + 3
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -150,13 +148,6 @@ def _turn(item: pytest.Item) -> int:
 def _shares_in_module(item: pytest.Item) -> bool:
     known = getattr(item, "_fixtureinfo", None)
     return known is not None and any(found[-1].scope == "module" for found in known.name2fixturedefs.values() if found)
-
-
-def _group(item: pytest.Item, fixture: str) -> str:
-    module = str(item.path.relative_to(item.config.rootpath))
-    if fixture == "apiserver":  # 320 MB and four seconds each: at most two, whatever the number of workers
-        return f"apiserver-{zlib.crc32(module.encode()) % APISERVER_WORKERS}"
-    return module
 
 
 @pytest.fixture(scope="session")

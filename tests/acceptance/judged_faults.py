@@ -13,7 +13,7 @@ from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import as_list, at, collected
 from tests.acceptance.planting import Fault
 
-ONE_WORKER = pytest.mark.xdist_group("apiserver-1")
+ONE_WORKER = pytest.mark.xdist_group("planted-faults")
 """Of tests that ask about planted faults: one worker judges each once, and tries their patches on its API server."""
 
 

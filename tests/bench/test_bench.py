@@ -28,7 +28,6 @@ RESULTS = Results(
 
 
 @pytest.mark.apiserver
-@pytest.mark.xdist_group("apiserver-0")
 def test_a_hundredth_of_it_runs_through() -> None:
     installed()
     env = {**os.environ, "KARPDASH_BENCH_SCALE": "0.01"}
