@@ -6,6 +6,7 @@ import pytest
 
 from tests.trust import (
     addresses,
+    connections,
     files,
     fleet,
     kills,
@@ -25,6 +26,7 @@ PARTS: tuple[Part, ...] = (
     *texts.PARTS,
     *addresses.PARTS,
     *servers.PARTS,
+    *connections.PARTS,
     *log.PARTS,
     *orders.PARTS,
     *kills.PARTS,
