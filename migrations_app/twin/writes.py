@@ -212,7 +212,8 @@ def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
 
 def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
     """The wanted document with what the endpoint and the server keep from the old one."""
-    metadata = rules.kept(document["metadata"], old["metadata"])
+    # Apply takes all of it away where every field in it was the applier's own.
+    metadata = rules.kept(document.get("metadata", {}), old["metadata"])
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     new = strategies.kept(document | {"metadata": metadata}, old, call=work.call)
     return structural.admitted(new, work.call.definition.schemas.get(work.call.version))

@@ -12,7 +12,7 @@ from tests.servers.apiserver import ApiServer
 from tests.twin.both import Ask, compared, of_server, of_twin
 from tests.twin.gadgets import definition
 from tests.twin.play import Player
-from tests.twin.sequences import SEQUENCES, Step
+from tests.twin.sequences import APPLY, SEQUENCES, Step
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SEQUENCES_PLAYED, PARTS = 2000, 8
@@ -45,4 +45,34 @@ def test_the_same_sequence_gives_the_same_answers(sides: tuple[Ask, Ask], part: 
     for step in steps:
         mine, real = twin.play(step), server.play(step)
         assert compared(mine) == compared(real), (step, mine.document, real.document)
+    assert [compared(one) for one in twin.ends(steps)] == [compared(one) for one in server.ends(steps)]
+
+
+def applied(plural: str, *, manager: str = "kubectl", **body: object) -> Step:
+    query = (("fieldManager", manager), ("force", "true"))
+    return Step(method="PATCH", plural=plural, name="a", body=body, content_type=APPLY, query=query)
+
+
+MARKED = {"labels": {"tier": "x"}, "annotations": {"note": "y"}}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [applied("configmaps", metadata=MARKED), applied("configmaps", metadata={})],
+        [applied("gadgets", metadata=MARKED, spec={"size": 3}), applied("gadgets", metadata={})],
+        [
+            applied("configmaps", metadata=MARKED),
+            applied("configmaps", metadata={"annotations": {"theirs": "z"}}, manager="other"),
+            applied("configmaps", metadata={}),
+            applied("configmaps", metadata={}, manager="other"),
+        ],
+    ],
+    ids=["core", "custom", "two managers"],
+)
+def test_who_applies_no_metadata_any_more_takes_it_away(sides: tuple[Ask, Ask], steps: list[Step]) -> None:
+    twin, server = (Player(ask, f"bare-{next(_runs)}") for ask in sides)
+    for step in steps:
+        mine, real = twin.play(step), server.play(step)
+        assert (real.status // 100, compared(mine)) == (2, compared(real)), (step, mine.document, real.document)
     assert [compared(one) for one in twin.ends(steps)] == [compared(one) for one in server.ends(steps)]
