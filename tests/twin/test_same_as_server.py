@@ -71,7 +71,8 @@ MARKED = {"labels": {"tier": "x"}, "annotations": {"note": "y"}}
     ids=["core", "custom", "two managers"],
 )
 def test_who_applies_no_metadata_any_more_takes_it_away(sides: tuple[Ask, Ask], steps: list[Step]) -> None:
-    twin, server = (Player(ask, f"bare-{next(_runs)}") for ask in sides)
+    run = f"bare-{next(_runs)}"
+    twin, server = (Player(ask, run) for ask in sides)
     for step in steps:
         mine, real = twin.play(step), server.play(step)
         assert (real.status // 100, compared(mine)) == (2, compared(real)), (step, mine.document, real.document)
