@@ -60,7 +60,7 @@ MARKED = {"labels": {"tier": "x"}, "annotations": {"note": "y"}}
     "steps",
     [
         [applied("configmaps", metadata=MARKED), applied("configmaps", metadata={})],
-        [applied("gadgets", metadata=MARKED, spec={"size": 3}), applied("gadgets", metadata={})],
+        [applied("gadgets", metadata=MARKED, spec={"size": 3}), applied("gadgets", metadata={}, spec={"size": 3})],
         [
             applied("configmaps", metadata=MARKED),
             applied("configmaps", metadata={"annotations": {"theirs": "z"}}, manager="other"),
