@@ -105,8 +105,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More workers than there are cores: half of the time they wait for processes and servers they have started."""
-    return (os.cpu_count() or 1) + 3
+    """More workers than there are cores: many tests wait for processes they have started."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -150,12 +150,32 @@ def _shares_in_module(item: pytest.Item) -> bool:
     return known is not None and any(found[-1].scope == "module" for found in known.name2fixturedefs.values() if found)
 
 
+_shared_apiservers: list[ApiServer] = []
+
+
 @pytest.fixture(scope="session")
 def apiserver() -> Iterator[ApiServer]:
     """A real kube-apiserver, as earlier tests of this worker left it; most tests want `clean_apiserver`."""
     server = ApiServer()
+    _shared_apiservers.append(server)
     yield server
+    _shared_apiservers.remove(server)
     server.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("apiserver"):
+        for server in _shared_apiservers:
+            server.resume()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """The API server of this worker stands still while none of its tests comes next."""
+    if nextitem is None or not nextitem.get_closest_marker("apiserver"):
+        for server in _shared_apiservers:
+            server.pause()
 
 
 @pytest.fixture

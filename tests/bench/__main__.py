@@ -81,7 +81,7 @@ def run(size: Size) -> Results:
     """Everything that is measured on the server; a third of the pods first, then all."""
     with tempfile.TemporaryDirectory(prefix="kb-") as name:
         folder = Path(name)
-        server = ApiServer(audit=False)
+        server = ApiServer(audit=False, progress_seconds=1)
         try:
             return _measured(server, size, folder)
         finally:

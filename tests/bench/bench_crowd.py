@@ -88,7 +88,7 @@ def measured(readers: int = READERS, rollouts: int = ROLLOUTS, seconds: float = 
     place = folder("crowd")
     with ExitStack() as stack:
         stack.callback(discard, place)
-        server, broker, database = ApiServer(audit=False), RedisServer(), Postgres()
+        server, broker, database = ApiServer(audit=False, progress_seconds=1), RedisServer(), Postgres()
         for one in (server, broker, database):
             stack.callback(one.stop)
         env = _environment(place, database_url=database.url, broker_url=broker.url, rollouts=rollouts)

@@ -63,7 +63,7 @@ def measured(size: Size, *, rounds: int = ROUNDS) -> ScaleFigures:
     """The figures of one new server."""
     with tempfile.TemporaryDirectory(prefix="kb-") as name:
         folder = Path(name)
-        server = ApiServer(audit=False)
+        server = ApiServer(audit=False, progress_seconds=1)
         try:
             environment = prepared(server, folder) | LONGER
             made = clones.fill(server, size)

@@ -13,6 +13,7 @@ from migrations_app.errors import Expired, Forbidden
 from migrations_app.use_cases.collect import unchanged
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.collect.unchanged import PartMemory
+from tests.servers.apiserver import ApiServer
 from tests.servers.waiting import eventually
 
 pytestmark = [pytest.mark.apiserver]
@@ -36,12 +37,21 @@ def node(name):
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
 
 
+@pytest.fixture(scope="module")
+def telling():
+    """Tells watches each second how far it is: a proof waits for that."""
+    server = ApiServer(progress_seconds=1)
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def server(clean_apiserver):
+def server(telling):
+    telling.wipe(leave_crds=True)
     for number in range(7):
-        clean_apiserver.admin.create(pod(f"p-{number}"))
-    clean_apiserver.admin.create(node("n-1"))
-    return clean_apiserver
+        telling.admin.create(pod(f"p-{number}"))
+    telling.admin.create(node("n-1"))
+    return telling
 
 
 def change(admin, chance, number):

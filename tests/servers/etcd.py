@@ -22,9 +22,12 @@ class Stored(NamedTuple):
 
 
 class Etcd:
-    """A running etcd at `url`, in memory for all that matters: it never syncs to disk."""
+    """A running etcd at `url`, in memory for all that matters: it never syncs to disk.
 
-    def __init__(self, program: Path, folder: Path) -> None:
+    It tells every watch how far it is once in `progress_seconds`; bookmarks of the API server follow.
+    """
+
+    def __init__(self, program: Path, folder: Path, *, progress_seconds: int) -> None:
         port, peer_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{port}"
         peer = f"http://127.0.0.1:{peer_port}"
@@ -39,8 +42,7 @@ class Etcd:
                 f"--initial-cluster=default={peer}",
                 "--unsafe-no-fsync",
                 f"--quota-backend-bytes={8 << 30}",
-                # As often as current clusters have it, or more: bookmarks of watches follow it.
-                "--experimental-watch-progress-notify-interval=1s",
+                f"--experimental-watch-progress-notify-interval={progress_seconds}s",
                 "--log-level=error",
             ],
             log=folder / "etcd.log",

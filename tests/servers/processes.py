@@ -125,6 +125,13 @@ class Child:
             self.process.kill()
             self.process.wait()
 
+    def pause(self) -> None:
+        """It gets no processor until `resume`."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
     def wait_until(self, ready: Callable[[], bool], *, what: str, seconds: float = START_SECONDS) -> None:
         """Returns when `ready` says so; raises RuntimeError with the end of the log if it ends or time is up."""
         end = time.monotonic() + seconds
