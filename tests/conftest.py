@@ -105,8 +105,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More workers than there are cores: many tests wait for processes they have started."""
-    return (os.cpu_count() or 1) + 2
+    """Two more than there are cores, since many tests wait for processes they have started, and at most eight: each
+    takes 0.9 GB, and 0.5 to 1.2 GB for an API server of its own.
+    """
+    return min((os.cpu_count() or 1) + 2, 8)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -165,6 +167,7 @@ def apiserver() -> Iterator[ApiServer]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The API server of this worker goes on."""
     if item.get_closest_marker("apiserver"):
         for server in _shared_apiservers:
             server.resume()

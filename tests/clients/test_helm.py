@@ -160,6 +160,13 @@ def test_a_record_that_cannot_be_read_is_set_aside(body: bytes, field: str, why:
     assert read_release(body) == UnparsableObject("HelmRelease", "kube-system", name, field, why)
 
 
+def test_a_record_of_another_namespace_than_its_list_is_set_aside() -> None:  # K12
+    assert read_release(secret(record()), home="kube-system") == WANTED
+    why = ("$.metadata.namespace", "of another namespace than its list")
+    wanted = UnparsableObject("HelmRelease", "kube-system", "sh.helm.release.v1.karpenter.v7", *why)
+    assert read_release(secret(record()), home="karpenter") == wanted
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"[" * 200_000, b'{"metadata": 5}', b"\xff"])
 def test_what_is_no_secret_is_set_aside(body: bytes) -> None:
     assert read_release(body) == UnparsableObject("HelmRelease", "", "(no name)", "$", "not a Secret")

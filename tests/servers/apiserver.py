@@ -59,8 +59,8 @@ class ApiServer:
     """A running server. `url`, `ca_pem` and `admin_token` are what a client needs; `admin` is one.
 
     `compaction_seconds` is how soon the server forgets old revisions by itself; `flags` are added to its command line.
-    `progress_seconds` is how often watches get a bookmark, by default as often as in current clusters: each second
-    costs 4 % of a processor.
+    `progress_seconds` is how often watches get a bookmark, by default as often as in current clusters: one every
+    second costs 4 % of a processor.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class ApiServer:
         switches = [*apiserver_files.switches(self.folder, audit=audit), *ports, *flags]
         switches.append(f"--etcd-compaction-interval={compaction_seconds}s")
         log = self.folder / "kube-apiserver.log"
-        self.child = Child([server_program, *switches], log=log, env={"GOGC": "200"})  # memory is there, time is not
+        # Less collecting of garbage, for twice the memory.
+        self.child = Child([server_program, *switches], log=log, env={"GOGC": "200"})
         self.child.wait_until(self._is_ready, what="kube-apiserver")
         self._at_start = self._etcd.contents()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-PAUSE = 0.15
+PAUSE = 0.05
 SECONDS = 120.0
 PORTS = tuple[int, ...]
 

@@ -233,9 +233,9 @@ def test_where_the_controller_cannot_be_read_what_depends_on_it_is_in_doubt():  
 SERVICES = ("", "v1", "services")
 
 
-def controlled(deployment, *, services):
-    """An inventory with that controller and these Services."""
-    return collect(Cluster({("apps", "v1", "deployments"): [deployment], SERVICES: services}), cluster="c").inventory
+def controlled(*deployments, services):
+    """An inventory with these controllers and these Services."""
+    return collect(Cluster({("apps", "v1", "deployments"): deployments, SERVICES: services}), cluster="c").inventory
 
 
 def deployed(**metadata):
@@ -246,6 +246,9 @@ def deployed(**metadata):
     return {"metadata": {"name": "karpenter", "labels": labels, **metadata}, "spec": spec}
 
 
+CONTROLLED = deployed(namespace="karpenter")
+
+
 def service(name, namespace):
     selector = {"app.kubernetes.io/name": "karpenter"}
     return {"metadata": {"name": name, "namespace": namespace}, "spec": {"selector": selector}}
@@ -253,7 +256,7 @@ def service(name, namespace):
 
 def test_what_a_list_of_one_namespace_says_of_another_one_is_set_aside():  # T06, K12
     told = [service("karpenter", "karpenter"), service("other", "kube-system")]
-    found = controlled(deployed(namespace="karpenter"), services=told).part("services")
+    found = controlled(CONTROLLED, services=told).part("services")
     assert [one.name for one in found.items] == ["karpenter"]
     assert [(bad.name, bad.field) for bad in found.quarantined] == [("other", "$.metadata.namespace")]
 
@@ -262,6 +265,18 @@ def test_a_controller_in_no_namespace_does_not_end_the_scan():  # T06
     found = controlled(deployed(), services=[service("karpenter", "karpenter"), service("mine", "")])
     assert [one.name for one in found.part("controller").items] == ["karpenter"]
     assert [one.name for one in found.part("services").items] == ["mine"]
+
+
+def test_beside_a_controller_in_no_namespace_no_object_is_read_twice():
+    given = {SERVICES: [service("karpenter", "karpenter")], ("apps", "v1", "deployments"): [deployed(), CONTROLLED]}
+    given |= {("", "v1", "pods"): [{"metadata": {"name": "karpenter-1", "namespace": "karpenter"}}]}
+    given |= {("", "v1", "serviceaccounts"): named("default")}
+    given |= {("networking.k8s.io", "v1", "networkpolicies"): named("fence")}
+    found = collect(Cluster(given), cluster="c").inventory
+    parts = ("services", "controller_pods", "controller_accounts", "network_policies")
+    assert [[one.name for one in found.part(part).items] for part in parts] == [
+        ["karpenter"], ["karpenter-1"], ["default"], ["fence"]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import msgspec
 
 from migrations_app.clients.helm.values import kept_values
 from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.parse import OTHER_NAMESPACE
 from migrations_app.inventory.parts import NO_NAME, UnparsableObject
 
 CHARTS = frozenset({"karpenter", "karpenter-crd"})
@@ -94,12 +95,17 @@ class DeclaredObjects:
     packaged: tuple[tuple[str, str], ...] = ()
 
 
-def read_release(body: bytes) -> HelmRelease | UnparsableObject | None:
-    """The release in a Secret; None if it is not a Karpenter chart; UnparsableObject if the record cannot be read."""
+def read_release(body: bytes, *, home: str = "") -> HelmRelease | UnparsableObject | None:
+    """The release in a Secret; None if it is not a Karpenter chart; UnparsableObject if the record cannot be read.
+
+    `home` is the namespace whose Secrets were listed: one that says another namespace is not read.
+    """
     try:
         record = msgspec.json.decode(body, type=_Record)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _quarantined(_ManifestMetadata(), "$", why="not a Secret")
+    if home and record.metadata.namespace != home:
+        return _quarantined(record.metadata, "$.metadata.namespace", why=OTHER_NAMESPACE)
     if record.type != TYPE:
         return None
     try:

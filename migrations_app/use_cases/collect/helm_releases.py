@@ -14,12 +14,13 @@ from migrations_app.use_cases.collect.reading import Parts, Reading
 
 @dataclass(slots=True)
 class _ReleaseSearch:
+    home: str
     releases: list[HelmRelease] = field(default_factory=list)
     bad: list[UnparsableObject] = field(default_factory=list)
 
     def take(self, page: ListPage) -> None:
         for item in page.items:
-            found = read_release(bytes(item))
+            found = read_release(bytes(item), home=self.home)
             if isinstance(found, UnparsableObject):
                 self.bad.append(found)
             elif found is not None:
@@ -46,7 +47,7 @@ def helm_releases(reading: Reading) -> Parts:
 
 
 def _in(reading: Reading, home: str) -> _ReleaseSearch:
-    search = _ReleaseSearch()
+    search = _ReleaseSearch(home)
 
     def begin() -> Callable[[ListPage], None]:
         search.releases.clear()

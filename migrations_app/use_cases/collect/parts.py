@@ -24,7 +24,7 @@ from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.use_cases.collect import helm_releases, rbac_and_crds, surroundings
-from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
+from migrations_app.use_cases.collect.reading import Parts, Reading, lists_of, refuse_repeated
 
 N = TypeVar("N", bound=o.NamedObject)
 F = TypeVar("F", PodGrouper, MetricQueryCollector)
@@ -194,22 +194,26 @@ def _controller_pods(reading: Reading) -> Parts:
         labels = (workload.spec.selector.match_labels if workload.spec.selector else None) or {}
         selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         found.append(reading.whole(kinds.POD, o.ControllerPod, namespace=workload.namespace, label_selector=selector))
-    return {"controller_pods": _joined(found)}
+    seen = _joined(found)
+    once = {(pod.namespace, pod.name): pod for pod in seen.items}
+    return {"controller_pods": replace(seen, items=tuple(once.values()))}
 
 
 def _accounts(reading: Reading) -> Parts:
     named = {(w.namespace, w.template.spec.service_account_name or "default") for w in reading.controllers}
-    homes = sorted({home for home, _ in named})
+    homes = lists_of(home for home, _ in named)
     seen = _joined(reading.whole(kinds.SERVICE_ACCOUNT, o.ServiceAccount, namespace=home) for home in homes)
     return {"controller_accounts": _keep(seen, lambda item: (item.namespace, item.name) in named)}
 
 
 def _services(reading: Reading) -> Parts:
     named = {(s.namespace, s.name) for s in controller.webhook_services(_crd_items(reading), _hook_items(reading))}
-    homes = sorted({home for home, _ in named} | {workload.namespace for workload in reading.controllers})
+    homes = lists_of([*(home for home, _ in named), *(workload.namespace for workload in reading.controllers)])
     every = _joined(reading.whole(kinds.SERVICE, o.Service, namespace=home) for home in homes)
-    labels = {home: _selectors(reading, home) for home in homes}
-    mine = _keep(every, lambda item: (item.namespace, item.name) in named or _selects(item, labels.get(item.namespace)))
+    labels = {workload.namespace: _selectors(reading, workload.namespace) for workload in reading.controllers}
+    mine = _keep(
+        every, lambda item: (item.namespace, item.name) in named or _selects(item, labels.get(item.namespace, ()))
+    )
     wanted = {(item.namespace, item.name) for item in mine.items} | named
     ends = _joined(reading.whole(kinds.ENDPOINTS, o.Endpoints, namespace=home) for home in homes)
     return {"services": mine, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in wanted)}
@@ -230,13 +234,9 @@ def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:
     return tuple(found)
 
 
-def _selects(service: o.Service, labels: tuple[o.Strings, ...] | None) -> bool:
-    """Whether it selects pods with one of these sets of labels; `labels` is None where no controller runs.
-
-    A controller without a namespace, which no API server stores, makes its list one of all namespaces.
-    """
+def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
     wanted = (service.spec.selector or {}).items()
-    return bool(wanted) and any(wanted <= given.items() for given in labels or ())
+    return bool(wanted) and any(wanted <= given.items() for given in labels)
 
 
 VERSION = Job(("version",), _version)

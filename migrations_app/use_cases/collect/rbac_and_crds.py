@@ -11,7 +11,7 @@ from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.inventory.parse import read_crd
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
+from migrations_app.use_cases.collect.reading import Parts, Reading, lists_of, refuse_repeated
 
 N = TypeVar("N", bound=NamedObject)
 
@@ -79,7 +79,7 @@ def _subjects(binding: rules.ClusterRoleBinding) -> Iterator[tuple[str, str, str
 
 def network_policies(reading: Reading) -> Parts:
     """Every NetworkPolicy in the namespaces of the controllers."""
-    homes = sorted({workload.namespace for workload in reading.controllers})
+    homes = lists_of(workload.namespace for workload in reading.controllers)
     seens = [reading.whole(kinds.NETWORK_POLICY, rules.NetworkPolicy, namespace=home) for home in homes]
     return {
         "network_policies": Seen(

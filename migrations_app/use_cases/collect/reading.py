@@ -1,7 +1,7 @@
 """The state of one collection that is shared by the readers of its parts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -181,7 +181,16 @@ class Reading:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults."""
+        """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults.
+
+        A controller may have none in a bundle.
+        """
         owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
-        named = [workload.namespace for workload in self.controllers] + [owner for owner in owners if owner]
-        return tuple(dict.fromkeys(named)) or HOME_NAMESPACES
+        named = [*(workload.namespace for workload in self.controllers), *owners]
+        return tuple(dict.fromkeys(home for home in named if home)) or HOME_NAMESPACES
+
+
+def lists_of(homes: Iterable[str]) -> tuple[str, ...]:
+    """The namespaces whose lists hold all objects of these, each object once: "" is the list of all namespaces."""
+    named = sorted(set(homes))
+    return ("",) if "" in named else tuple(named)
