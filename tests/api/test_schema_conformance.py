@@ -44,6 +44,7 @@ from tests.use_cases.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 """For each operation; a night run takes 500."""
+pytestmark = pytest.mark.timeout(900)  # one operation with 500 examples; the module begins early, for it takes minutes
 # Beside the usual answers to good requests: a target must be a known release, a cursor one of ours, an If-Match the
 # tag of now, and a key must not come twice. None of these can be said in a schema.
 GOOD = ["2xx", "304", "400", "401", "403", "404", "409", "412", "422"]
