@@ -128,6 +128,8 @@ def one_connection(dice: random.Random) -> str:
             began = time.monotonic()
             try:
                 said = "" if transport.get("/api/v1/pods").body == TRUTH else "another answer than the server's"
+                if not proxy.reached:  # a busy machine may give up before that byte, but it gets no answer
+                    said = said or "the connection ended before that byte"
             except ReadError as reason:
                 said = "" if reason.code and not honest else f"ended as {reason.code!r}"
             finally:
@@ -137,8 +139,6 @@ def one_connection(dice: random.Random) -> str:
         said = said or f"took {took:.1f} s"
     if CANARY.encode() in proxy.seen:
         said = said or "the token was readable on the way"
-    if not proxy.reached:
-        said = said or "the connection ended before that byte"
     return said and f"{change} at {at} of the {'server' if from_server else 'client'}: {said}"
 
 
@@ -220,14 +220,15 @@ def one_watch(dice: random.Random) -> str:
             wire.chunk(chunk)
         {"whole": wire.end, "cut": wire.cut, "hang": wire.hang}[end]()
 
+    seconds = 1 if end == "hang" else 60  # the others end by themselves, on a busy machine later
     began = time.monotonic()
     with speaking(script) as (transport, _), patch.object(watching, "SLACK", 0.5):
         try:
-            found: object = watching.is_unchanged(transport, PODS, since=str(SINCE), count=COUNT, seconds=1)
+            found: object = watching.is_unchanged(transport, PODS, since=str(SINCE), count=COUNT, seconds=seconds)
         except ReadError as reason:
             found = reason.code
         took = time.monotonic() - began
-    said = f"took {took:.1f} s" if took > 2 + AT_ONCE else ""
+    said = f"took {took:.1f} s" if took > seconds + 1 + AT_ONCE else ""
     if found is True and (history.events or lie in NEVER_BELIEVED):
         said = "told as unchanged"
     elif lie in BELIEVED and found is not (not history.events):
