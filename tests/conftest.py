@@ -106,7 +106,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """Two more than there are cores, since many tests wait for processes they have started, and at most eight: each
-    takes 0.9 GB, and 0.5 to 1.2 GB for an API server of its own.
+    takes 0.9 GB, and up to 1.2 GB for an API server of its own.
     """
     return min((os.cpu_count() or 1) + 2, 8)
 

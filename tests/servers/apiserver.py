@@ -84,9 +84,7 @@ class ApiServer:
         ports = [f"--secure-port={port}", f"--etcd-servers={self._etcd.url}"]
         switches = [*apiserver_files.switches(self.folder, audit=audit), *ports, *flags]
         switches.append(f"--etcd-compaction-interval={compaction_seconds}s")
-        log = self.folder / "kube-apiserver.log"
-        # Less collecting of garbage, for twice the memory.
-        self.child = Child([server_program, *switches], log=log, env={"GOGC": "200"})
+        self.child = Child([server_program, *switches], log=self.folder / "kube-apiserver.log")
         self.child.wait_until(self._is_ready, what="kube-apiserver")
         self._at_start = self._etcd.contents()
 

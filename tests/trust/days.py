@@ -26,6 +26,7 @@ WAITED = 1800.0
 """Seconds that a scan may begin after it was due: all clusters are due at once in the first hour."""
 JUMPS = (61, 3700, 90_000, 300_000)
 """Seconds, in both directions."""
+STALLS = 0.2
 SLOTS = {"probe": 4, "scan": 10}
 HANGS, PASSES, BEAT, DEADLINE = 5.0, 0.3, 15.0, 600.0
 """Seconds: of a probe that gets no answer, of one that does, between two ticks, and of the longest scan."""
@@ -102,7 +103,7 @@ class _Jumping:
     person: Person = field(init=False)
     published: Counter[Any] = field(default_factory=Counter)
     leases: list[Any] = field(default_factory=list)
-    stalls: float = 0.2
+    stalls: float = 0.0
     """The share of workers that stand still with their scan. In the end none does: six in a row are two lost scans."""
     wrong: list[str] = field(default_factory=list)
 
@@ -180,7 +181,7 @@ class _Jumping:
         from tests.journeys.errands import chain
 
         self.wrong.clear()
-        self.stalls = 0.2
+        self.stalls = STALLS
         ended = [*Scan.objects.filter(state="done").values_list("pk", flat=True)]
         before = [*Snapshot.objects.values_list("pk", flat=True)]
         every = (self.tick, self.sweep, self.work, self.late, self.lease, self.jump, self.right, *self.person.events)

@@ -267,6 +267,12 @@ def test_a_controller_in_no_namespace_does_not_end_the_scan():  # T06
     assert [one.name for one in found.part("services").items] == ["mine"]
 
 
+def test_of_a_controller_in_no_namespace_the_release_is_looked_for_in_all():
+    cluster = Cluster({("apps", "v1", "deployments"): [deployed()]})
+    collect(cluster, cluster="c")
+    assert {one.namespace for one in cluster.asked if one.plural == "secrets"} == {""}
+
+
 def test_beside_a_controller_in_no_namespace_no_object_is_read_twice():
     given = {SERVICES: [service("karpenter", "karpenter")], ("apps", "v1", "deployments"): [deployed(), CONTROLLED]}
     given |= {("", "v1", "pods"): [{"metadata": {"name": "karpenter-1", "namespace": "karpenter"}}]}

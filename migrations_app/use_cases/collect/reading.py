@@ -183,11 +183,11 @@ class Reading:
     def homes(self) -> tuple[str, ...]:
         """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults.
 
-        A controller may have none in a bundle.
+        All of them, as "", for a controller that says none: what belongs to it may be in any.
         """
         owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
-        named = [*(workload.namespace for workload in self.controllers), *owners]
-        return tuple(dict.fromkeys(home for home in named if home)) or HOME_NAMESPACES
+        named = [*(workload.namespace for workload in self.controllers), *(owner for owner in owners if owner)]
+        return lists_of(named) or HOME_NAMESPACES
 
 
 def lists_of(homes: Iterable[str]) -> tuple[str, ...]:
