@@ -3,8 +3,11 @@
 import os
 import sys
 
-from django.core.management import execute_from_command_line
+from karpdash.garbage import collect_seldom
 
 if __name__ == "__main__":
+    collect_seldom()
+    from django.core.management import execute_from_command_line
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
     execute_from_command_line(sys.argv)

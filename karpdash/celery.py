@@ -16,6 +16,7 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
+from karpdash.garbage import collect_as_usual
 from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
 from migrations_app.clients.alive_file import AliveFile
 
@@ -143,8 +144,7 @@ def _build_structs(**_kwargs: object) -> None:
 @worker_before_create_process.connect
 def _share_memory(**_kwargs: object) -> None:
     """Before a process of the pool is forked: what is there by now is not written to by its garbage collector."""
-    gc.collect()
-    gc.freeze()
+    collect_as_usual()
 
 
 @task_postrun.connect

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from karpdash.garbage import collect_seldom
+
 WIRED = {
     "up": "processes.up",
     "worker": "processes.lanes",
@@ -20,6 +22,7 @@ SERVES = ("up", "worker")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code of the command."""
+    collect_seldom()
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in WIRED:
         if words[0] in SERVES and (lacking := _lacking(f"karpdash {words[0]}")):

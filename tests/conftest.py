@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from karpdash.celery import app
 from karpdash.configuration.cache import caches
+from karpdash.garbage import collect_seldom
 from tests import static_index
 from tests.browser import drip
 from tests.guards import let_tests_sweep
@@ -34,6 +35,7 @@ settings.register_profile("karpdash-ci", settings.get_profile("karpdash"), deran
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karpdash"))
 # Neither do pages that take their time there; what is expected comes, or the test fails later.
 expect.set_options(timeout=60_000)
+collect_seldom()
 serialise()
 close_in_threads()
 

@@ -5,7 +5,6 @@ fork without exec.
 """
 
 import ctypes
-import gc
 import importlib
 import os
 import runpy
@@ -14,6 +13,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from karpdash.garbage import collect_as_usual
 
 CAN_FORK = sys.platform == "linux"
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
@@ -74,8 +75,7 @@ def load(*modules: str) -> None:
     """Imports these modules; what is written to is copied, so the garbage collector leaves alone what is there then."""
     for name in modules:
         importlib.import_module(name)
-    gc.collect()
-    gc.freeze()
+    collect_as_usual()
 
 
 def load_program() -> None:

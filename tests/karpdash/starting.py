@@ -12,6 +12,8 @@ import sys
 import tempfile
 from typing import Any
 
+from karpdash.garbage import collect_seldom
+
 LIBRARIES = (
     "boto3",
     "celery",
@@ -66,6 +68,7 @@ def _run(row: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    collect_seldom()
     preload()
     for line in sys.stdin:
         sys.stdout.write(json.dumps(started(json.loads(line))) + "\n")
