@@ -52,7 +52,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "karpdash.middleware.wrong_method.WrongMethod",
+    "karpdash.middleware.refusals.WrongMethod",
 ]
 
 TEMPLATES = [

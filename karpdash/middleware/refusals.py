@@ -1,9 +1,10 @@
-"""Requests that are refused before anything looks at them: TRACE, and programs that ask in clear where TLS is set."""
+"""Requests that are refused: TRACE, programs that ask in clear where TLS is set, and methods that no view has."""
 
 from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
+from django.shortcuts import render
 
 API = "/api/"
 PROGRAMS = (API, "/scim/", "/metrics")
@@ -25,3 +26,19 @@ class Refusals:
         if request.method == "TRACE" and not request.path.startswith(API):
             return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
         return self.get_response(request)
+
+
+class WrongMethod:
+    """Gives an empty 405 the page of errors unless a program asked: a bare 405 shows nothing. Its headers stay."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = self.get_response(request)
+        by_program = request.path.startswith(PROGRAMS) or not request.accepts("text/html")
+        if not isinstance(answer, HttpResponseNotAllowed) or answer.content or by_program:
+            return answer
+        page = render(request, "405.html", {"methods": answer.headers["Allow"]}, status=answer.status_code)
+        page.headers["Allow"] = answer.headers["Allow"]
+        return page

@@ -4,7 +4,7 @@ import dataclasses
 import importlib
 import json
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +12,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
 from migrations_app.samples import stories as package
 from migrations_app.samples.aws_account import SampleAws
-from migrations_app.samples.identities import with_own_uids
-from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
+from migrations_app.samples.kubernetes_objects import Doc, namespaces_of, uid_of
 from migrations_app.samples.story import Story
 
 MADE_AT = "2026-10-01T06:00:00Z"
@@ -34,12 +33,34 @@ def _load(name: str) -> Story:
     story = getattr(importlib.import_module(f"{package.__name__}.{name}"), "story", None)
     if not isinstance(story, Story):
         raise TypeError(f"stories/{name}.py offers no story")
-    return dataclasses.replace(story, docs=tuple(with_own_uids(story.name, story.docs)))
+    return dataclasses.replace(story, docs=tuple(_with_own_uids(story.name, story.docs)))
+
+
+def _with_own_uids(cluster: str, docs: Iterable[Doc]) -> Iterator[Doc]:
+    """The objects with uids made of cluster, kind, namespace and name; owner references follow.
+
+    The builders make uids of names alone: a budget has that of its workload, and every cluster the same kube-system.
+    """
+    every = tuple(docs)
+    there = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]) for one in every}
+    for one in every:
+        metadata = one["metadata"]
+        home = metadata.get("namespace", "")
+        own: Doc = {"uid": uid_of(cluster, one["kind"], home, metadata["name"])}
+        if references := metadata.get("ownerReferences"):
+            own["ownerReferences"] = [_reference(cluster, each, home=home, there=there) for each in references]
+        yield one | {"metadata": metadata | own}
+
+
+def _reference(cluster: str, given: Doc, *, home: str, there: set[tuple[str, str, str]]) -> Doc:
+    """The reference with the uid of that owner: an object without a namespace, or one in that of the dependent."""
+    kind, name = given["kind"], given["name"]
+    return given | {"uid": uid_of(cluster, kind, "" if (kind, "", name) in there else home, name)}
 
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    every = (*map(with_managed_fields, story.docs), *with_own_uids(story.name, namespaces_of(story.docs)))
+    every = (*map(with_managed_fields, story.docs), *_with_own_uids(story.name, namespaces_of(story.docs)))
     held = [doc for doc in every if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {

@@ -15,11 +15,13 @@ from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_told
+from migrations_app.queries.pull_requests import newest_by_check
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
 from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
 from migrations_app.readiness.planned import planned_minor
+from migrations_app.readiness.pull_requests.object_edits import change_of, is_delivered_by_git
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
 from migrations_app.texts import text as _
@@ -28,7 +30,6 @@ from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
 from migrations_app.web.cluster.next_thing import NextThing, commands_of, next_thing
 from migrations_app.web.cluster.node_map import node_map, ownership_tree
-from migrations_app.web.cluster.pull_request_offers import offered_requests
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
 TABS = (
@@ -59,7 +60,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
             else by_urgency(hop.findings, cluster=name, release=hop.release)
         )
         context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
-        context |= offered_requests(request, context["head"], hop=hop)
+        context |= _offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
         head = context["head"]
         alone = _asked_alone(head, context["next"], kubernetes=context["kubernetes"])
@@ -197,6 +198,19 @@ def _rail_base(head: ClusterHead, *, tab: str, kubernetes: str) -> str:
     at = "" if head.is_latest or head.snapshot is None else f"at={head.snapshot.id}&"
     planned = f"kubernetes={kubernetes}&" if kubernetes else ""
     return f"{page}?{at}{planned}hop="
+
+
+def _offered_requests(request: HttpRequest, head: ClusterHead, *, hop: Hop) -> dict[str, Any]:
+    """The context of the offers: `git_checks` for those who may open one on the newest snapshot. Where no fix could be
+    a request, nothing is asked for."""
+    failing = (finding for finding in hop.findings if finding.status == "fail")
+    found = frozenset(finding.id for finding in failing if is_delivered_by_git(finding) and change_of(finding))
+    may = head.is_latest and request.user.has_perm("migrations_app.operate_rollout")
+    return {
+        "git_checks": found if may else frozenset(),
+        "requests": newest_by_check(head.id, hop.hop) if found else {},
+        "request_url": reverse("cluster-pull-request-new", args=[head.id]),
+    }
 
 
 def _no_hop(head: ClusterHead) -> Hop:

@@ -9,12 +9,14 @@ from django.urls import reverse
 
 from migrations_app.checks.base import Check
 from migrations_app.checks.registry import all_checks
+from migrations_app.errors import InvalidInput
+from migrations_app.karpenter.upgrade_path import path
+from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.queries.fleet.causes import Cause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
 from migrations_app.queries.rollouts.active import IN_PROGRESS, ActiveRollout
 from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.texts import text as _
-from migrations_app.web.fleet.paths import ReleasePath, path_of
 
 ORDER: tuple[str, ...] = (
     "ready",
@@ -38,6 +40,27 @@ STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """Value in the address, word, and the statuses of each tab."""
 WORDS_SHOWN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePath:
+    """`start` runs; `lands` are the releases still to be installed, in order."""
+
+    start: str
+    lands: tuple[str, ...]
+
+    @property
+    def next(self) -> str:
+        """The release to upgrade to next; empty where nothing is left."""
+        return self.lands[0] if self.lands else ""
+
+    @property
+    def several(self) -> bool:
+        return len(self.lands) > 1
+
+    @property
+    def last(self) -> str:
+        return self.lands[-1] if self.lands else self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +221,25 @@ def words_of(cause: Cause) -> str:
 @cache
 def _by_id() -> Mapping[str, Check]:
     return {check.id: check for check in all_checks()}
+
+
+def path_of(row: FleetRow) -> ReleasePath | None:
+    """The path by today's tables; None where the release is not known or the scan judged another next upgrade."""
+    minor = kubernetes_minor(row.kubernetes_version) or ""
+    found = _path(row.karpenter_version, kubernetes=minor, target=row.target)
+    if found is None:
+        return None
+    hops, releases = found
+    if hops and hops[0] != row.next_hop:
+        return None
+    return ReleasePath(row.karpenter_version, releases)
+
+
+@lru_cache(maxsize=1024)
+def _path(release: str, *, kubernetes: str, target: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The hops and their releases; a fleet has few different ones."""
+    try:
+        way = path(release, target=target or None, kubernetes=kubernetes or None)
+    except InvalidInput:
+        return None
+    return way.hops, tuple(str(step.release) for step in way.steps)
