@@ -63,12 +63,6 @@ def bucket_badge(bucket: str) -> SafeString:
 
 
 @register.simple_tag
-def status_badge(status: str, severity: str = "blocker") -> SafeString:
-    """The status of a check; a failure has the tone of its severity."""
-    return _badge(look_of(status, severity))
-
-
-@register.simple_tag
 def severity_badge(severity: str) -> SafeString:
     return _badge(wording.SEVERITIES.get(severity, NONE))
 

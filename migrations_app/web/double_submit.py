@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 
-from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.errors import InvalidInput
 from migrations_app.use_cases.runtime import idempotency
 from migrations_app.use_cases.runtime.idempotency import StoredResponse
 
@@ -52,10 +52,6 @@ def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResp
         return answer
 
     return guarded
-
-
-REPEATED = (Conflict, InvalidInput)
-"""Errors for a reused key: the first submit is still running, or had other content."""
 
 
 def _digest(request: HttpRequest) -> str:

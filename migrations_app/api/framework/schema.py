@@ -28,7 +28,6 @@ from migrations_app.api.framework.problem_codes import CODES, Problem
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.errors import NotFound
 
-ABOUT_ITSELF = ("schema/", "docs/")
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _COOKIE_LINE: Final = "\n      in: cookie\n      name: "
 

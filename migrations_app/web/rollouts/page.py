@@ -34,8 +34,6 @@ from migrations_app.web.rollouts.rehearsal import rehearsal_context
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
 from migrations_app.web.rollouts.watching import live_answer
 
-STALE_SECONDS = 60
-
 
 @require_right()
 @require_safe
