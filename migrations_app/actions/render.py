@@ -21,7 +21,7 @@ from migrations_app.actions.changes import (
 )
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.helm.words import helm_command, told_run
+from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.manifests.writer import stream, text_of
@@ -61,9 +61,15 @@ def _sentences(step: Step) -> Iterator[str]:
 
 def _way(change: Change) -> str:
     if change.verb == "helm":
-        return told_run(change)
+        return _helm_run_words(change)
     verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
     return f"{verb} {change.target.said}"
+
+
+def _helm_run_words(change: Change) -> str:
+    """Such as `helm rollback of karpenter/karpenter to revision 4`."""
+    run = run_of(change.body)
+    return f"helm {run.do} of {run.namespace}/{run.release} to {f'revision {run.to}' if run.to else run.version}"
 
 
 def gate_words(gate: Gate) -> str:
@@ -97,13 +103,32 @@ def command(change: Change) -> str:
     """The request as one kubectl command, with its input if it has one. Raises InvalidInput for an invalid name."""
     checked_name(change.target.name)
     if change.verb == "helm":
-        return helm_command(change)
+        return _helm_command(change)
     home = ("-n", change.target.namespace) if change.target.namespace else ()
     if change.verb in ("create", "apply"):
         verb = ("create",) if change.verb == "create" else ("apply", "--server-side")
         line = _quoted("kubectl", *home, *verb, f"--field-manager={FIELD_MANAGER}", "-f", "-")
         return f"{line} {_heredoc(text_of(_whole(change)))}"
     return _quoted("kubectl", *home, change.verb, _resource(change.target), change.target.name, *_options(change))
+
+
+def _helm_command(change: Change) -> str:
+    """The same by hand, from a reading of the values that the release has. Names and values are quoted."""
+    run = run_of(change.body)
+    release, home = shlex.quote(run.release), shlex.quote(run.namespace)
+    if run.do == "rollback":
+        return f"helm rollback {release} {run.to} -n {home} --history-max 0"
+    first = f"helm get values {release} -n {home} --revision {run.before} -o yaml > values.yaml"
+    return f"{first}\n{_helm_upgrade(run, release=release, home=home)}"
+
+
+def _helm_upgrade(run: HelmRun, *, release: str, home: str) -> str:
+    words = ["helm", "upgrade", release, shlex.quote(run.source or run.chart), "-n", home]
+    words += ["--version", shlex.quote(run.version)] if run.source.startswith("oci://") else []
+    words += ["--reset-values", "-f", "values.yaml", "--skip-crds", "--history-max", "0"]
+    for key, text in run.changes:
+        words += ["--set-json", shlex.quote(f"{key}={text or 'null'}")]
+    return " ".join(words)
 
 
 def _options(change: Change) -> Iterator[str]:

@@ -30,9 +30,3 @@ class SimulatorApi(Protocol):
 
     def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
         """Whether it was removed; the object goes with its last one."""
-
-
-def pod_path(pod: Document) -> str:
-    """The path of this pod."""
-    metadata = pod["metadata"]
-    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"

@@ -59,8 +59,6 @@ class Measurements:
         self.nodes_drained: list[str] = []
         self.held_by: dict[str, HeldEvictions] = {}
         self.peak_nodes = 0
-        self.peak_at = 0.0
-        self.peak_groups: Counter[NodeGroup] = Counter()
         self.highest: Counter[NodeGroup] = Counter()
         """The most nodes of each group that there were at any time."""
         self.margins: dict[str, Shortfall] = {}
@@ -100,8 +98,7 @@ class Measurements:
     def sample(self, state: ClusterState, *, coming: int) -> None:
         """Takes the counts of this moment."""
         now, nodes = self._agenda.now, len(state.nodes)
-        if nodes > self.peak_nodes:
-            self.peak_nodes, self.peak_at, self.peak_groups = nodes, now, +state.node_counts
+        self.peak_nodes = max(self.peak_nodes, nodes)
         for group, count in state.node_counts.items():
             if count > self.highest[group]:
                 self.highest[group] = count

@@ -5,14 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrations_app.simulator.api import SimulatorApi, pod_path
+from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.generations import ALPHA, NODES, KarpenterObject
 from migrations_app.simulator.karpenter.launch import launched
 from migrations_app.simulator.pods import READY
 from migrations_app.simulator.workloads import replica
 from tests.servers.api_client import Document
 from tests.servers.apiserver import ApiServer
-from tests.simulator.http_api import HttpSimulatorApi
+from tests.simulator.http_api import HttpSimulatorApi, pod_path
 
 SPACE = "shop"
 ROOM = {"cpu": "2", "memory": "8Gi", "pods": "29"}

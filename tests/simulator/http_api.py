@@ -4,7 +4,6 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from migrations_app.simulator.api import pod_path
 from tests.servers.api_client import PATCHES, Answer, Client, Document, RefusedError
 from tests.servers.apiserver import ApiServer
 
@@ -77,3 +76,9 @@ class HttpSimulatorApi:
             raise RefusedError(answer)
         self.writes += 1
         return answer.json()
+
+
+def pod_path(pod: Document) -> str:
+    """The path of this pod."""
+    metadata = pod["metadata"]
+    return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"

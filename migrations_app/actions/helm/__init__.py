@@ -1,1 +1,1 @@
-"""What an upgrade of the controller by helm asks for, its step, and its words."""
+"""What an upgrade of the controller by helm asks for, and its step."""
