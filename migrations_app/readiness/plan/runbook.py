@@ -1,11 +1,14 @@
 """A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
-from migrations_app.checks.base import Finding
+from migrations_app.checks.base import Finding, Remedy
+from migrations_app.checks.changes import Change, HelmChange, Observation, PersonTask, leaves
+from migrations_app.checks.shell import note
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.chart_values import ChartHop, ValuesWalk
@@ -14,7 +17,6 @@ from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
     in_the_plan,
 )
-from migrations_app.readiness.plan.repeats import without_repeats
 from migrations_app.readiness.plan.stages import Stage, stages
 from migrations_app.readiness.plan.work_order import (
     LANDS,
@@ -196,3 +198,48 @@ def _next(verdict: Verdict, findings: tuple[Finding, ...], *, step: PathStep, cl
 
 def _running(facts: ClusterFacts) -> str:
     return facts.karpenter_version or (facts.karpenter_range[0] if facts.karpenter_range else "")
+
+
+def without_repeats(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings in their order; a change that another one makes too, alone or among more, is a note there. Of equal
+    ones the first keeps it."""
+    made = [(finding.id, _made(finding)) for finding in findings]
+    return tuple(_noted(finding, at=at, made=made) for at, finding in enumerate(findings))
+
+
+def _made(finding: Finding) -> dict[Change, frozenset[Change]]:
+    """Each change of the finding, and what it does without its words; Helm values have an upgrade of their own."""
+    changes = dict.fromkeys(remedy.change for remedy in finding.remedies if remedy.change is not UNSET)
+    found = {change: frozenset(map(_bare, filter(_changes, leaves(change)))) for change in changes}
+    return {change: bare for change, bare in found.items() if bare}
+
+
+def _changes(change: Change) -> bool:
+    return not isinstance(change, Observation | PersonTask | HelmChange)
+
+
+def _bare(change: Change) -> Change:
+    return replace(change, when="before", what="", notes=(), needs=(), undo=None, final="", done="")
+
+
+def _noted(finding: Finding, *, at: int, made: list[tuple[str, dict[Change, frozenset[Change]]]]) -> Finding:
+    mine = made[at][1]
+    told: dict[Change, str] = {}
+    for change, bare in mine.items():
+        for place, (name, others) in enumerate(made):
+            if place != at and any(bare < other or (bare == other and place < at) for other in others.values()):
+                told.setdefault(change, name)
+    if not told:
+        return finding
+    remedies: dict[Remedy, None] = {}
+    for remedy in finding.remedies:
+        by = None if isinstance(remedy.change, UnsetType) else told.get(remedy.change)
+        if by is None:
+            remedies.setdefault(remedy)
+        elif not any(each.text == _text(by) for each in remedies):
+            remedies.setdefault(Remedy(how=remedy.how, text=_text(by)))
+    return replace(finding, remedies=tuple(remedies))
+
+
+def _text(name: str) -> str:
+    return note(f"Made by the fix of {name}, in this hop")
