@@ -77,19 +77,19 @@ def current_hop_line(
 
 def _unknown_release(running: Release) -> HopLine:
     """A release that came out after the tables were made: nobody looked, so it is neither ready nor done."""
-    told = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
+    reason = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
     hop = hop_of(running, start=running)
-    return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(told,))
+    return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(reason,))
 
 
-def _with_findings(landed: HopLine | None, asked: HopLine) -> HopLine:
+def _with_findings(landed: HopLine | None, judged: HopLine) -> HopLine:
     """The hop landed on, with what was asked about the running release: what is open there is not done."""
-    if landed is None or asked.verdict == "blocked":
-        return asked
-    if landed.verdict != "needs_facts" and asked.verdict == "needs_facts":
-        return asked
-    reasons = tuple(dict.fromkeys((*landed.reasons, *asked.reasons)))[:REASONS]
-    return replace(landed, counts=asked.counts, reasons=reasons)
+    if landed is None or judged.verdict == "blocked":
+        return judged
+    if landed.verdict != "needs_facts" and judged.verdict == "needs_facts":
+        return judged
+    reasons = tuple(dict.fromkeys((*landed.reasons, *judged.reasons)))[:REASONS]
+    return replace(landed, counts=judged.counts, reasons=reasons)
 
 
 def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
@@ -144,11 +144,11 @@ def evaluate(
     Raises InvalidInput for a target that is no release, no hop, or behind.
     """
     known = _know(collected.inventory, target, planned=kubernetes)
-    asked = all_checks() if checks is None else checks
-    stuck = _left_behind(known.inventory, known.running, checks=asked, stage=known.stage)
+    every_check = all_checks() if checks is None else checks
+    stuck = _left_behind(known.inventory, known.running, checks=every_check, stage=known.stage)
     if stuck and known.stage == "no_karpenter":
         known = dataclasses.replace(known, stage="unknown")
-    report = _report(known, collected, findings=(*_judge(known, asked), *sorted(stuck, key=order)))
+    report = _report(known, collected, findings=(*_judge(known, every_check), *sorted(stuck, key=order)))
     objects = () if known.running.other_provider else convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
@@ -221,8 +221,8 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     hops = [step.hop for step in steps]
     ahead = hop_lines(hops, findings)
     if not steps and findings:
-        asked = hop_line(findings[0].hop, findings)
-        landed = asked if asked.hop == LEFT_BEHIND_HOP else _with_findings(landed, asked)
+        judged = hop_line(findings[0].hop, findings)
+        landed = judged if judged.hop == LEFT_BEHIND_HOP else _with_findings(landed, judged)
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),
@@ -256,12 +256,14 @@ def _cluster(known: _Known) -> ClusterFacts:
 
 
 def _target(known: _Known) -> Target:
-    found = known.path
-    if found is None:
+    planned_path = known.path
+    if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in found.steps]
-    planned = (planned_kubernetes(found.current, landings, minor=known.planned),) if known.planned else ()
-    return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
+    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in planned_path.steps]
+    planned = (planned_kubernetes(planned_path.current, landings, minor=known.planned),) if known.planned else ()
+    return Target(
+        str(planned_path.target), tuple(_step(step) for step in planned_path.steps), (*planned_path.notes, *planned)
+    )
 
 
 def _step(step: PathHop) -> PathStep:
